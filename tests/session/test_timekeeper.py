@@ -115,6 +115,8 @@ def test_no_publication_is_older_than_is_said(
 def test_one_word_serves_publications_of_nearly_one_age() -> None:
     time = Time(10**12)
     keeper = Timekeeper(time.clock(0, 0, 1))
+    assert keeper.mark(7) is None, "the other end keeps no time, as far as is known"
+    keeper.greeted(keeper.greeting())
     assert keeper.mark(5 * AGE_SPREAD_NS + 7) is None, "the stamp says it"
     assert keeper.mark(6 * AGE_SPREAD_NS) is None
     assert keeper.mark(7 * AGE_SPREAD_NS + 9) == Born(7 * AGE_SPREAD_NS)

@@ -156,14 +156,7 @@ def command(
     )
     if durably["moved_from"] is not None and durably["durable"] is None:
         raise click.UsageError("--moved-from moves a --durable NAME")
-    given = {option: value for option, value in durably.items() if value is not None}
-    if fresh_s is not None:
-        if given:
-            option = next(iter(given)).replace("_", "-")
-            raise click.UsageError(f"--max-age is for what comes live; leave --{option} out")
-        given = {"max_age": fresh_s, "late": late}
-    elif late == "drop":
-        raise click.UsageError("--late drop leaves out what is older than --max-age SECONDS")
+    given = _given(durably, fresh_s, late)
     if file is None:
         interest = None
         if filter_text is not None or xpath is not None or "durable" not in given:
@@ -178,6 +171,19 @@ def command(
     with SubscriptionFile(file, strict=strict) as subscriptions:
         asyncio.run(following(partial(subscriptions.subscribe, broker=broker)))
     ctx.exit(ExitStatus.REJECTED if subscriptions.rejected else ExitStatus.DONE)
+
+
+def _given(durably: dict[str, Any], fresh_s: float | None, late: str) -> dict[str, Any]:
+    """What was asked for beside the filter: durably, or no older than so many seconds."""
+    given = {option: value for option, value in durably.items() if value is not None}
+    if fresh_s is None:
+        if late == "drop":
+            raise click.UsageError("--late drop leaves out what is older than --max-age SECONDS")
+        return given
+    if given:
+        option = next(iter(given)).replace("_", "-")
+        raise click.UsageError(f"--max-age is for what comes live; leave --{option} out")
+    return {"max_age": fresh_s, "late": late}
 
 
 async def _subscribe(

@@ -266,12 +266,15 @@ class BlockingClient:
         *,
         waiting_max: int = DELIVERIES_WAITING_MAX,
         moved_from: str | None = None,
+        late: str = "mark",
         **durably: Any,
     ) -> BlockingSubscription:
         """Subscribe, durably if a name is given; see `Client.subscribe`."""
         subscribing: Any = self._client.subscribe
         subscription = self.wait(
-            subscribing(filter, id, waiting_max=waiting_max, moved_from=moved_from, **durably)
+            subscribing(
+                filter, id, waiting_max=waiting_max, moved_from=moved_from, late=late, **durably
+            )
         )
         if isinstance(subscription, DurableSubscription) and subscription.name:
             return BlockingDurableSubscription(self, subscription)

@@ -86,10 +86,12 @@ class PublishBatch:
         publisher, batch = self._publisher, self._batch
         self._check()
         for prepared in publications:
+            born = None
             if publisher.is_full:
+                born = publisher.read_clock()
                 await publisher.room()
                 self._check()
-            publisher.send(prepared, batch)
+            publisher.send(prepared, batch, born)
 
     async def finish(self) -> Published:
         """Return when all are answered."""
@@ -237,9 +239,10 @@ class Publisher:
 
         Raises `InvalidValueError` or `LimitError` for attributes that cannot be published.
         """
+        born = self.read_clock() if self.is_full else None
         prepared = self.prepared(given, id_)
         await self.room()
-        self.send(prepared, sink)
+        self.send(prepared, sink, born)
         return prepared.id
 
     @property
@@ -253,9 +256,16 @@ class Publisher:
             self.flush()
             await self.answers.progress()
 
-    def send(self, prepared: Prepared, sink: Sink) -> None:
-        """Send a publication, for which there is room; `sink` gets the answer."""
-        self._session.publish(prepared.encoded)
+    def read_clock(self) -> int | None:
+        """What the client's clock shows: a publication that waits for room ages from then on."""
+        return self._session.read_clock()
+
+    def send(self, prepared: Prepared, sink: Sink, born: int | None = None) -> None:
+        """Send a publication, for which there is room; `sink` gets the answer.
+
+        It was there already when the clock showed `born`; `None`: it is made now.
+        """
+        self._session.publish(prepared.encoded, born)
         self.answers.sent(prepared.id, sink)
         if self._session.outgoing_bytes >= FLUSH_BYTES:
             self.flush()

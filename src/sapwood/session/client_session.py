@@ -315,15 +315,25 @@ class ClientSession:
         self._connection().send(entry.kind.withdrawal(id_))
         return True
 
-    def publish(self, publication: bytes) -> int:
-        """Publish; returns the number of the publication. The window must not be full."""
-        if not len(self.window) and self.settings.clock is not None:
-            self._since = self.settings.clock.read()
+    def read_clock(self) -> int | None:
+        """What the clock shows, if there is one: from then on a publication ages."""
+        return None if self.settings.clock is None else self.settings.clock.read()
+
+    def publish(self, publication: bytes, born: int | None = None) -> int:
+        """Publish; returns the number of the publication. The window must not be full.
+
+        It was there already when the clock showed `born`; `None`: it is made now.
+        """
+        if not len(self.window):
+            self._since = self.read_clock() if born is None else born
         sequence = self.window.add(publication)
         if self._keep is not None:
             self._keep(Published(publication))
         if self.open and not self._unanswered:
-            self._connection().send(PublishRequest(sequence, publication))
+            connection = self._connection()
+            if born is not None:
+                connection.mark(born)
+            connection.send(PublishRequest(sequence, publication))
         return sequence
 
     # Answers -----------------------------------------------------------------------------------

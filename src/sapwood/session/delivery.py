@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from math import inf, nextafter
 from typing import Any, Self
 
 from sapwood.errors import FrameError, InputError
@@ -83,7 +84,7 @@ class Delivery:
         in a mailbox or a journal, and of the first ones on a link.
         """
         age_ns = self._age_ns()
-        return None if age_ns is None else age_ns / 1e9
+        return None if age_ns is None else nextafter(age_ns / 1e9, inf)
 
     @property
     def timely(self) -> bool:

@@ -53,7 +53,7 @@ class LinkSession:
             raise FrameError("the neighbor uses a link that it has not established")
         if isinstance(message, routing.RoutingMessage):
             self._check(message)
-            return Receive(self.name, message, self.connection.age_ns())
+            return Receive(self.name, message, age_ns=self.connection.age_ns())
         if isinstance(message, LinkCongestion | LinkState):
             return message
         raise FrameError(f"a {type(message).__name__} is nothing a neighbor says")

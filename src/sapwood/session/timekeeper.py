@@ -117,6 +117,8 @@ class Timekeeper:
 
     def mark(self, born: int | None) -> Born | None:
         """What has to stand before publications that were not made before `born`, if anything."""
+        if self.bounds is None:
+            return None
         if not self._is_marked:
             self._is_marked, self._first, self._current = True, born, born
             return None
@@ -133,6 +135,8 @@ class Timekeeper:
 
     def mark_age(self, age_ns: int | None) -> Born | None:
         """The same for what is so old by now."""
+        if self.bounds is None:
+            return None
         return self.mark(None if age_ns is None else self.clock.read() - age_ns)
 
     def stamp(self, *, is_empty: bool) -> Stamp | None:

@@ -383,7 +383,7 @@ class World(Requests):
             crossed = self.tally.crossings.setdefault(said.publication.id, [])
             crossed.append((arrival.source, arrival.target))
         age_ns = self.network.age_ns(arrival)
-        self._feed(arrival.target, Receive(arrival.source, arrival.message, age_ns))
+        self._feed(arrival.target, Receive(arrival.source, arrival.message, age_ns=age_ns))
 
     def _notice(self, notice: Notice) -> None:
         if not self.network.heed(notice):

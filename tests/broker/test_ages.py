@@ -1,7 +1,7 @@
 """Ages of publications over real sockets, brokers with bent clocks, and links that hold them up.
 
-All runs in one process, so that one clock knows how old a publication really is: it carries the
-reading from before it was published. No bound may be below that, without a tolerance.
+All runs in one process, so that one clock knows how old a publication really is. No bound may be
+below that, without a tolerance.
 """
 
 from __future__ import annotations
@@ -9,58 +9,49 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from random import Random
-from time import CLOCK_MONOTONIC_RAW, clock_gettime_ns
 
 import pytest
 
 from sapwood.client import connect
 from sapwood.errors import InputError
-from sapwood.session.settings import ConnectionSettings
-from sapwood.timing.drift import Drift
-from sapwood.timing.local import LocalClock
 from tests.broker.delaying import DelayingProxy
 from tests.broker.helpers import running, settings, soon
+from tests.broker.noting import NotingClock, truth
 
 pytestmark = pytest.mark.network
 
 
-def truth() -> int:
-    return clock_gettime_ns(CLOCK_MONOTONIC_RAW)
-
-
-def bent(ppm: int, begins: int, epoch: int) -> ConnectionSettings:
-    """Of an end whose clock is off by so much and shows another time."""
-    clock = LocalClock(lambda: begins + truth() * (10**6 + ppm) // 10**6, Drift(), epoch)
-    return ConnectionSettings(clock=clock)
-
-
 async def measured(publications: int, delay_s: Callable[[], float]) -> list[tuple[int, float]]:
     """Publications over two brokers and a link that holds them up: true ages and bounds."""
+    clock = NotingClock(500, 0, 9)
     async with (
-        running(settings("a", connection=bent(-500, 10**15, 7))) as a,
+        running(settings("a", connection=NotingClock(-500, 10**15, 7).settings())) as a,
         DelayingProxy(a.address, delay_s) as proxy,
-        running(settings("b", proxy.address, connection=bent(500, -(10**15), 8))) as b,
+        running(
+            settings("b", proxy.address, connection=NotingClock(500, -(10**15), 8).settings())
+        ) as b,
     ):
         await soon(a.until_linked("b"))
         await soon(b.until_linked("a"))
         async with (
-            connect(str(b.address), settings=bent(500, 0, 9)) as publisher,
-            connect(str(a.address), settings=bent(-500, 5, 10)) as subscriber,
+            connect(str(b.address), settings=clock.settings()) as publisher,
+            connect(str(a.address), settings=NotingClock(-500, 5, 10).settings()) as subscriber,
         ):
             wanted = await subscriber.subscribe("true")
             found: list[tuple[int, float]] = []
             for number in range(publications):
-                made = truth()
+                clock.expect(number)
                 if number % 5:
-                    await publisher.publish({"made": made})
+                    await publisher.publish({"number": number})
                 else:
-                    await publisher.publish_many([{"made": made}] * 20)
+                    await publisher.publish_many([{"number": number}] * 20)
                 for _ in range(1 if number % 5 else 20):
                     delivery = await soon(anext(wanted))
-                    before = truth()
+                    age = truth() - clock.made[delivery.attributes["number"]]
                     bound = delivery.age_bound
                     assert bound is not None, "the greetings were stamped"
-                    found.append((before - delivery.attributes["made"], bound))
+                    if number % 5:  # only the first one of a batch is noted
+                        found.append((age, bound))
             return found
 
 
@@ -106,21 +97,23 @@ async def test_what_cannot_be_wanted_of_ages_is_refused() -> None:
 
 
 async def test_a_publication_that_waits_at_its_publisher_ages_there() -> None:
+    clock = NotingClock(0, 0, 1)
     async with (
         running(settings("a")) as a,
-        connect(str(a.address)) as publisher,
+        connect(str(a.address), settings=clock.settings()) as publisher,
         connect(str(a.address)) as subscriber,
     ):
         publisher._session.window.publications_max = 3
 
-        async def publish() -> None:
-            await publisher.publish({"made": truth()})
+        async def publish(number: int) -> None:
+            clock.expect(number)
+            await publisher.publish({"number": number})
 
         wanted = await subscriber.subscribe("true")
-        await asyncio.gather(*(publish() for _ in range(50)))
+        await asyncio.gather(*map(publish, range(50)))
         for _ in range(50):
             delivery = await soon(anext(wanted))
-            age = truth() - delivery.attributes["made"]
+            age = truth() - clock.made[delivery.attributes["number"]]
             bound = delivery.age_bound
             assert bound is not None
             assert bound * 1e9 >= age

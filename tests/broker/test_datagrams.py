@@ -14,7 +14,7 @@ from sapwood.wire.address import Address
 from sapwood.wire.datagrams import Datagram, Kind, decode_datagram, encode_datagram
 from tests.broker.helpers import running, settings, soon
 from tests.broker.lossy import Fate, LossyProxy
-from tests.broker.test_ages import truth
+from tests.broker.noting import NotingClock, truth
 
 pytestmark = pytest.mark.network
 
@@ -44,7 +44,7 @@ async def test_brokers_link_by_datagrams_and_publications_cross() -> None:
 
 async def test_over_a_rough_link_what_arrives_is_right_and_no_age_is_too_small() -> None:
     udp = {"protocol": "flooding"}
-    fate = Fate(0.2, 0.2, 0.02, Random(3))
+    fate, clock = Fate(0.2, 0.2, 0.02, Random(3)), NotingClock(500, 0, 3)
     async with running(settings("a", listen_datagrams=UDP_PORT, **udp)) as a:
         assert a.datagrams is not None
         async with (
@@ -53,16 +53,21 @@ async def test_over_a_rough_link_what_arrives_is_right_and_no_age_is_too_small()
         ):
             await soon(a.until_linked("b"))
             await soon(b.until_linked("a"))
-            async with connect(str(b.address)) as one, connect(str(a.address)) as other:
+            async with (
+                connect(str(b.address), settings=clock.settings()) as one,
+                connect(str(a.address)) as other,
+            ):
                 wanted = await other.subscribe("true")
                 found: list[int] = []
                 number = 0
                 while len(found) < 50:
-                    await one.publish({"n": number, "made": truth()})
+                    clock.expect(number)
+                    await one.publish({"n": number})
                     number += 1
                     while len(wanted):
                         delivery = await anext(wanted)
-                        age, bound = truth() - delivery.attributes["made"], delivery.age_bound
+                        age = truth() - clock.made[delivery.attributes["n"]]
+                        bound = delivery.age_bound
                         assert bound is None or bound * 1e9 >= age
                         found.append(delivery.attributes["n"])
                 assert len(set(found)) == len(found), "what was repeated is seen once"

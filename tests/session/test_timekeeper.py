@@ -112,6 +112,27 @@ def test_no_publication_is_older_than_is_said(
             waiting[way].clear()
 
 
+def test_bytes_that_arrive_meanwhile_make_nothing_younger() -> None:
+    """What is read may lie behind what has arrived: its stamp is of when it arrived itself."""
+    time = Time(10**9)
+    dialed, accepted = linked(time)
+    for ago in (0, 10**8):
+        assert dialed.timekeeper is not None
+        dialed.mark(dialed.timekeeper.clock.read() - ago)
+        dialed.send_routing(Confirm("k", 1))
+    made = time.now - 10**8
+    data = dialed.take_outgoing()
+    accepted.arrived()
+    reading = accepted.receive(data, 0.0)
+    next(reading)
+    time.now += 10**9
+    accepted.arrived()
+    next(reading)
+    age = accepted.age_ns()
+    assert age is not None
+    assert age >= time.now - made
+
+
 def test_one_word_serves_publications_of_nearly_one_age() -> None:
     time = Time(10**12)
     keeper = Timekeeper(time.clock(0, 0, 1))

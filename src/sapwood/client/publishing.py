@@ -78,17 +78,20 @@ class PublishBatch:
 
     async def publish(self, publications: Iterable[Content]) -> None:
         """Send publications; waits for answers only while the window is full."""
-        prepared = self._publisher.prepared
-        await self.publish_prepared(prepared(one, None) for one in publications)
+        prepared, read_clock = self._publisher.prepared, self._publisher.read_clock
+        # A publication ages from when it was taken, also while it is encoded.
+        await self._send((read_clock(), prepared(one, None)) for one in publications)
 
     async def publish_prepared(self, publications: Iterable[Prepared]) -> None:
         """Send publications that are encoded already; waits as `publish` does."""
+        read_clock = self._publisher.read_clock
+        await self._send((read_clock(), one) for one in publications)
+
+    async def _send(self, publications: Iterable[tuple[int | None, Prepared]]) -> None:
         publisher, batch = self._publisher, self._batch
         self._check()
-        for prepared in publications:
-            born = None
+        for born, prepared in publications:
             if publisher.is_full:
-                born = publisher.read_clock()
                 await publisher.room()
                 self._check()
             publisher.send(prepared, batch, born)
@@ -239,7 +242,7 @@ class Publisher:
 
         Raises `InvalidValueError` or `LimitError` for attributes that cannot be published.
         """
-        born = self.read_clock() if self.is_full else None
+        born = self.read_clock()
         prepared = self.prepared(given, id_)
         await self.room()
         self.send(prepared, sink, born)

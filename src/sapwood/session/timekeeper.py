@@ -37,7 +37,16 @@ class Timekeeper:
     """
 
     __slots__ = (
-        *("_before", "_begun", "_current", "_first", "_has_read", "_is_marked", "_sent_at"),
+        *(
+            "_after",
+            "_before",
+            "_begun",
+            "_current",
+            "_first",
+            "_has_read",
+            "_is_marked",
+            "_sent_at",
+        ),
         *("_shown", "born", "bounds", "clock"),
     )
 
@@ -45,8 +54,8 @@ class Timekeeper:
         self.clock = clock
         self.bounds: LinkBounds | None = None
         self.born: int | None = None
-        #: when the last stamp that was read was made, and when the last bytes arrived
-        self._before = 0
+        #: when the last stamp that was read was made, and when it arrived; when the last bytes did
+        self._before = self._after = 0
         self._shown = clock.read()
         self._begun: int | None = None
         self._first: int | None = None
@@ -80,7 +89,7 @@ class Timekeeper:
         """What follows was written with this stamp."""
         bounds = self._known()
         passage = bounds.arrived(stamp, self._shown)
-        self._before = stamp.sent
+        self._before, self._after = stamp.sent, self._shown
         self._say(stamp.born)
         return passage
 
@@ -98,7 +107,7 @@ class Timekeeper:
         bounds = self._known()
         age = bounds.theirs.age_ns(born, self._before)
         upper = bounds.last.upper
-        self.born = None if age is None or upper is None else self._shown - upper - age
+        self.born = None if age is None or upper is None else self._after - upper - age
 
     def read(self) -> None:
         """A message was read that the other end may want to know the time of."""

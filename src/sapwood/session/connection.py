@@ -12,6 +12,7 @@ from sapwood.errors import FrameError, InvariantError, PeerError
 from sapwood.limits import PINGS_AT_ONCE_MAX, REASON_CHARS_MAX
 from sapwood.routing import messages as routing
 from sapwood.session.keepalive import Due, KeepAlive
+from sapwood.session.outgoing import LONG_BYTES, Outgoing, Piece
 from sapwood.session.phases import Phase, Trigger, step
 from sapwood.session.settings import ConnectionSettings
 from sapwood.session.timekeeper import Timekeeper
@@ -22,6 +23,7 @@ from sapwood.wire.codec import (
     append_ids,
     append_message,
     append_routing,
+    delivery_in_places,
     greeting_frame,
 )
 from sapwood.wire.greetings import (
@@ -114,7 +116,7 @@ class Connection:
         self.frame_bytes_max = settings.frame_bytes_max
         self._decoder = Decoder(role, settings.frame_bytes_max, runs)
         self._greeting_deadline = now + settings.greeting_s
-        self._outgoing = bytearray()
+        self._outgoing = Outgoing()
         #: what is known of time, where this end has a clock
         self.timekeeper = None if settings.clock is None else Timekeeper(settings.clock)
         #: a greeting is among the bytes to be sent: it has a stamp of its own, and nothing precedes
@@ -154,7 +156,7 @@ class Connection:
                 if pings > PINGS_AT_ONCE_MAX:
                     self.fault(FrameError(f"more than {PINGS_AT_ONCE_MAX} pings came at once"))
                 else:
-                    append_message(self._outgoing, _PONG)
+                    append_message(self._outgoing.frames, _PONG)
             elif isinstance(message, Goodbye | Refusal):
                 self._ended_there(message)
             if self.ended:
@@ -167,25 +169,32 @@ class Connection:
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
         self.begin()
-        append_message(self._outgoing, message)
+        append_message(self._outgoing.frames, message)
 
     def send_routing(self, message: routing.Message) -> None:
         """Put a router's message among the bytes to be sent; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
-        append_routing(self._outgoing, message, self.frame_bytes_max)
+        append_routing(self._outgoing.frames, message, self.frame_bytes_max)
 
     def send_delivery(self, subscriptions: tuple[str, ...], publication: bytes) -> None:
         """Put a delivery among the bytes to be sent; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
-        append_delivery(self._outgoing, subscriptions, publication, self.frame_bytes_max)
+        long = None
+        if len(publication) >= LONG_BYTES:
+            long = delivery_in_places(subscriptions, publication, self.frame_bytes_max)
+        if long is not None:
+            self._outgoing.add_piece(long)
+        else:
+            frames = self._outgoing.frames
+            append_delivery(frames, subscriptions, publication, self.frame_bytes_max)
 
     def send_frames(self, frames: memoryview) -> None:
         """Put whole frames among the bytes to be sent; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
-        self._outgoing += frames
+        self._outgoing.add(frames)
 
     def send_ids(
         self, reply: type[SubscribedManyReply | UnsubscribedManyReply], ids: Sequence[str]
@@ -193,7 +202,7 @@ class Connection:
         """Put what is said of several ids among the bytes to be sent; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
-        append_ids(self._outgoing, reply, ids, self.frame_bytes_max)
+        append_ids(self._outgoing.frames, reply, ids, self.frame_bytes_max)
 
     @property
     def outgoing_bytes(self) -> int:
@@ -202,19 +211,33 @@ class Connection:
 
     def take_outgoing(self) -> bytes:
         """The bytes to be sent now, at once: they begin with a stamp."""
-        outgoing, timekeeper = self._outgoing, self.timekeeper
-        if timekeeper is not None and self.phase is Phase.OPEN and not self._is_greeting:
-            stamp = timekeeper.stamp(is_empty=not outgoing)
-            if stamp is not None:
-                data = bytearray()
-                append_message(data, stamp)
-                data += outgoing
-                outgoing.clear()
-                return bytes(data)
+        return b"".join(part for piece in self.take_pieces() for part in piece)
+
+    def take_pieces(self) -> list[Piece]:
+        """The same in pieces of whole frames; what is long is not copied."""
+        stamp = self._stamp()
+        pieces = self._outgoing.take()
+        if stamp:
+            if pieces and len(pieces[0]) == 1 and isinstance(pieces[0][0], bytes):
+                pieces[0] = (stamp + pieces[0][0],)
+            else:
+                pieces.insert(0, (stamp,))
+        return pieces
+
+    def _stamp(self) -> bytes:
+        """The frame of the stamp of what is sent now; empty where there is to be none."""
+        timekeeper, is_greeting = self.timekeeper, self._is_greeting
         self._is_greeting = False
-        data_ = bytes(outgoing)
-        outgoing.clear()
-        return data_
+        is_empty = not len(self._outgoing)
+        if timekeeper is None or is_greeting or (is_empty and self.phase is not Phase.OPEN):
+            return b""
+        # What stands before a goodbye is stamped as well: it may have been marked.
+        stamp = timekeeper.stamp(is_empty=is_empty)
+        if stamp is None:
+            return b""
+        frame = bytearray()
+        append_message(frame, stamp)
+        return bytes(frame)
 
     # Time --------------------------------------------------------------------------------------
 
@@ -249,7 +272,7 @@ class Connection:
 
     def _mark(self, born: Born | None) -> None:
         if born is not None and self.phase is Phase.OPEN:
-            append_message(self._outgoing, born)
+            append_message(self._outgoing.frames, born)
 
     def _time(self, said: Stamp | Born) -> None:
         """Take in what the peer says of time; whoever has no clock has asked for nothing."""
@@ -273,7 +296,7 @@ class Connection:
         if self.timekeeper is not None:
             hello = replace(hello, timing=self.timekeeper.greeting())
         self._is_greeting = True
-        self._outgoing += greeting_frame(hello)
+        self._outgoing.frames += greeting_frame(hello)
 
     def welcome(self, welcome: Welcome, role: Role) -> None:
         """Welcome the peer, which has this role."""
@@ -281,7 +304,7 @@ class Connection:
         if self.timekeeper is not None and self.timekeeper.bounds is not None:
             welcome = replace(welcome, timing=self.timekeeper.greeting())
         self._is_greeting = True
-        self._outgoing += greeting_frame(welcome)
+        self._outgoing.frames += greeting_frame(welcome)
 
     def welcomed(self) -> None:
         """Take a connection into use on which this end was welcomed."""
@@ -294,8 +317,9 @@ class Connection:
     def refuse(self, code: RefusalCode, reason: str) -> None:
         """Refuse a greeting; the connection ends with this."""
         self._ended_here(code, reason)
+        self._is_greeting = True
         refusal = Refusal(code=code, reason=shortened(reason), name=self._name)
-        self._outgoing += greeting_frame(refusal)
+        self._outgoing.frames += greeting_frame(refusal)
 
     # The end -----------------------------------------------------------------------------------
 
@@ -304,7 +328,7 @@ class Connection:
         if self.ended:
             return
         if self.phase is not Phase.GREETING:
-            append_message(self._outgoing, Goodbye(code, shortened(reason)))
+            append_message(self._outgoing.frames, Goodbye(code, shortened(reason)))
         self._ended_here(code, reason)
 
     def lost(self, reason: str) -> None:
@@ -333,7 +357,7 @@ class Connection:
             return
         due = self.keepalive.due(now)
         if due is Due.PING:
-            append_message(self._outgoing, _PING)
+            append_message(self._outgoing.frames, _PING)
         elif due is Due.DEAD:
             self.say_goodbye(GoodbyeCode.SILENT, "nothing was heard, and pings went unanswered")
 
@@ -355,7 +379,7 @@ class Connection:
             self._ended_here(RefusalCode.NOT_UNDERSTOOD, reason)
         elif self._decoder.foreign is not None:
             self._ended_here(RefusalCode.NOT_UNDERSTOOD, reason)
-            self._outgoing += self._decoder.foreign.reply
+            self._outgoing.frames += self._decoder.foreign.reply
         elif isinstance(error, VersionMismatchError):
             self.refuse(RefusalCode.VERSION, reason)
         else:

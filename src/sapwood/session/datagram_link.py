@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import deque
 
 from sapwood.limits.datagrams import DATAGRAM_FIRST_MAX, DATAGRAM_RETRY_S, DATAGRAM_WINDOW
-from sapwood.wire.datagrams import NO_COOKIE, Datagram, Kind, encode_datagram, fits, packed
+from sapwood.wire.datagrams import NO_COOKIE, Datagram, Kind, Packer, encode_datagram, fits
 
 
 class Seen:
@@ -60,7 +60,17 @@ class DatagramEnd:
 
     __slots__ = (
         *("_answer", "_due", "_greeting", "_has_first", "_is_dialing", "_number"),
-        *("_out", "_repeated", "_seen", "_waiting", "connection", "is_closed", "is_up", "lost"),
+        *(
+            "_out",
+            "_packer",
+            "_repeated",
+            "_seen",
+            "_waiting",
+            "connection",
+            "is_closed",
+            "is_up",
+            "lost",
+        ),
     )
 
     def __init__(self, connection: bytes, *, is_dialing: bool) -> None:
@@ -76,6 +86,7 @@ class DatagramEnd:
         self._repeated: Datagram | None = None
         self._due: float | None = None
         self._number = 0
+        self._packer = Packer()
         self._seen = Seen()
         self._waiting: deque[bytes] = deque()
         self._out: list[bytes] = []
@@ -142,7 +153,7 @@ class DatagramEnd:
             self._send(data)
         elif self._answer and not self._has_first:
             self._has_first = True
-            first, *others = packed(data)
+            first, *others = self._packer.packed(data)
             self._repeat(Datagram(Kind.FIRST, self.connection, first), now)
             for piece in others:
                 self._wait(piece)
@@ -187,7 +198,7 @@ class DatagramEnd:
             self.lost += 1
 
     def _send(self, data: bytes) -> None:
-        for piece in packed(data):
+        for piece in self._packer.packed(data):
             if not fits(piece):
                 self.lost += 1
                 continue

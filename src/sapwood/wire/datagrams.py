@@ -108,48 +108,58 @@ _STAMP: Final = b"\x97\x46"
 _BORN: Final = b"\x92\x47"
 """How the bodies of a stamp and of a `Born` begin: an array of so many, and the tag."""
 
+_PIECE_BYTES: Final = DATAGRAM_BYTES - HEAD_BYTES - NUMBER_BYTES
+
 _DECODER: Final = msgspec.msgpack.Decoder(Stamp | Born)
 
 
-def packed(write: bytes) -> Iterator[bytes]:
-    """The frames of one write in pieces that fit into datagrams, each with a stamp of its own.
+class Packer:
+    """Puts the frames that one end writes into pieces for datagrams, each with a stamp of its own.
 
-    The write's stamp stands in front of each piece, and says of age what holds there. A frame that
-    is too long for any datagram is a piece of its own, for the caller to leave out.
+    The stamp of a write stands in front of each piece of it, and says of age what holds there; a
+    write without one goes on from the last.
     """
-    stamp: Stamp | None = None
-    piece, begins = bytearray(), 0
-    for frame in _frames(write):
-        body = frame[HEADER_BYTES : HEADER_BYTES + 2]
-        if body in (_STAMP, _BORN):
-            said = _DECODER.decode(frame[HEADER_BYTES:])
-            if len(piece) > begins:
+
+    __slots__ = ("_stamp",)
+
+    def __init__(self) -> None:
+        self._stamp: Stamp | None = None
+
+    def packed(self, write: bytes) -> Iterator[bytes]:
+        """The frames of one write in pieces that fit into datagrams.
+
+        One that is too long for any is a piece of its own, for the caller to leave out.
+        """
+        piece, begins = self._beginning()
+        for frame in _frames(write):
+            if frame[HEADER_BYTES : HEADER_BYTES + 2] in (_STAMP, _BORN):
+                said = _DECODER.decode(frame[HEADER_BYTES:])
+                if len(piece) > begins:
+                    yield bytes(piece)
+                if isinstance(said, Stamp):
+                    self._stamp = said
+                elif self._stamp is not None:
+                    self._stamp = replace(self._stamp, born=said.born)
+                piece, begins = self._beginning()
+                continue
+            if len(piece) > begins and len(piece) + len(frame) > _PIECE_BYTES:
                 yield bytes(piece)
-            if isinstance(said, Stamp):
-                stamp = said
-            elif stamp is not None:
-                stamp = replace(stamp, born=said.born)
-            piece, begins = _beginning(stamp)
-            continue
-        if len(piece) > begins and len(piece) + len(frame) > DATAGRAM_BYTES - HEAD_BYTES:
+                piece, begins = self._beginning()
+            piece += frame
+        if piece:
             yield bytes(piece)
-            piece, begins = _beginning(stamp)
-        piece += frame
-    if piece:
-        yield bytes(piece)
+
+    def _beginning(self) -> tuple[bytearray, int]:
+        """What a piece begins with, and how long that is."""
+        piece = bytearray()
+        if self._stamp is not None:
+            append_message(piece, self._stamp)
+        return piece, len(piece)
 
 
 def fits(piece: bytes) -> bool:
     """Whether a piece fits into a datagram at all."""
     return len(piece) <= DATAGRAM_BYTES_MAX - HEAD_BYTES - NUMBER_BYTES
-
-
-def _beginning(stamp: Stamp | None) -> tuple[bytearray, int]:
-    """What a piece begins with, and how long that is."""
-    piece = bytearray()
-    if stamp is not None:
-        append_message(piece, stamp)
-    return piece, len(piece)
 
 
 def _frames(write: bytes) -> Iterator[bytes]:

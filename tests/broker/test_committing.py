@@ -105,7 +105,12 @@ async def test_whether_the_disk_has_room_is_looked_at_after_so_many_bytes_and_no
     async with running(settings(data=tmp_path)) as broker:
         assert broker.store is not None
         store = broker.store.store
-        monkeypatch.setattr(type(store), "has_room", lambda _: bool(looks.append(1)) or True)
+
+        def has_room(_: object) -> bool:
+            looks.append(1)
+            return True
+
+        monkeypatch.setattr(type(store), "has_room", has_room)
         pub = await Raw.client(broker.address, "pub")
         seen = []
         for number in range(1, 10):

@@ -36,7 +36,7 @@ def test_a_stored_batch_is_the_publications_that_were_stored(given_: list[Any]) 
 
 
 @given(st.lists(st.text("ab", min_size=3, max_size=4), min_size=1, max_size=9), st.booleans())
-def test_ids_are_found_whether_they_are_equally_long_or_not(ids: list[str], same: bool) -> None:  # noqa: FBT001
+def test_ids_are_found_whether_they_are_equally_long_or_not(ids: list[str], same: bool) -> None:
     ids = [id_[:3] for id_ in ids] if same else ids
     bodies, ends = joined([Publication(id_, {"a": 1}) for id_ in ids])
     starts = np.concatenate((np.zeros(1, np.int64), ends[:-1]))

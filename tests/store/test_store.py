@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.errors import EnvironmentMissingError, FileFormatError, InputError, InvariantError
-from sapwood.model.publication import Publication
 from sapwood.limits.store import STORE_APPLY_S
+from sapwood.model.publication import Publication
 from sapwood.routing.inputs import (
     AttachClient,
     Checkpoint,

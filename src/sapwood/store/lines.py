@@ -155,8 +155,8 @@ def is_short(size: int, bytes_max: int) -> bool:
 def is_finite(data: bytes, begin: int, end: int) -> bool:
     """Whether there is nothing between two bytes that looks like a number that JSON cannot say.
 
-    Of many bytes those are found first with which such a number may begin: as a rule there are none,
-    and else hardly any with one behind them that fits.
+    Of many bytes those are found first with which such a number may begin: as a rule there are
+    none, and else hardly any with one behind them that fits.
     """
     if data.find(_FLOAT_64, begin, end) < 0 and data.find(_FLOAT_32, begin, end) < 0:
         return True

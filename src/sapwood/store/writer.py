@@ -90,7 +90,7 @@ class Writer:
         self._changes_size = 0
         self._applied_at = self._synced_at = clock()
         self._is_synced = True
-        #: how many segments there were, and how many of them nobody needed, when they were looked at
+        #: how many segments there were at the last look, and how many of them nobody needed
         self._looked = 0, 0
         self._looked_at = clock()
         #: routing needs no publication before this place
@@ -195,7 +195,7 @@ class Writer:
             log.remove(oldest)
 
     def _may_retire(self, needed: int, now: float) -> bool:
-        """Whether a look at the segments may find one that goes: not at the same ones again soon."""
+        """Whether a look at the segments may find one to go: not at the same ones again soon."""
         segments = self.log.segments
         free = bisect_right(segments, needed, key=lambda segment: segment.first) - 1
         looked = len(segments), free

@@ -51,6 +51,7 @@ from sapwood.routing.tables import Follower
 from sapwood.routing.upkeep.failover.choice import FAILOVER, failover_over
 from sapwood.routing.upkeep.recover.recover import Recover
 from sapwood.routing.upkeep.replay import Replay
+from sapwood.routing.upkeep.stabilize.choice import STABILIZE
 
 S = TypeVar("S", bound=Strategy)
 
@@ -202,6 +203,7 @@ UPKEEPS: Final = _catalogue(
         make=Recover,
         persists=True,
     ),
+    STABILIZE,
 )
 
 # Putting together --------------------------------------------------------------------------------
@@ -394,6 +396,7 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
             "advertisement+identity",
             "advertisement",
             "covering+recover",
+            "covering+stabilize",
         )
     }
 )

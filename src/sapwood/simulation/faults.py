@@ -40,6 +40,12 @@ Beside them, routers that join and leave for good, and links that are added and 
     at = 1.0
     seconds = 5.0               # for so long, whatever it hears
 
+    [[corruption]]              # tables that are not what they should be: `corruption`
+    router = "r3"
+    at = 2.0
+    kinds = ["drop", "insert"]
+    share = 0.5
+
     [[recipe]]                  # faults drawn with the seed
     name = "swizzle"            # or "flapping", "crashes"
     start = 3.0
@@ -58,10 +64,12 @@ from typing import Final, TypeAlias, TypeVar
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.overlay.fields import Fields
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Overlay
+from sapwood.simulation.corruption import decode_corruption
 from sapwood.simulation.scenario import (
     Action,
     AddLink,
     AddRouter,
+    CorruptTables,
     CrashRouter,
     FailLink,
     Places,
@@ -180,8 +188,20 @@ class SuspicionFault:
         return [(self.at_s, Suspect(self.router, self.neighbor, self.seconds))]
 
 
+@dataclass(frozen=True, slots=True)
+class CorruptionFault:
+    """The tables of a router are changed at `at_s`."""
+
+    at_s: float
+    action: CorruptTables
+
+    def actions(self) -> list[tuple[float, Action]]:
+        """What happens when."""
+        return [(self.at_s, self.action)]
+
+
 Fault: TypeAlias = LinkFault | RouterFault
-Written: TypeAlias = Fault | LinkChange | RouterChange | SuspicionFault
+Written: TypeAlias = Fault | LinkChange | RouterChange | SuspicionFault | CorruptionFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +274,7 @@ def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[
     A drawn fault does not strike a router or a link that has gone, or has yet to come. Raises
     `InputError` (or one of its kinds) naming the entry that is wrong.
     """
-    fields = Fields("the faults", document, ("link", "router", "suspicion", "recipe"))
+    fields = Fields("the faults", document, ("link", "router", "suspicion", "corruption", "recipe"))
     written: list[tuple[str, Written]] = []
     drawn: list[Fault] = []
     for number, entry in enumerate(fields.tables("link"), 1):
@@ -269,6 +289,10 @@ def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[
     for number, entry in enumerate(fields.tables("recipe"), 1):
         generator = Random(f"{seed}/faults/{number}")  # noqa: S311 - reproducible on purpose
         drawn.extend(_draw(f"recipe {number}", entry, topology, generator))
+    for number, entry in enumerate(fields.tables("corruption"), 1):
+        place = f"corruption {number}"
+        at_s, action = decode_corruption(place, entry, seed + number)
+        written.append((place, CorruptionFault(at_s, action)))
     return _in_order(written, drawn, topology)
 
 

@@ -147,6 +147,20 @@ class Suspect:
 
 
 @dataclass(frozen=True, slots=True)
+class CorruptTables:
+    """A router's tables are not what they should be any more; nobody is told.
+
+    `kinds` are those of `sapwood.simulation.corruption`, one after the other, each of which strikes
+    a `share` of what there is, as the seed draws it.
+    """
+
+    router: str
+    kinds: tuple[str, ...]
+    share: float
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class AddRouter:
     """A router joins that the overlay does not have; it has no link yet."""
 
@@ -213,6 +227,7 @@ Action: TypeAlias = (
     | CrashRouter
     | ReturnRouter
     | Suspect
+    | CorruptTables
     | Change
     | WaitAction
 )
@@ -379,7 +394,7 @@ class Places:
                 self._known(client.home)
             case FailLink(a, b) | ReturnLink(a, b):
                 self.overlay.link(a, b)
-            case CrashRouter(router) | ReturnRouter(router):
+            case CrashRouter(router) | ReturnRouter(router) | CorruptTables(router):
                 self.overlay.known(router)
             case Suspect(router, neighbor):
                 self.overlay.known(router)

@@ -15,8 +15,8 @@ A subscription or an advertisement of documents has an `xpath` (and `namespaces`
 `filter`, an advertisement may have `paths`; a publication has `attributes`, a `document` or both.
 The other things to do are `unsubscribe`, `advertise` (written like `subscribe`), `unadvertise`,
 `subscribe-many` (with `subscriptions`, a list of `id` and `filter` each), `unsubscribe-many` (with
-`ids`), `detach`, `return-link`, `crash-router`, `return-router` and
-`suspect` (`router`, `of`, `seconds`); and, for routers and links that
+`ids`), `detach`, `return-link`, `crash-router`, `return-router`, `suspect` (`router`, `of`,
+`seconds`) and `corrupt` (`router`, `kinds`, `share`, `seed`); and, for routers and links that
 come and go, `add-router` and `remove-router` (with `router`), `add-link` (with `between` and, if
 not 0.01 seconds, `latency`) and `remove-link`. `crash-router` may say which `tail` of what was not
 written is left (`lost`, `torn` or `whole`), and after how many `steps` of writing the router
@@ -40,6 +40,7 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.document import decode_topology, encode_topology
 from sapwood.overlay.fields import Fields
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S
+from sapwood.simulation.corruption import corruption_of
 from sapwood.simulation.faults import tail_of
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import Timing
@@ -49,6 +50,7 @@ from sapwood.simulation.scenario import (
     AddRouter,
     AdvertiseAction,
     Change,
+    CorruptTables,
     CrashRouter,
     DetachAction,
     FailLink,
@@ -154,6 +156,15 @@ def _encode_action(action: Action) -> dict[str, Any]:
             return {"do": "detach", **client._asdict()}
         case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter() | Suspect():
             return _encode_fault(action)
+        case CorruptTables(router, kinds, share, seed):
+            kinds_ = list(kinds)
+            return {
+                "do": "corrupt",
+                "router": router,
+                "kinds": kinds_,
+                "share": share,
+                "seed": seed,
+            }
         case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
             return _encode_change(action)
         case WaitAction(until):
@@ -312,6 +323,10 @@ _DECODERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Fields], Action]]
             "suspect": (
                 ("router", "of", "seconds"),
                 lambda f: Suspect(f.text("router"), f.text("of"), f.number("seconds")),
+            ),
+            "corrupt": (
+                ("router", "kinds", "share", "seed"),
+                lambda f: corruption_of(f, f.integer("seed") if "seed" in f else 0),
             ),
             "crash-router": (("router", "tail", "steps"), _crash),
             "return-router": (("router",), lambda f: ReturnRouter(f.text("router"))),

@@ -21,6 +21,7 @@ from sapwood.routing.router import Router
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.upkeep.failover.choice import has_plans, is_planned, planned
 from sapwood.routing.upkeep.failover.plans import plans_for
+from sapwood.simulation.corruption import corrupt
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.scenario import (
     Action,
@@ -28,6 +29,7 @@ from sapwood.simulation.scenario import (
     AddRouter,
     AdvertiseAction,
     Change,
+    CorruptTables,
     CrashRouter,
     DetachAction,
     FailLink,
@@ -148,6 +150,8 @@ def carry_out(world: World, action: Action) -> None:
             world.detach(client)
         case Suspect(router, neighbor, seconds):
             world.suspect(router, neighbor, seconds)
+        case CorruptTables():
+            corrupt(world, action)
         case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter():
             _fail_or_return(world, action)
         case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():

@@ -59,6 +59,10 @@ class Corruptible(Protocol):
         """The time."""
         ...
 
+    def disturbed(self) -> None:
+        """Something has changed that nobody was told of."""
+        ...
+
 
 Strike: TypeAlias = Callable[[Router, Random, float, float], None]
 """Changes a router: it, chance, the share to be struck, the time."""
@@ -72,6 +76,7 @@ def corrupt(world: Corruptible, action: CorruptTables) -> None:
     generator = Random(f"{action.seed}/{action.router}/corruption")  # noqa: S311 - reproducible
     for kind in action.kinds:
         KINDS[kind](router, generator, action.share, world.now)
+    world.disturbed()
 
 
 def decode_corruption(place: str, entry: object, seed: int) -> tuple[float, CorruptTables]:

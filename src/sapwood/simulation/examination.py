@@ -8,8 +8,10 @@ from typing import Final
 
 from sapwood.model.publication import Publication
 from sapwood.routing.protocols import protocol as protocol_named
+from sapwood.routing.strategies import Protocol
 from sapwood.routing.upkeep.failover.choice import is_planned
 from sapwood.simulation.divergence import divergences, leaks, strays
+from sapwood.simulation.legality import globally_illegal, speaks_of
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario
@@ -52,7 +54,7 @@ def draw_for(protocol: str, seed: int, *, rewiring: bool = False) -> Scenario:
     mixture = Mixture(
         advertisements=chosen.clients_advertise or seed % ADVERTISING_EVERY == 0,
         documents=seed % DOCUMENTS_EVERY == 0,
-        circles=chosen.allows_circles or (seed % CIRCLES_EVERY == 0 and not is_planned(chosen)),
+        circles=chosen.allows_circles or (seed % CIRCLES_EVERY == 0 and _can_have_circles(chosen)),
         rewiring=rewiring,
         stores=chosen.persists,
         suspicions=is_planned(chosen),
@@ -99,6 +101,7 @@ def findings(
     words = {
         **verdicts(judgment),
         "closed": world.tally.links_closed,
+        "illegal": len(globally_illegal(world)) if speaks_of(world) else 0,
         "parted": len(parted(world)) if is_planned(protocol_named(protocol)) else 0,
         "strayed": len(strayed(world, protocol)),
         "diverged": len(divergences(world, make_router, PROBES, links=links)),
@@ -115,6 +118,12 @@ def parted(world: World) -> tuple[str, ...]:
         return ()
     reached = present.tree(present.routers[0])
     return tuple(name for name in present.routers if name not in reached)
+
+
+def _can_have_circles(protocol: Protocol) -> bool:
+    """Whether no strategy of a protocol excludes mesh."""
+    rules = (rule for strategy in protocol.strategies for rule in strategy.excludes)
+    return not any("mesh" in rule.words for rule in rules)
 
 
 def strayed(world: World, protocol: str) -> tuple[str, ...]:

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sapwood.errors import InputError
 from sapwood.model.advertised_content import AdvertisedContent
-from sapwood.routing.core import RoutingCore
+from sapwood.routing.membership.given import Given
 from sapwood.routing.messages import (
     Advertise,
     Message,
@@ -40,6 +40,9 @@ from sapwood.simulation.world import World
 
 Filters = dict[str, AdvertisedContent]
 """Filters by key."""
+
+_UNSPOKEN: Final = frozenset({"merging", "xroute", "flooding"})
+"""Words of protocols that tell of mergers, of counts, or of nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,14 @@ def globally_illegal(world: World) -> list[Illegal]:
         table = _held(world, holder, sender, "subscription")
         found.extend(_judged(sender, holder, _propagation(world), wanted, table))
     return found
+
+
+def speaks_of(world: World) -> bool:
+    """Whether there is a rule for what the routers of a world tell each other."""
+    cores = [getattr(router, "membership", None) for router in world.routers.values()]
+    if not cores or not all(isinstance(core, Given) for core in cores):
+        return False
+    return _UNSPOKEN.isdisjoint(_words(world))
 
 
 def _edges(world: World) -> Iterator[tuple[str, str]]:
@@ -199,10 +210,10 @@ def _fold(table: Filters, coming: Iterable[Message], noun: str) -> None:
                 pass
 
 
-def _router(world: World, name: str) -> RoutingCore:
+def _router(world: World, name: str) -> Given:
     router = world.routers[name]
     core = router.membership if isinstance(router, Router) else None
-    if not isinstance(core, RoutingCore):
+    if not isinstance(core, Given):
         raise InputError(f"router {name} has no tables of one tree, of which legality speaks")
     return core
 
@@ -223,6 +234,4 @@ def _is_advertised(world: World) -> bool:
 def _propagation(world: World) -> str:
     """The rule by which what travels serves what is known."""
     words = _words(world)
-    if "merging" in words or "xroute" in words or "flooding" in words:
-        raise InputError("legality says nothing of mergers, counts and flooding")
     return next((word for word in words if word in ("identity", "covering")), "simple")

@@ -7,7 +7,7 @@ that is what the snapshot and the answer differ in and what is still so (Shen's 
 this; dossier 2.14, the two hazards of a stale snapshot)::
 
     missing   in the snapshot, not at the holder, and told still
-    surplus   at the holder, not in the snapshot, and not told since
+    surplus   at the holder, not in the snapshot, and nothing was said of it since
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def difference(
     surplus = (
         name
         for name, element in listed.items()
-        if snapshot.get(name) != element and now.get(name) != element
+        if snapshot.get(name) != element and now.get(name) == snapshot.get(name)
     )
     return Difference(tuple(missing), tuple(surplus))
 
@@ -108,7 +108,7 @@ class Sender:
     #: _asked is the question under way, `None` when it is answered
     """
 
-    __slots__ = ("_asked", "_planned", "_seed", "_shape", "number", "table", "waiting")
+    __slots__ = ("_asked", "_believed", "_planned", "_seed", "_shape", "number", "table", "waiting")
 
     def __init__(self, seed: str) -> None:
         self._seed = seed
@@ -117,7 +117,9 @@ class Sender:
         #: the shape in use, and for how many entries
         self._shape = Shape(SIZE_MIN, SKETCH_PROBES, 0)
         self._planned = 0
-        #: of the last round
+        #: rounds since the sketch was made afresh
+        self._believed = ROUNDS_AFRESH
+        #: of the last question
         self.number = 0
         #: what was not confirmed in the round before
         self.waiting: frozenset[str] = frozenset()
@@ -125,10 +127,12 @@ class Sender:
     def observe(self, entries: Iterable[tuple[str, Statement]], held: int) -> Observe:
         """Begin a round: what is asked. The holder had so many entries when it last answered."""
         self.number += 1
-        expected = max(held, len(self.table))
-        if self.number % ROUNDS_AFRESH == 1 or expected > 2 * self._planned:
+        self._believed += 1
+        if self._believed > ROUNDS_AFRESH or max(held, len(self.table)) > 2 * self._planned:
             self.table.afresh()
-            self._planned = expected
+            entries = list(entries)
+            expected = max(held, len(entries))
+            self._believed, self._planned = 1, expected
             wanted = min(expected * SKETCH_BITS, SKETCH_BITS_MAX) // SKETCH_BITS
             salt = element_of(f"{self._seed}/{self.number}".encode())
             self._shape = Shape.of(wanted, SKETCH_BITS, SKETCH_PROBES, salt)
@@ -150,6 +154,7 @@ class Sender:
         self._asked = None
         if asked.is_alike(answer):
             return None
+        self.table.afresh()  # it may be the sketch that is wrong
         self.number += 1
         self._asked = Asked(self.number, elements=self.table.elements(entries))
         return Observe(self.number)

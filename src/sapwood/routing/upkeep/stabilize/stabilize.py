@@ -73,7 +73,7 @@ from sapwood.sketches.elements import element_of
 class Link:
     """Both edges to one neighbor.
 
-    #: due_s is at most a period away whenever anything happens
+    #: due_s is at most a period away, and is set so where it is not
     """
 
     sender: Sender
@@ -89,6 +89,7 @@ class Stabilize:
     """Compares the tables of one router with those of its neighbors.
 
     #: links are those that are up
+    #: _now is the time of the last input that had to do with links
     """
 
     def __init__(self, router: Kept, period_s: float = STABILIZE_PERIOD_S) -> None:
@@ -97,6 +98,7 @@ class Stabilize:
         self.links: dict[str, Link] = {}
         #: corrections since the router was made: entries that a neighbor lacked, or had too much
         self.corrected = 0
+        self._now = 0.0
 
     @property
     def is_passive(self) -> bool:
@@ -112,6 +114,7 @@ class Stabilize:
 
     def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:
         """Begin with an edge; the first comparison comes within a period, not all at one time."""
+        self._now = now
         name = self._router.name
         seed = f"{name}/{self._router.incarnation}/{link.neighbor}/{now!r}"
         share = element_of(f"{name}/{link.neighbor}".encode()) / 2**64
@@ -145,7 +148,7 @@ class Stabilize:
                 said = said_in(note)
                 if said is None:
                     return (received,)
-                link.due_s = min(link.due_s, now + self._period_s)
+                self._now = now
                 return self._heard(received.neighbor, link, said)
             case Subscribe() | Replace() | SubscribeMany() | Advertise():
                 return self._stated(received, link)
@@ -238,7 +241,8 @@ class Stabilize:
     # Time --------------------------------------------------------------------------------------
 
     def tick(self, now: float) -> Sequence[Action]:
-        """Begin a round with each neighbor whose timer is due."""
+        """Begin a round with each neighbor whose timer is due, or shows what no timer can."""
+        self._now = now
         return list(self._rounds(now))
 
     def _rounds(self, now: float) -> Iterator[Action]:
@@ -252,8 +256,10 @@ class Stabilize:
         return Send(neighbor, note_of(observe, periodic=True))
 
     def next_deadline(self) -> float | None:
-        """The earliest timer."""
-        return min((link.due_s for link in self.links.values()), default=None)
+        """The earliest timer; never later than a period from when anything was heard."""
+        if not self.links:
+            return None
+        return min(self._now + self._period_s, *(link.due_s for link in self.links.values()))
 
     def table_sizes(self) -> dict[str, int]:
         """Entries of neighbors that were wrong in the last round with each."""

@@ -24,6 +24,7 @@ ROOMS: Final = (
     ("limits",),
     ("cache_folder",),
     ("catalogue",),
+    ("timing",),
     ("charts",),
     ("xml",),
     ("model",),

@@ -29,6 +29,7 @@ from sapwood.wire.messages import (
     SubscribedReply,
     SubscribeRequest,
 )
+from sapwood.wire.publications import decode_publication
 from tests.broker.helpers import Raw, body, running, settings, soon
 from tests.store.journals import write_journal
 
@@ -42,6 +43,14 @@ def journal_lines(folder: Path) -> list[Any]:
     """What a broker's folder has, read without the broker."""
     found = [line.text for one in segments(folder / JOURNAL) for line in read_lines(one, 0)]
     return [json.loads(line) for line in found]
+
+
+async def until_accepted(raw: Raw, number: int) -> list[Any]:
+    """What the broker says until it has accepted this publication, without what it accepts."""
+    heard: list[Any] = []
+    while not (heard and heard[-1] == AcceptedReply(number)):
+        heard.append(await raw.next())
+    return [one for one in heard if not isinstance(one, AcceptedReply)]
 
 
 async def test_what_was_acknowledged_is_in_the_journal_after_a_restart(tmp_path: Path) -> None:
@@ -68,15 +77,40 @@ async def test_an_id_that_was_accepted_is_accepted_again_and_goes_nowhere(tmp_pa
         raw.say(SubscribeRequest("s", "true"))
         assert await raw.next() == SubscribedReply("s")
         raw.say(*(PublishRequest(n, body(id_)) for n, id_ in enumerate(("p", "p", "q"), 1)))
-        heard = await raw.until(AcceptedReply)
-        assert heard == [
-            Delivery(("s",), body("p")),
-            Delivery(("s",), body("q")),
-            AcceptedReply(3),
-        ]
+        heard = await until_accepted(raw, 3)
+        assert heard == [Delivery(("s",), body("p")), Delivery(("s",), body("q"))]
         raw.say(ReplayRequest(0, 9))
         assert ids(await raw.next()) == ["p", "q"]
         await raw.close()
+
+
+async def test_a_client_takes_no_id_from_another_and_one_of_its_own_once(tmp_path: Path) -> None:
+    """Two clients use the same ids; then both come back to another life, with other sessions."""
+    for session in ("s0", "s1"):
+        async with running(settings(data=tmp_path)) as broker:
+            subscriber = await Raw.client(broker.address, "sub")
+            subscriber.say(SubscribeRequest("s", "true"))
+            assert await subscriber.next() == SubscribedReply("s")
+            for name in ("ann", "bob"):
+                raw = await Raw.client(broker.address, name, session)
+                raw.say(*(PublishRequest(n, body(f"p{n}", by=name)) for n in (1, 2, 3)))
+                await until_accepted(raw, 3)
+                raw.say(PublishRequest(4, body("p4", by=name, at=session)))
+                await until_accepted(raw, 4)
+                raw.say(PublishRequest(5, body(session, by=name)))  # sent last, so all is there
+                await until_accepted(raw, 5)
+                await raw.close()
+            new = ["p1", "p2", "p3", "p4", "s0"] if session == "s0" else ["s1"]
+            heard = [await subscriber.next() for _ in range(2 * len(new))]
+            found = [decode_publication(one.publication) for one in heard if type(one) is Delivery]
+            assert [(one.id, (one.attributes or {})["by"]) for one in found] == [
+                (id_, name) for name in ("ann", "bob") for id_ in new
+            ]
+            await subscriber.close()
+    kept = [(line["attributes"]["by"], line["id"]) for line in journal_lines(tmp_path)]
+    assert sorted(kept) == [
+        (name, id_) for name in ("ann", "bob") for id_ in ("p1", "p2", "p3", "p4", "s0", "s1")
+    ]
 
 
 async def test_what_is_refused_is_not_kept(tmp_path: Path) -> None:

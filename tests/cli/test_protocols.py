@@ -20,6 +20,7 @@ def test_protocols_lists_the_catalogue_as_json() -> None:
         "name": "covering",
         "kinds": ["records", "documents"],
         "exact": True,
+        "allows_loss": False,
         "membership": "given",
         "propagation": "covering",
         "forwarding": "every-hop",
@@ -32,7 +33,7 @@ def test_protocols_lists_the_catalogue_as_a_table() -> None:
     lines = CliRunner().invoke(main, ["protocols"]).stdout.splitlines()
     assert lines[0].split() == [
         *("NAME", "MEMBERSHIP", "PROPAGATION", "FORWARDING", "UPKEEP"),
-        *("KINDS", "EXACT", "SUMMARY"),
+        *("KINDS", "EXACT", "LOSS", "SUMMARY"),
     ]
     last = 1 + len(PROTOCOLS)
     assert [line.split()[0] for line in lines[1:last]] == list(PROTOCOLS)

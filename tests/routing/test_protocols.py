@@ -208,6 +208,19 @@ def test_paths_that_cannot_be_are_refused_with_the_reason(name: str, said: str) 
         protocol(name)
 
 
+@pytest.mark.parametrize(
+    ("name", "allows"),
+    [
+        ("flooding", True),
+        ("covering", False),
+        ("covering+recover", False),
+        ("mesh+flooding", False),
+    ],
+)
+def test_loss_is_allowed_where_nothing_has_to_arrive(name: str, *, allows: bool) -> None:
+    assert protocol(name).allows_loss is allows
+
+
 def test_redundant_paths_are_a_membership_with_as_many_trees() -> None:
     chosen = protocol("redundant:3+xroute")
     assert chosen.name == "redundant:3+xroute"

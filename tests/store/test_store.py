@@ -202,9 +202,10 @@ def test_publishers_are_known_again_by_ids_and_numbers(tmp_path: Path) -> None:
         commit(store, Receive("r2", Publish("r3", 1, Publication("foreign", {}))))
     with opened(tmp_path) as store:
         known = store.publishers
-        assert known.knows(b"p0")
-        assert known.knows(b"p11")
-        assert not known.knows(b"foreign")
+        assert known.knows("c", b"p0")
+        assert known.knows("c", b"p11")
+        assert not known.knows("another", b"p0")
+        assert not known.knows("r2", b"foreign")
         assert known.received("c", "session", 0) == 12
         assert known.received("c", "another", 5) == 5
 
@@ -484,7 +485,6 @@ def test_the_journal_of_the_version_before_is_read_and_never_written(tmp_path: P
     for run in range(2):
         with opened(tmp_path) as store:
             assert store.findings == []
-            assert store.publishers.knows(b"p2")
             assert store.next_place == 3 + run
             commit(store, batch(3 + run, 1))
             assert [line.offset for line in store.lines(1, 9)] == list(range(1, 4 + run))

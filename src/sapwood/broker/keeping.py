@@ -64,7 +64,7 @@ class Keeper:
         """
         publications = request.publications
         number = client.ledger.received - len(publications) + 1
-        if self._are_plain(publications):
+        if self._are_plain(client.name, publications):
             self._take(client, request, number)
             yield request
             return
@@ -73,7 +73,7 @@ class Keeper:
             one = ClientPublish(client.name, publication)
             answer = self._judge(client, one)
             if answer is None:  # an id may be given twice in a batch
-                self.store.publishers.take((publication.id.encode(),))
+                self.store.publishers.take(client.name, (publication.id.encode(),))
                 continue
             if place > first:
                 yield self._part(client, request, first, place, number)
@@ -94,8 +94,8 @@ class Keeper:
         self._take(client, part, number + first)
         return part
 
-    def _are_plain(self, publications: object) -> bool:
-        """Whether publications are new and can be kept, all of them, as can be told at a glance."""
+    def _are_plain(self, client: str, publications: object) -> bool:
+        """Whether a client's publications are all new and can be kept, as a glance can tell."""
         if self._commits.is_full or not isinstance(publications, PublicationBatch):
             return False
         data, starts, ends = publications.data, publications.starts, publications.ends
@@ -104,9 +104,9 @@ class Keeper:
         if not is_finite(data, starts.item(0), ends.item(-1)):
             return False
         ids = ids_in(data, starts)
-        if not self.store.publishers.knows_none(ids):
+        if not self.store.publishers.knows_none(client, ids):
             return False
-        self.store.publishers.take(ids)
+        self.store.publishers.take(client, ids)
         return True
 
     def _judge(
@@ -114,7 +114,7 @@ class Keeper:
     ) -> Callable[[], object] | None:
         """What answers a publication that is not to go on."""
         publication = request.publication
-        if self.store.publishers.knows(publication.id.encode()):
+        if self.store.publishers.knows(client.name, publication.id.encode()):
             return partial(client.ledger.settle, publication.id)
         if self._commits.is_full:
             return partial(client.refused, request, _FULL)
@@ -130,7 +130,7 @@ class Keeper:
         """Let publications go on, of which the first has this number in the client's session."""
         publishers = self.store.publishers
         if isinstance(request, ClientPublish):
-            publishers.take((request.publication.id.encode(),))
+            publishers.take(client.name, (request.publication.id.encode(),))
             count = 1
         else:
             count = len(request.publications)
@@ -142,7 +142,7 @@ class Keeper:
     def refused(self, request: object) -> None:
         """The router has refused a request: a publication is not kept."""
         if isinstance(request, ClientPublish):
-            self.store.publishers.give_back(request.publication.id.encode(), request.client)
+            self.store.publishers.give_back(request.client, request.publication.id.encode())
             if not self._persists:
                 self.store.take_back()
 

@@ -28,6 +28,9 @@ def command(*, as_json: bool) -> None:
     for each router, so that links may form circles; with redundant:2+ (or 3, ...) on so many at
     once, so that what breaks on one way still comes on another. With failover+ (or failover:5+,
     seconds) a router whose way to the others is gone for long attaches to a backup.
+
+    Links over UDP lose, repeat and reorder messages. LOSS says which protocols allow that: whose
+    routing tables stay right, although publications may not arrive.
     """
     from sapwood.routing.protocols import MEMBERSHIPS, PROTOCOLS, UPKEEPS
     from sapwood.routing.upkeep.failover.choice import FAILOVER
@@ -39,6 +42,7 @@ def command(*, as_json: bool) -> None:
                     "name": p.name,
                     "kinds": list(p.kinds),
                     "exact": p.exact,
+                    "allows_loss": p.allows_loss,
                     **{slot: getattr(p, slot).name for slot in SLOTS},
                 }
                 for p in PROTOCOLS.values()
@@ -46,13 +50,14 @@ def command(*, as_json: bool) -> None:
         )
         return
     print_table(
-        ("NAME", *map(str.upper, SLOTS), "KINDS", "EXACT", "SUMMARY"),
+        ("NAME", *map(str.upper, SLOTS), "KINDS", "EXACT", "LOSS", "SUMMARY"),
         [
             (
                 p.name,
                 *(strategy.name for strategy in p.strategies),
                 ", ".join(p.kinds),
                 "yes" if p.exact else "no",
+                "yes" if p.allows_loss else "no",
                 p.summary,
             )
             for p in PROTOCOLS.values()

@@ -467,7 +467,7 @@ that it can be sent to a reader as it is. JSON takes more room than what travels
 can be too long for a journal and not for a broker without one."""
 
 JOURNAL_IDS_REMEMBERED_MAX: Final = 262_144
-"""Ids of publications that a broker with a journal takes only once: those it accepted last. At some
+"""Ids that a broker with a journal takes once from a publisher: those it accepted last. At some
 120 bytes each 30 MB. Precedent: JetStream remembers message ids for two minutes."""
 
 JOURNAL_PLACES_REMEMBERED_MAX: Final = 256

@@ -64,6 +64,10 @@ DURABLE_AHEAD_MAX: Final = 65_536
 """What arrives for a subscription that catches up is remembered for when it has, up to so many
 publications; of more the journal is read further instead."""
 
+DURABLE_LOOKED_MAX: Final = 8
+"""Runs of places that earlier lives of a broker have looked at in the journal and that a durable
+subscription remembers, so that what a router held back over so many restarts is not put twice."""
+
 CLIENT_STATE_BYTES_MAX: Final = 67_108_864
 """Bytes of a client's state file, 64 MiB, at which it is written anew with what still counts: four
 times UNACKNOWLEDGED_BYTES_MAX, so that it is mostly written forward."""

@@ -34,7 +34,7 @@ class PublicationBatch(Sequence[Publication]):
 
     __slots__ = (
         *("_made", "_read", "_records", "_taken"),
-        *("bare", "data", "documents", "ends", "starts"),
+        *("bare", "born", "data", "documents", "ends", "starts"),
     )
 
     def __init__(
@@ -47,7 +47,10 @@ class PublicationBatch(Sequence[Publication]):
         *,
         documents: Sequence[Document | None] | None = None,
         bare: npt.NDArray[np.bool_] | None = None,
+        born: int | None = None,
     ) -> None:
+        #: what `Publication.born` says of the oldest one, and so may be said of each
+        self.born = born
         self.data: Final = data
         self.starts: Final = starts
         self.ends: Final = ends
@@ -80,6 +83,7 @@ class PublicationBatch(Sequence[Publication]):
         if made is None:
             document = None if self.documents is None else self.documents[place]
             made = self._made[place] = self._read(self.body(place), document)
+            made.keep_born(self.born)
         return made
 
     def __iter__(self) -> Iterator[Publication]:
@@ -100,6 +104,7 @@ class PublicationBatch(Sequence[Publication]):
             *(self.data, self.starts[places], self.ends[places], self._records, self._read),
             documents=documents and [documents[place] for place in places.tolist()],
             bare=bare if bare is None else bare[places],
+            born=self.born,
         )
         taken._taken = places if self._taken is None else self._taken[places]
         return taken
@@ -107,6 +112,18 @@ class PublicationBatch(Sequence[Publication]):
     def body(self, at: int) -> bytes:
         """What a publication travels as."""
         return self.data[self.starts.item(at) : self.ends.item(at)]
+
+
+def oldest(publications: Sequence[Publication]) -> int | None:
+    """What `Publication.born` says of all of them; `None` where nothing is known of one."""
+    if isinstance(publications, PublicationBatch):
+        return publications.born
+    born: int | None = None
+    for one in publications:
+        if one.born is None:
+            return None
+        born = one.born if born is None else min(born, one.born)
+    return born
 
 
 def take(batch: Sequence[Publication], places: Sequence[int]) -> Sequence[Publication]:

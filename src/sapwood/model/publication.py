@@ -70,6 +70,7 @@ class Publication:
     __slots__ = (
         "_contents",
         "attributes",
+        "born",
         "document",
         "encoded",
         "id",
@@ -85,6 +86,9 @@ class Publication:
     #: what it travels as; `None` as long as nobody has read it from that, or written it so.
     #: Depends on the three that are compared, which never change
     encoded: bytes | None
+    #: the process that has it got it, or one before it made it, not before its clock showed this,
+    #: in nanoseconds; `None` where nothing is known of that. It is no part of what is published
+    born: int | None
     #: the document once it was read; depends on its bytes, which never change
     _contents: Document | None
 
@@ -108,6 +112,7 @@ class Publication:
         _set(self, "record", view.record)
         _set(self, "invisible", view.invisible)
         _set(self, "encoded", None)
+        _set(self, "born", None)
         _set(self, "_contents", None)
 
     @classmethod
@@ -120,6 +125,7 @@ class Publication:
         _set(made, "record", record)
         _set(made, "invisible", 0)
         _set(made, "encoded", None)
+        _set(made, "born", None)
         _set(made, "_contents", None)
         return made
 
@@ -163,6 +169,10 @@ class Publication:
     def keep_encoded(self, body: bytes) -> None:
         """Keep what the publication travels as: the bytes it was read from, or was written as."""
         _set(self, "encoded", body)
+
+    def keep_born(self, born: int | None) -> None:
+        """Keep what is known of when it was made, as a reading of this process's clock."""
+        _set(self, "born", born)
 
     def renamed(self, id: str) -> Publication:
         """The same content under another id."""

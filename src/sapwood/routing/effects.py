@@ -15,10 +15,15 @@ from sapwood.routing.messages import Message, PublishMany
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Put a message on the link to a neighbor."""
+    """Put a message on the link to a neighbor.
+
+    What it says is `age_ns` old at most, by now: 0 where the router says it of itself, `None`
+    where nothing is known. Ages of publications are those of the publications.
+    """
 
     neighbor: str
     message: Message
+    age_ns: int | None = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sapwood.model.advertised_content import AdvertisedContent
@@ -162,22 +162,35 @@ class Drained:
 
 @dataclass(frozen=True, slots=True)
 class Receive:
-    """A message from a neighbor."""
+    """A message from a neighbor.
+
+    What it says is at most `age_ns` old, in real nanoseconds and over all links so far; `None`
+    where nothing is known of that. `place` is that of its record, where it is a publication that
+    was persisted.
+    """
 
     neighbor: str
     message: Message
+    place: int | None = field(default=None, compare=False)
+    age_ns: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ReceiveMany:
-    """Several `Receive` of publications from one neighbor that follow each other."""
+    """Several `Receive` of publications from one neighbor that follow each other.
+
+    `place` is that of the first one, where they were persisted.
+    """
 
     neighbor: str
     publications: PublishMany
+    place: int | None = field(default=None, compare=False)
 
     def messages(self) -> Iterator[Receive]:
         """The inputs that it is, in order."""
-        return (Receive(self.neighbor, message) for message in self.publications.messages())
+        for number, message in enumerate(self.publications.messages()):
+            place = None if self.place is None else self.place + number
+            yield Receive(self.neighbor, message, place)
 
 
 BatchInput: TypeAlias = ClientPublishMany | ReceiveMany

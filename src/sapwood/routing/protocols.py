@@ -67,6 +67,7 @@ MEMBERSHIPS: Final = _catalogue(
         name=DEFAULT_MEMBERSHIP,
         summary="links are given, and form a tree",
         make=Given,
+        allows_loss=True,
     ),
     MembershipStrategy(
         name="mesh",
@@ -92,6 +93,7 @@ class Travel(Strategy):
 
     links: Links | None = None
     make: MakePropagation | None = None
+    allows_loss: bool = False
     forwarding: str = "every-hop"
 
 
@@ -137,6 +139,7 @@ TRAVELS: Final = _catalogue(
                 "flooded: leave out the word for forwarding",
             ),
         ),
+        allows_loss=True,
         forwarding="flood",
     ),
     Travel(
@@ -352,6 +355,7 @@ def _propagation(
         make=make,
         clients_advertise=is_advertised,
         routes_depend_on_order=merging is not None,
+        allows_loss=travel.allows_loss,
         forwarding=travel.forwarding,
     )
 

@@ -66,10 +66,12 @@ class MembershipStrategy(Strategy):
     """Makes the membership of one router: name, protocol, engines, incarnation.
 
     `allows_circles`: links may form circles; under the others, they have to form a tree.
+    `allows_loss`: it says nothing over links that has to arrive.
     """
 
     make: Callable[[str, Protocol, Engines, int], Membership]
     allows_circles: bool = False
+    allows_loss: bool = False
 
 
 MakePropagation: TypeAlias = Callable[[str, Follower[Interest]], SubscriptionPropagation]
@@ -82,15 +84,17 @@ class PropagationStrategy(Strategy):
 
     `clients_advertise`: clients have to advertise what they will publish, since subscriptions
     travel only towards advertisements. `routes_depend_on_order`: which links a publication crosses
-    depends on the order in which subscriptions came (who receives it, never). `forwarding` is the
-    name of the forwarding strategy where none is named. `of` are the words that it is put together
-    from, those among them that are not in the name.
+    depends on the order in which subscriptions came (who receives it, never). `allows_loss`: no
+    subscription travels that could be lost. `forwarding` is the name of the forwarding strategy
+    where none is named. `of` are the words that it is put together from, those among them that are
+    not in the name.
     """
 
     make: MakePropagation
     of: tuple[str, ...]
     clients_advertise: bool = False
     routes_depend_on_order: bool = False
+    allows_loss: bool = False
     forwarding: str = "every-hop"
 
     @property
@@ -114,11 +118,13 @@ class ForwardingStrategy(Strategy):
 class UpkeepStrategy(Strategy):
     """Makes the upkeep of one router.
 
-    `persists`: it asks for a place where records survive a crash.
+    `persists`: it asks for a place where records survive a crash. `allows_loss`: it keeps the state
+    of routing right although links lose, repeat and reorder messages.
     """
 
     make: Callable[[Kept], Upkeep]
     persists: bool = False
+    allows_loss: bool = False
 
 
 DEFAULT_MEMBERSHIP: Final = "given"
@@ -185,6 +191,12 @@ class Protocol:
     def allows_circles(self) -> bool:
         """Whether links may form circles."""
         return self.membership.allows_circles
+
+    @property
+    def allows_loss(self) -> bool:
+        """Whether links may lose, repeat and reorder messages: only publications suffer then."""
+        is_right = self.propagation.allows_loss or self.upkeep.allows_loss
+        return is_right and self.membership.allows_loss
 
     @property
     def persists(self) -> bool:

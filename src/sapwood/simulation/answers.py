@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from sapwood.routing.effects import (
     Accepted,
@@ -30,6 +30,15 @@ Answer: TypeAlias = (
     | Refused
 )
 
+_OF_REQUESTS: Final = (
+    Subscribed,
+    SubscribedMany,
+    Unsubscribed,
+    UnsubscribedMany,
+    Advertised,
+    Unadvertised,
+)
+
 
 class Answers:
     """Hands the effects that are for clients to them."""
@@ -39,8 +48,14 @@ class Answers:
         self._asking_again = asking_again
 
     def give(self, router: str, answer: Answer, now: float) -> None:
-        """A client gets something from its router."""
+        """A client gets something from its router.
+
+        One that has left hears nothing of what it asked for, and one of its name that came since
+        is another.
+        """
         history = self._history
+        if isinstance(answer, _OF_REQUESTS) and self._asking_again.has_left(router, answer.client):
+            return
         match answer:
             case Deliver(client, subscriptions, publication):
                 for id_ in subscriptions:

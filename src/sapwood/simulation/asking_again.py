@@ -61,8 +61,9 @@ class AskingAgain:
         self._endings: dict[tuple[str, str, str], Ending] = {}
 
     def left(self, client: ClientName) -> None:
-        """A client has left."""
+        """A client has left: it waits for no answer."""
         self._departing[client] += 1
+        self._forget_endings(client.home, client.client)
 
     def deliveries(self, router: str, unit: Unit) -> list[Deliver]:
         """What a router delivers with what it has written: not to clients that had left before."""
@@ -71,8 +72,14 @@ class AskingAgain:
                 self._departing -= Counter([ClientName(router, record.client)])
         return [one for one in unit.deliveries if not self._is_gone(ClientName(router, one.client))]
 
+    def has_left(self, router: str, client: str) -> bool:
+        """Whether what a router says to a client is for one that has left."""
+        return self._is_gone(ClientName(router, client))
+
     def ending(self, router: str, client: str, id_: str) -> Ending | None:
         """What an answer is about that ends something; `None` where it was asked once."""
+        if self.has_left(router, client):
+            return None
         return self._endings.pop((router, client, id_), None)
 
     def let_go(self, router: str, absent: Collection[str]) -> None:
@@ -88,6 +95,7 @@ class AskingAgain:
 
     def ask(self, router: str, now: float) -> None:
         """Let clients ask again, in the same order, what has not been answered."""
+        self._forget_endings(router)  # those answers went with the router's last life
         for owed in self._history.unanswered_of(router):
             if isinstance(owed, str):
                 self._publish(router, owed, now)
@@ -108,6 +116,11 @@ class AskingAgain:
             for id_ in wishes.subscriptions:
                 self._state(SubscriptionName(router, client, id_), now)
 
+    def _forget_endings(self, router: str, client: str | None = None) -> None:
+        for key in [one for one in self._endings if one[0] == router]:
+            if client in (None, key[1]):
+                del self._endings[key]
+
     def _state(self, name: StatementName, now: float) -> None:
         wishes = self._wishes[name.home][name.client]
         if isinstance(name, AdvertisementName):
@@ -127,6 +140,7 @@ class AskingAgain:
         if self._stored.has_accepted(router, id_):
             self._history.accepted(now, id_)
         elif publisher.client in self._wishes[router] and not self._is_gone(publisher):
+            self._history.published_again(now, id_)
             self._feed(router, ClientPublish(publisher.client, published.publication))
         else:
             self._history.abandoned(router, id_)

@@ -89,13 +89,14 @@ class Epoch(Generic[W]):
 
 @dataclass(slots=True)
 class Published:
-    """A publication that a client handed to its home router."""
+    """A publication that a client handed to its home router: for the last time when `handed`."""
 
     publication: Publication
     publisher: ClientName
     asked: Moment
     accepted: Moment | None = None
     refused: Moment | None = None
+    handed: Moment = BEGINNING
 
 
 class Delivery(NamedTuple):
@@ -205,8 +206,19 @@ class History:
     def publish(self, now: float, publisher: ClientName, publication: Publication) -> None:
         """A client hands a publication to its home router."""
         moment = self._moment(now)
-        self.publications[publication.id] = Published(publication, publisher, moment)
+        self.publications[publication.id] = Published(publication, publisher, moment, handed=moment)
         self.owed[publication.id] = None
+
+    def published_again(self, now: float, publication: str) -> None:
+        """A client hands a publication once more to its home router, which does not have it.
+
+        Of a client that advertises it may have been refused, and nobody heard so: then it comes
+        behind all that the client has published meanwhile, and is judged by what it advertises now.
+        """
+        published = self.publications[publication]
+        published.handed = self._moment(now)
+        if any(name.owner == published.publisher for name in self.advertisements):
+            published.asked = published.handed
 
     def accepted(self, now: float, publication: str) -> None:
         """The home router answers for the publication from here on."""

@@ -242,7 +242,7 @@ def _obligations(
     if published.refused is not None:
         return duties
     sent = published.accepted or published.asked
-    taken = published.asked if is_kept else published.accepted
+    taken = published.handed if is_kept else published.accepted
     for lives in groups.values():
         if not evidence.accepts(lives[0][1].filter, published.publication):
             continue

@@ -1,8 +1,19 @@
 """What a store knows of those who published: ids that are taken, and numbers in sessions.
 
-An id is taken once, which is what makes publishing again after a doubt harmless. A client that
-comes back to a broker that was started again sends what was not acknowledged, by numbers; those
-that the log has are not taken again, whatever their ids.
+A publisher's id is taken once, which is what makes publishing again after a doubt harmless. Ids of
+different publishers have nothing to do with each other, so nobody takes an id from somebody else. A
+publisher is a client, by its name, or several whose names agree up to the first slash: tasks of one
+job, which may publish each other's publications again.
+
+A client that comes back to a broker that was started again sends what was not acknowledged, by
+numbers; those that the log has are not taken again, whatever their ids.
+
+::
+
+    client     ids             taken
+    relay/0    p1, p2          publisher relay: p1, p2
+    relay/1    p2, p3                           p3 (p2 goes nowhere)
+    ann        p1              publisher ann: p1
 """
 
 from __future__ import annotations
@@ -11,6 +22,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from sapwood.errors import InvariantError
 from sapwood.limits import JOURNAL_IDS_REMEMBERED_MAX, SESSIONS_REMEMBERED_MAX
 
 
@@ -26,14 +38,21 @@ class Published(NamedTuple):
 _NOBODY: Final = ("", 0, 0)
 
 
+def publisher_of(client: str) -> str:
+    """Whose ids a client publishes under: its name, up to a slash."""
+    return client.partition("/")[0] or client
+
+
 class Publishers:
     """The ids that were taken last, and for each client what it published last without a gap.
 
-    #: _ids are in _taken
+    #: _ids[p] are the ids of publisher p in _taken, without those that were given back
+    #: _count is the number of ids in _taken; the ids of all its entries but the first are fewer
+    #: than ids_max
     #: _runs[client] = session, first, last: these numbers of that session are in the log
     """
 
-    __slots__ = ("_clients_max", "_ids", "_runs", "_taken", "ids_max")
+    __slots__ = ("_clients_max", "_count", "_ids", "_runs", "_taken", "ids_max")
 
     def __init__(
         self,
@@ -42,41 +61,58 @@ class Publishers:
     ) -> None:
         self.ids_max = ids_max
         self._clients_max = clients_max
-        self._ids: set[bytes] = set()
-        #: in the order in which they were taken, those that were given back among them
-        self._taken: deque[bytes] = deque()
+        self._ids: dict[str, set[bytes]] = {}
+        #: in the order in which they were taken: the publisher, and its ids
+        self._taken: deque[tuple[str, Sequence[bytes]]] = deque()
+        self._count = 0
         self._runs: dict[str, tuple[str, int, int]] = {}
 
     def __len__(self) -> int:
         """How many ids are known."""
-        return len(self._ids)
+        return sum(map(len, self._ids.values()))
 
     def recall(self, published: Iterable[Published]) -> None:
         """Take in what clients have published before, in order."""
         for client, session, first, ids in published:
-            self.take(ids)
+            self.take(client, ids)
             self.published(client, session, first, len(ids))
 
-    def knows(self, id_: bytes) -> bool:
-        """Whether an id is taken."""
-        return id_ in self._ids
+    def knows(self, client: str, id_: bytes) -> bool:
+        """Whether an id of a client is taken."""
+        return id_ in self._ids.get(publisher_of(client), ())
 
-    def knows_none(self, ids: Sequence[bytes]) -> bool:
+    def knows_none(self, client: str, ids: Sequence[bytes]) -> bool:
         """Whether no id is taken, nor given twice."""
-        return self._ids.isdisjoint(ids) and len(set(ids)) == len(ids)
+        known = self._ids.get(publisher_of(client))
+        return (known is None or known.isdisjoint(ids)) and len(set(ids)) == len(ids)
 
-    def take(self, ids: Sequence[bytes]) -> None:
-        """These ids are taken from now on; those that were taken first are forgotten."""
-        self._ids.update(ids)
-        taken = self._taken
-        taken.extend(ids)
-        excess = len(taken) - self.ids_max
-        if excess > 0:
-            self._ids.difference_update([taken.popleft() for _ in range(excess)])
+    def take(self, client: str, ids: Sequence[bytes]) -> None:
+        """These ids of a client are taken from now on; those that were taken first are forgotten.
 
-    def give_back(self, id_: bytes, client: str) -> None:
-        """An id is not taken after all: the publication of a client was refused."""
-        self._ids.discard(id_)
+        As many together go as were taken together.
+        """
+        if not ids:
+            return
+        publisher = publisher_of(client)
+        self._ids.setdefault(publisher, set()).update(ids)
+        self._taken.append((publisher, ids))
+        self._count += len(ids)
+        while self._count - len(self._taken[0][1]) >= self.ids_max:
+            self._forget(*self._taken.popleft())
+
+    def _forget(self, publisher: str, ids: Sequence[bytes]) -> None:
+        self._count -= len(ids)
+        known = self._ids[publisher]
+        known.difference_update(ids)
+        if not known:
+            del self._ids[publisher]
+
+    def give_back(self, client: str, id_: bytes) -> None:
+        """The id that was taken last is not taken after all: the publication was refused."""
+        publisher, ids = self._taken.pop()
+        if publisher != publisher_of(client) or list(ids) != [id_]:
+            raise InvariantError("an id is given back that was not the last one")
+        self._forget(publisher, ids)
         self._runs.pop(client, None)
 
     def published(self, client: str, session: str, first: int, count: int) -> None:

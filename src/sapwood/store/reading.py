@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
-from sapwood.errors import FileFormatError, InputError
+from sapwood.errors import InputError
 from sapwood.limits import JOURNAL_PLACES_REMEMBERED_MAX
 from sapwood.routing.inputs import Record
 from sapwood.store.batches import ids_in
@@ -153,7 +152,7 @@ class Reader:
 def last_published(segments: Sequence[Segment], ids_max: int) -> list[Published]:
     """What clients published last, in order.
 
-    As many ids as these, give or take those of a segment. Raises `FileFormatError`.
+    As many ids as these, give or take those of a segment.
     """
     kept: list[list[Published]] = []
     missing = ids_max
@@ -167,9 +166,7 @@ def last_published(segments: Sequence[Segment], ids_max: int) -> list[Published]
 
 
 def _published(segment: Segment) -> Iterator[Published]:
-    if segment.has_lines:
-        for line in read_lines(segment, segment.first):
-            yield Published("", "", 0, [_id_of_line(segment, line)])
+    if segment.has_lines:  # which do not say whose they are
         return
     for commit in read_commits(segment):
         if isinstance(commit, Damage) or not commit.count:
@@ -178,24 +175,6 @@ def _published(segment: Segment) -> Iterator[Published]:
             if isinstance(entry, Publications) and not isinstance(entry.origin, bytes):
                 session, first = entry.origin
                 yield Published(entry.owner, session, first, _ids(entry))
-
-
-class _Named(msgspec.Struct):
-    id: str
-
-
-_ID = msgspec.json.Decoder(_Named)
-
-
-def _id_of_line(segment: Segment, line: Line) -> bytes:
-    try:
-        return _ID.decode(line.text).id.encode()
-    except msgspec.DecodeError:
-        raise FileFormatError(
-            str(segment.path),
-            f"line {line.offset - segment.first + 1} is damaged; keep the file and begin a new "
-            "journal",
-        ) from None
 
 
 def _ids(entry: Publications) -> list[bytes]:

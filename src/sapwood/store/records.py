@@ -157,7 +157,7 @@ def entry_of(record: Record, at: float = 0.0, origin: tuple[str, int] = ("", 0))
     code = _CODE_OF.get(type(record))
     if code is None:
         raise InvariantError(f"a {type(record).__name__} is no record")
-    values = [getattr(record, field.name) for field in fields(record)]
+    values = [getattr(record, name) for name in _kept(type(record))]
     return State(_ENCODER.encode([code, *values]))
 
 
@@ -273,11 +273,16 @@ def _taken(kind: type, value: Any) -> object:
 _ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=_extended)
 
 
+def _kept(kind: type[Any]) -> tuple[str, ...]:
+    """The fields of a class that are written down: how old a message was counts only once."""
+    return tuple(field.name for field in fields(kind) if field.compare)
+
+
 @cache
 def _decoder(code: int) -> msgspec.msgpack.Decoder[Any]:
     """What reads the code and the fields of a class."""
     kind = CODES[code]
     hints = get_type_hints(kind)
-    types: Any = (int, *(hints[field.name] for field in fields(kind)))
+    types: Any = (int, *(hints[name] for name in _kept(kind)))
     made: Any = tuple.__class_getitem__(types)
     return msgspec.msgpack.Decoder(made, dec_hook=_taken, ext_hook=_unextended)

@@ -29,6 +29,8 @@ def test_options_are_read() -> None:
         ({"broker": "a", "start": "soon"}, "option start is 'soon'"),
         ({"broker": "a", "end": "{"}, "option end is '{'"),
         ({"broker": "a", "maxRowsPerTrigger": "0"}, "option maxRowsPerTrigger is '0'"),
+        ({"broker": "a", "publisher": "a/b"}, "option publisher is a name without a slash"),
+        ({"broker": "a", "publisher": "x" * 101}, "of 100 characters at most"),
     ],
 )
 def test_a_bad_option_is_named(given: dict[str, str], said: str) -> None:
@@ -46,3 +48,14 @@ def test_a_bad_filter_is_shown_with_its_place() -> None:
 def test_one_broker_publishes() -> None:
     with pytest.raises(InputError, match="through one broker"):
         _ = SourceOptions.read({"broker": "a:1,b:2"}).broker
+
+
+def test_what_is_written_again_is_written_by_the_same_publisher() -> None:
+    def publisher(**given: str) -> str:
+        return SourceOptions.read({"broker": "a", **given}).publisher
+
+    first = publisher(checkpointLocation="/data/checkpoint")
+    assert first == publisher(checkpointLocation="/data/checkpoint")
+    assert first != publisher(checkpointLocation="/data/another")
+    assert publisher() != publisher()
+    assert publisher(checkpointLocation="/data/checkpoint", publisher="orders") == "orders"

@@ -47,9 +47,12 @@ def test_rows_that_are_none_are_refused(columns: dict[str, list[Any]], said: str
 def test_publishing_again_changes_nothing_and_a_refusal_is_told(tmp_path: Path) -> None:
     rows = batch(id=["p", "q"], attributes=['{"x": 1}', '{"x": 2}'])
     with broker_in_a_thread(data=tmp_path) as address:
-        assert publish_batches(address, iter([rows, rows])) == 4
+        assert publish_batches(address, "job/0", iter([rows, rows])) == 4
+        assert publish_batches(address, "job/1", iter([rows])) == 2  # another task of the job
         (segment,) = segments(tmp_path / "journal")
         assert [line.offset for line in read_lines(segment, 0)] == [0, 1]
+        assert publish_batches(address, "other/0", iter([rows])) == 2
+        assert [line.offset for line in read_lines(segment, 0)] == [0, 1, 2, 3]
         infinite = batch(id=["r"], attributes=[{"x": float("inf")}])
         with pytest.raises(InputError, match="publication 'r' was refused"):
-            publish_batches(address, iter([infinite]))
+            publish_batches(address, "job/0", iter([infinite]))

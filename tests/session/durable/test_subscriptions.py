@@ -312,3 +312,24 @@ def test_journal_and_live_give_each_publication_once(
         put += range(progress.cursor, through)
         put += [one.place for one in progress.looked(through)]
     assert sorted(put) == list(range(start, end))
+
+
+def test_what_comes_late_after_two_lives_is_not_put_twice(world: World) -> None:
+    world.open("twos", divisor=2)  # to have an owner before
+    world.publish(4, late=True)
+    world.open("alerts", start=0)
+    world.under_way.append(("durable alerts", 0))
+    world.commit()
+    while world.look(3):
+        world.commit()
+    world.publish(6)
+    world.crash(keeps_journal=True)  # place 1 is looked at by the next life
+    assert world.look(3)
+    world.publish(8)
+    world.commit()
+    world.crash()
+    world.open("alerts")
+    world.deliver()
+    world.commit()
+    put = [place for (name, _), place in world.numbers.items() if name == "alerts"]
+    assert sorted(put) == [0, 1, 2]

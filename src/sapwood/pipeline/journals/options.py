@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +17,9 @@ from sapwood.limits.pipeline import JOURNAL_ROWS_PER_TASK, RECORDS_PER_MATCH_MAX
 from sapwood.model.interest import Interest
 
 EARLIEST: Final = "earliest"
+
+PUBLISHER_CHARS_MAX: Final = 100
+"""The tasks of a publisher put their numbers behind its name, and a name has a bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,7 @@ class SourceOptions:
     `start`, `end`      offsets: `earliest` (default), a number, or JSON {journal: offset}
     `maxRowsPerTrigger` how much one batch of a stream may take
     `lines`             `true`: the journal's lines as they are
+    `publisher`         whose ids are written; by default those of the checkpoint, or of this write
     ==================  ========================================================================
     """
 
@@ -41,6 +47,7 @@ class SourceOptions:
     as_lines: bool = False
     rows_per_task: int = JOURNAL_ROWS_PER_TASK
     rows_per_batch: int = RECORDS_PER_MATCH_MAX
+    publisher: str = ""
 
     @classmethod
     def read(cls, options: Mapping[str, str]) -> SourceOptions:
@@ -56,6 +63,7 @@ class SourceOptions:
             ends=_offsets("end", options.get("end", EARLIEST)),
             rows_per_trigger=_count("maxRowsPerTrigger", options.get("maxRowsPerTrigger")),
             as_lines=options.get("lines", "false").lower() == "true",
+            publisher=_publisher(options),
         )
 
     @property
@@ -72,6 +80,20 @@ class SourceOptions:
     def end_of(self, journal: str, end: int) -> int:
         """The offset to end before, in a journal that ends before `end`."""
         return _chosen(self.ends, journal, end)
+
+
+def _publisher(options: Mapping[str, str]) -> str:
+    """Whose ids are written, the same whenever a batch is written again."""
+    given = options.get("publisher", "")
+    if "/" in given or len(given) > PUBLISHER_CHARS_MAX:
+        raise InputError(
+            f"the option publisher is a name without a slash, of {PUBLISHER_CHARS_MAX} characters "
+            f"at most, not {given!r}"
+        )
+    checkpoint = options.get("checkpointLocation", "")
+    if given or not checkpoint:
+        return given or f"spark-{secrets.token_hex(8)}"
+    return f"spark-{hashlib.blake2b(checkpoint.encode(), digest_size=8).hexdigest()}"
 
 
 def _chosen(given: tuple[tuple[str, int], ...] | int | None, journal: str, default: int) -> int:

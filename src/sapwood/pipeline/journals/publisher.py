@@ -17,15 +17,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def publish_batches(broker: str, batches: Iterator[pa.RecordBatch]) -> int:
+def publish_batches(broker: str, client: str, batches: Iterator[pa.RecordBatch]) -> int:
     """Publish all rows of one task through a broker; how many, when all are accepted.
 
+    `client` is the name of the task: what stands before a slash says whose ids these are.
     Raises `InputError` for rows that are no publications, and for those the broker refuses.
     """
     count = 0
-    with connect(broker, reconnect_s=JOURNAL_RECONNECT_S) as client:
+    with connect(broker, client, reconnect_s=JOURNAL_RECONNECT_S) as connected:
         for batch in batches:
-            done = client.publish_many(publications_in(batch))
+            done = connected.publish_many(publications_in(batch))
             if done.refused:
                 first = done.refused[0]
                 raise InputError(f"publication {first.id!r} was refused: {first.reason}")

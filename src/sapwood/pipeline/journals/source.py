@@ -3,7 +3,8 @@
 Reading is by offset in the brokers' journals, so a batch that runs again after a restart has the
 same rows for ever: exactly once, by Spark's own checkpoint. A filter is evaluated where the journal
 is, and what it does not accept never travels. Writing is by id: a broker with a journal takes an id
-once, so a batch that is written again changes nothing.
+of a publisher once, and all tasks of a query are one publisher, so a batch that is written again
+changes nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from pyspark import TaskContext
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
@@ -70,11 +72,11 @@ class SapwoodSource(DataSource):
 
     def writer(self, schema: object, overwrite: bool) -> Publisher:  # noqa: ARG002, FBT001
         """For `spark.write`."""
-        return Publisher(self._chosen.broker)
+        return Publisher(self._chosen)
 
     def streamWriter(self, schema: object, overwrite: bool) -> StreamPublisher:  # noqa: ARG002, FBT001, N802
         """For `writeStream`."""
-        return StreamPublisher(self._chosen.broker)
+        return StreamPublisher(self._chosen)
 
     @property
     def _chosen(self) -> SourceOptions:
@@ -187,27 +189,33 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {j: options.start_of(j, journals.bounds(j)[0]) for j in missing}
 
 
+def _task_of(publisher: str) -> str:
+    """The name of the client of this task."""
+    context = TaskContext.get()
+    return f"{publisher}/{0 if context is None else context.partitionId()}"
+
+
 class Publisher(DataSourceArrowWriter):
     """Publishes the rows of a batch query through a broker."""
 
-    def __init__(self, broker: str) -> None:
-        self._broker = broker
+    def __init__(self, options: SourceOptions) -> None:
+        self._broker, self._publisher = options.broker, options.publisher
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Publish the rows of one task; they are accepted when this returns."""
-        publish_batches(self._broker, iterator)
+        publish_batches(self._broker, _task_of(self._publisher), iterator)
         return WriterCommitMessage()
 
 
 class StreamPublisher(DataSourceStreamArrowWriter):
     """Publishes the rows of a streaming query through a broker."""
 
-    def __init__(self, broker: str) -> None:
-        self._broker = broker
+    def __init__(self, options: SourceOptions) -> None:
+        self._broker, self._publisher = options.broker, options.publisher
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Publish the rows of one task; they are accepted when this returns."""
-        publish_batches(self._broker, iterator)
+        publish_batches(self._broker, _task_of(self._publisher), iterator)
         return WriterCommitMessage()
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803

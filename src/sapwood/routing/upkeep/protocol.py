@@ -90,7 +90,6 @@ class Kept(Protocol):
         """The subscriptions that neighbors have been told of."""
         ...
 
-
     @property
     def tables(self) -> Mapping[str, Table]:
         """Its subscriptions and its advertisements, by these nouns.

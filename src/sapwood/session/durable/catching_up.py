@@ -9,6 +9,11 @@ Worked example: it begins at place 0, the next place is 100, so the floor is 100
 looked at, 101 and 105 are delivered, and remembered. At cursor 100 they are put into the mailbox,
 and from then on everything is put there as it comes. Could only one be remembered, the floor would
 be 102 with 105's coming, and 101 be found in the journal.
+
+A router may hold a publication back that is in the journal (`effects.Deliver.place`). When it
+comes, it counts if it was not found before: if its place was not *looked at*, in this life or an
+earlier one. In the example 70 that comes late was found, and is not put again; 107 that comes after
+120 is put.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from sapwood.limits.durable import DURABLE_AHEAD_MAX
+from sapwood.limits.durable import DURABLE_AHEAD_MAX, DURABLE_LOOKED_MAX
 
 
 class Arrival(NamedTuple):
@@ -30,13 +35,21 @@ class CatchingUp:
     """How far one subscription has looked into the journal.
 
     #: all that was accepted at or above floor was remembered
+    #: earlier has the places that were looked at in earlier lives, as (first, end), none empty
     """
 
-    __slots__ = ("_ahead", "ahead_max", "catching_up", "cursor", "floor", "start")
+    __slots__ = ("_ahead", "ahead_max", "catching_up", "cursor", "earlier", "floor", "start")
 
     def __init__(
-        self, start: int, cursor: int, floor: int, ahead_max: int = DURABLE_AHEAD_MAX
+        self,
+        start: int,
+        cursor: int,
+        floor: int,
+        ahead_max: int = DURABLE_AHEAD_MAX,
+        *,
+        earlier: tuple[tuple[int, int], ...] = (),
     ) -> None:
+        self.earlier = earlier
         self.start = start
         self.cursor = min(cursor, floor)
         self.floor = floor
@@ -44,13 +57,19 @@ class CatchingUp:
         self.catching_up = cursor < floor
         self._ahead: deque[Arrival] = deque()
 
+    def looked_at(self) -> tuple[tuple[int, int], ...]:
+        """The places that were looked at, as (first, end); of the earliest lives not all."""
+        own = ((self.start, self.cursor),) if self.start < self.cursor else ()
+        return (*self.earlier[-DURABLE_LOOKED_MAX:], *own)
+
     def arrived(self, arrival: Arrival) -> bool:
         """A publication comes live; whether it is to be put into the mailbox now."""
-        if self.start <= arrival.place < self.cursor:
+        place = arrival.place
+        if any(first <= place < end for first, end in self.looked_at()):
             return False  # held back on its way, and found in the journal before it came
-        if not self.catching_up or arrival.place < self.start:
+        if not self.catching_up or place < self.start:
             return True
-        if arrival.place >= self.floor:
+        if place >= self.floor:
             self._ahead.append(arrival)
             if len(self._ahead) > self.ahead_max:
                 self.floor = max(self.floor, self._ahead.popleft().place + 1)

@@ -76,12 +76,14 @@ def _subscription(
     found.put.sort(key=lambda one: one[0])
     mailbox.restore(state.last, found.put, found.runs)
     mailbox.dropped = state.dropped
+    start, cursor, earlier = state.start, state.cursor, state.earlier
     if state.catching_up:
-        progress = CatchingUp(state.start, min(state.cursor, next_place), next_place)
+        progress = CatchingUp(start, min(cursor, next_place), next_place, earlier=earlier)
     elif seen < next_place:
-        progress = CatchingUp(seen, seen, next_place)
+        looked_at = CatchingUp(start, cursor, cursor, earlier=earlier).looked_at()
+        progress = CatchingUp(seen, seen, next_place, earlier=looked_at)
     else:
-        progress = CatchingUp(state.start, state.cursor, state.cursor)
+        progress = CatchingUp(start, cursor, cursor, earlier=earlier)
     made = DurableSubscription(name, prefix + name, value, mailbox, progress, is_kept=True)
     made.seen = state.seen
     return made

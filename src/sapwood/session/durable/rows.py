@@ -73,7 +73,8 @@ class StateValue(Struct, array_like=True, frozen=True):
 
     `last` is the last number, `dropped` counts what bounds have let go, `seen` is the time at which
     a consumer was there last. The journal was looked at from `start` up to, and without, `cursor`,
-    and is to be looked at further where it is `catching_up`.
+    and is to be looked at further where it is `catching_up`; `earlier` are the places that earlier
+    lives have looked at, as (first, end).
     """
 
     last: int
@@ -82,6 +83,7 @@ class StateValue(Struct, array_like=True, frozen=True):
     start: int
     cursor: int
     catching_up: bool
+    earlier: tuple[tuple[int, int], ...] = ()
 
 
 class SeenValue(Struct, array_like=True, frozen=True):

@@ -213,6 +213,7 @@ class DurableSubscription:
             progress.start,
             progress.cursor,
             progress.catching_up,
+            progress.earlier,
         )
         yield Row(Kind.STATE, name, 0, encoded(state))
 

@@ -9,7 +9,7 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.spanning import SpanningTree
 from sapwood.routing.core import RoutingCore
 from sapwood.routing.membership.mesh.tree_router import BranchKey, Position, TreeRouter
-from sapwood.routing.membership.mesh.tree_versions import TreeVersions
+from sapwood.routing.membership.mesh.tree_versions import Held, TreeVersions
 from sapwood.routing.messages import Announce, Version
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import DEFAULT_ENGINES
@@ -78,7 +78,7 @@ def test_what_is_held_is_let_go_when_nothing_older_is_left() -> None:
     made = trees(3, 2, first, second, third)
     assert not made.has_to_wait(first)
     assert made.has_to_wait(second)
-    held = [Publication("p", {}), Publication("q", {})]
+    held = [Held(Publication("p", {}), 7), Held(Publication("q", {}), 9)]
     for one in held:
         made.hold(second.version, one)
     assert made.older() == [first]
@@ -98,6 +98,6 @@ def test_validate_finds_branches_that_cannot_be() -> None:
     with pytest.raises(InvariantError, match="later than"):
         trees(3, 1, branch(4)).validate()
     made = trees(2, 1, branch(2))
-    made.hold(Version(0, 2), Publication("p", {}))
+    made.hold(Version(0, 2), Held(Publication("p", {}), None))
     with pytest.raises(InvariantError, match="waits for nothing"):
         made.validate()

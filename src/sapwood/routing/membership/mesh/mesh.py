@@ -429,7 +429,7 @@ class Mesh:
             return []
         match message:
             case OnTree():
-                return self.forest.receive(neighbor, message, now)
+                return self.forest.receive(neighbor, message, now, arrived.place)
             case Neighbors():
                 return self._learn(neighbor, message, now)
             case Announce():

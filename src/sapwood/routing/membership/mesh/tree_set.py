@@ -51,7 +51,7 @@ from sapwood.routing.inputs import (
 from sapwood.routing.membership.mesh.clients import Clients, Named
 from sapwood.routing.membership.mesh.links import LinkMap
 from sapwood.routing.membership.mesh.tree_router import BranchKey, Position, TreeRouter
-from sapwood.routing.membership.mesh.tree_versions import TreeVersions
+from sapwood.routing.membership.mesh.tree_versions import Held, TreeVersions
 from sapwood.routing.messages import (
     Announce,
     Carry,
@@ -200,8 +200,9 @@ class TreeSet:
         trees.branches.remove(branch)
         self.counted.update(branch.core.counters())
         effects = self._tell(branch.place.children, Leave(branch.source, branch.epoch))
-        for publication in trees.release():
-            effects.extend(self.own.core.deliveries(publication))
+        for publication, place in trees.release():
+            deliveries = self.own.core.deliveries(publication)
+            effects.extend(replace(one, place=place) for one in deliveries)
         if branch.source == self.name:
             for named in list(self.clients.unannounced):
                 effects.extend(self._announced(named))
@@ -250,7 +251,8 @@ class TreeSet:
                 case Persist() | Release() | Recall() | Connect() | Disconnect():
                     raise InvariantError("a core asks for no link, and for nothing to be kept")
         if waiting is not None:
-            effects.extend(self._hold(branch, waiting))
+            place = request.place if isinstance(request, Receive) else None
+            effects.extend(self._hold(branch, Held(waiting, place)))
         return effects
 
     def _confirmed(self, branch: TreeRouter, named: Named) -> None:
@@ -268,10 +270,10 @@ class TreeSet:
         del self.clients.unannounced[named]
         return [Advertised(*named)]
 
-    def _hold(self, branch: TreeRouter, publication: Publication) -> list[Effect]:
+    def _hold(self, branch: TreeRouter, held: Held) -> list[Effect]:
         """Keep what overtook what an older version is still to bring; not without bound."""
         trees = self.trees[branch.source]
-        trees.hold(branch.version, publication)
+        trees.hold(branch.version, held)
         if len(trees.held) <= MESH_HELD_MAX:
             return []
         return [effect for older in trees.older() for effect in self.end(older)]
@@ -320,12 +322,14 @@ class TreeSet:
 
     # Messages ----------------------------------------------------------------------------------
 
-    def receive(self, neighbor: str, message: OnTree, now: float) -> list[Effect]:
-        """What a neighbor says on a tree."""
+    def receive(
+        self, neighbor: str, message: OnTree, now: float, place: int | None = None
+    ) -> list[Effect]:
+        """What a neighbor says on a tree; `place` as in `Receive`."""
         trees = self.trees.get(message.source)
         for branch in () if trees is None else trees.branches:
             if branch.epoch == message.epoch and neighbor in branch.peers:
-                return self.hand(branch, Receive(neighbor, message.message), now)
+                return self.hand(branch, Receive(neighbor, message.message, place), now)
         return []  # of a tree that is no more
 
     def receive_many(self, arrived: ReceiveMany, now: float) -> list[Effect]:
@@ -340,9 +344,9 @@ class TreeSet:
                 if trees.has_to_wait(branch):  # what is held ends when there is enough of it
                     return [
                         effect
-                        for one in many.messages()
-                        if isinstance(one, OnTree)
-                        for effect in self.receive(arrived.neighbor, one, now)
+                        for one in arrived.messages()
+                        if isinstance(one.message, OnTree)
+                        for effect in self.receive(one.neighbor, one.message, now, one.place)
                     ]
                 return self.hand(branch, arrived, now)
         return []  # of a tree that is no more

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sapwood.errors import InvariantError
 from sapwood.model.publication import Publication
 from sapwood.routing.membership.mesh.clients import Named
 from sapwood.routing.membership.mesh.tree_router import Position, TreeRouter
 from sapwood.routing.messages import Version
+
+
+class Held(NamedTuple):
+    """A publication that is kept from clients, and the place of its record, if it has one."""
+
+    publication: Publication
+    place: int | None
 
 
 @dataclass(slots=True, eq=False)
@@ -27,7 +35,7 @@ class TreeVersions:
 
     place: Position
     branches: list[TreeRouter] = field(default_factory=list)
-    held: list[Publication] = field(default_factory=list)
+    held: list[Held] = field(default_factory=list)
     holding: Version | None = None
 
     @property
@@ -83,17 +91,17 @@ class TreeVersions:
         """Whether an older version is still to deliver what was published before."""
         return self.branches[0] is not branch
 
-    def hold(self, version: Version, publication: Publication) -> None:
+    def hold(self, version: Version, held: Held) -> None:
         """Keep what came on a version until older ones have ended."""
         self.holding = version
-        self.held.append(publication)
+        self.held.append(held)
 
     def older(self) -> list[TreeRouter]:
         """The branches that what is held waits for."""
         holding = self.holding
         return [] if holding is None else [one for one in self.branches if one.version < holding]
 
-    def release(self) -> list[Publication]:
+    def release(self) -> list[Held]:
         """What was held, if nothing is to come before it any more."""
         if self.older():
             return []

@@ -196,7 +196,7 @@ class Path:
             step.arrivals.append(Arrival(source, number, publication, tuple(effects)))
         if current is not None and id(current.publication) not in by_publication:
             held = self.mesh.forest.trees[current.source].held
-            if held and held[-1] is current.publication:
+            if held and held[-1].publication is current.publication:
                 kept = self._kept.setdefault(current.source, {})
                 kept[id(current.publication)] = (current.number, current.publication)
         for source in [s for s in self._kept if not self.mesh.forest.trees[s].held]:

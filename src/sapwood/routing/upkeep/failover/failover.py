@@ -124,8 +124,8 @@ class Failover:
     ) -> Sequence[Action]:
         neighbor = link.neighbor
         self._see(now)
-        if neighbor not in self._links:
-            return ()  # it was given up
+        if neighbor not in self._links:  # it was down, or given up
+            return tell(link, now) if link.for_good and not self._inner.is_passive else ()
         del self._links[neighbor]
         self._told.pop(neighbor, None)
         if neighbor == self._upstream:

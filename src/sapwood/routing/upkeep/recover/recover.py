@@ -27,6 +27,7 @@ seconds. Publications in batches stay so; a batch of n takes n numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -171,7 +172,7 @@ class Recover:
             return marked
         record = received if known == 0 else rest_of(received, known)
         assert isinstance(record, Receive | ReceiveMany), "the rest of a batch is a batch"
-        actions: list[Action] = [*marked, *self._log(record), record]
+        actions: list[Action] = [*marked, *self._log(record), self._placed(record)]
         if conversation.taken - conversation.answered >= ACK_EVERY:
             actions.extend(self._answer(neighbor))
         elif neighbor not in self._due:
@@ -257,7 +258,7 @@ class Recover:
                 pass
         assert isinstance(record, Change | ReceiveMany | ClientPublishMany), "it is a change"
         self._count(record)
-        yield record
+        yield self._placed(record) if isinstance(record, Receive | ReceiveMany) else record
 
     def _pass(self, mark: Mark) -> None:
         """Go on from a mark, where it is reached, with what was counted up to there."""
@@ -421,6 +422,10 @@ class Recover:
         self._place = self._places if count else None
         self._places += count
         self._states += is_state(record)
+
+    def _placed(self, record: Receive | ReceiveMany) -> Receive | ReceiveMany:
+        """A record that was counted, with its place: what is held back is found by that."""
+        return record if self._place is None else replace(record, place=self._place)
 
     def _mark(self) -> list[Effect]:
         """Mark where the next record goes, now and then; what comes of those before is done."""

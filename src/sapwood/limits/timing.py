@@ -1,0 +1,24 @@
+"""Bounds of what is known about time: clocks, delays and ages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+DRIFT_PPM: Final = 500
+"""How far the rate of a local clock is off at most, parts per million. Precedent: what is specified
+for the event timers of personal computers (HPET); crystals are mostly within 100."""
+
+DRIFT_PPM_MAX: Final = 100_000
+"""The largest drift that can be asked for, parts per million: a clock that gains or loses a tenth
+measures nothing."""
+
+TICK_NS_MAX: Final = 1_000_000_000
+"""The coarsest step of a clock, nanoseconds: a second. Windows' oldest timer has steps of 16 ms."""
+
+AGE_SPREAD_NS: Final = 1 << 20
+"""Nanoseconds by which publications that leave in one write may seem older than they are, so that
+one word on their age serves many: about a millisecond."""
+
+STAMP_EVERY_NS: Final = 1_000_000_000
+"""Nanoseconds after which an end that only receives stamps a write of its own: with what it sent
+last, the bounds at the other end grow by twice the drift, a microsecond each millisecond."""

@@ -1,0 +1,1 @@
+"""Delay bounds by the million: paths of nodes whose clocks drift, and what links do to messages."""

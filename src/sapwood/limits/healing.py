@@ -13,7 +13,7 @@ STABILIZE_PERIOD_MIN_S: Final = 0.01
 """Less than this is a mistake: a message needs longer than that to a neighbor and back."""
 
 SKETCH_BITS: Final = 4
-"""Bits of a sketch for each entry of a table, as in Shen 5.5: a hundredth of an entry of 50 bytes."""
+"""Bits of a sketch for each entry of a table, as in Shen 5.5: a hundredth of one of 50 bytes."""
 
 SKETCH_PROBES: Final = 2
 """Bits that each entry sets. With 4 bits an entry, 2 and 3 are equally good; 2 are faster."""

@@ -68,6 +68,9 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         "durable": Entry(
             "sapwood.cli.durable", "List, show and remove the durable subscriptions of a broker."
         ),
+        "check": Entry(
+            "sapwood.cli.check", "Compare the tables of running brokers with their neighbors'."
+        ),
         "pipeline": Entry(
             "sapwood.cli.pipeline",
             "Run the Spark jobs: bring files in, compile subscriptions, match, stream.",

@@ -70,6 +70,7 @@ from sapwood.routing.inputs import (
     ClientUnadvertise,
     ClientUnsubscribe,
     ClientUnsubscribeMany,
+    Compare,
     DetachClient,
     Drained,
     Input,
@@ -151,7 +152,7 @@ class RoutingCore:
                 return self._client_publish_many(input, now)
             case ReceiveMany():
                 return self._receive_many(input, now)
-            case Tick() | Suspicion():
+            case Tick() | Suspicion() | Compare():
                 return []
             case Restored() | Recalled():
                 raise InvariantError("what is restored comes change by change")

@@ -33,6 +33,7 @@ from sapwood.routing.inputs import (
     ClientInput,
     ClientPublish,
     ClientPublishMany,
+    Compare,
     DetachClient,
     Input,
     LinkDown,
@@ -49,7 +50,7 @@ from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import LinkSubscription, Table
-from sapwood.routing.upkeep.protocol import Action, Resume, Suspecting
+from sapwood.routing.upkeep.protocol import Action, Compared, Comparing, Resume, Suspecting
 
 DEFAULT_ENGINES: Final = Engines()
 """Engines that are cheap to change while tables are small."""
@@ -115,6 +116,9 @@ class Router:
                 return self._do(upkeep.recalled(input, now), now)
             case Suspicion():
                 return self._suspect(input, now)
+            case Compare():
+                upkeep = self.upkeep
+                return self._do(upkeep.compare(now), now) if isinstance(upkeep, Comparing) else []
             case AttachClient(client) if client in self._absent:
                 del self._absent[client]
                 return []
@@ -203,6 +207,11 @@ class Router:
     def told(self) -> Iterator[LinkSubscription]:
         """The subscriptions that neighbors have been told of, for checks."""
         return self.membership.told()
+
+    def compared(self) -> Sequence[Compared] | None:
+        """What came of comparing tables with neighbors; `None` where upkeep does not."""
+        upkeep = self.upkeep
+        return upkeep.compared() if isinstance(upkeep, Comparing) else None
 
     @property
     def tables(self) -> Mapping[str, Table]:

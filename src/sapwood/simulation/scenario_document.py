@@ -17,10 +17,10 @@ The other things to do are `unsubscribe`, `advertise` (written like `subscribe`)
 `subscribe-many` (with `subscriptions`, a list of `id` and `filter` each), `unsubscribe-many` (with
 `ids`), `detach`, `return-link`, `crash-router`, `return-router`, `suspect` (`router`, `of`,
 `seconds`), `corrupt` (`router`, `kinds`, `share`, `seed`), `set-channel` and `set-clock` (written
-like `[[channel]]` and `[[clock]]` in a file of faults, without times); and, for routers and links that
-come and go, `add-router` and `remove-router` (with `router`), `add-link` (with `between` and, if
-not 0.01 seconds, `latency`) and `remove-link`. `crash-router` may say which `tail` of what was not
-written is left (`lost`, `torn` or `whole`), and after how many `steps` of writing the router
+like `[[channel]]` and `[[clock]]` in a file of faults, without times); and, for routers and links
+that come and go, `add-router` and `remove-router` (with `router`), `add-link` (with `between` and,
+if not 0.01 seconds, `latency`) and `remove-link`. `crash-router` may say which `tail` of what was
+not written is left (`lost`, `torn` or `whole`), and after how many `steps` of writing the router
 crashes. `after` is how many seconds to let pass before a step, 0 where it is left out.
 """
 

@@ -82,7 +82,18 @@ class Again(Struct, array_like=True, frozen=True, tag="a"):
     names: _Names
 
 
-Said: TypeAlias = Observe | Sketch | Listing | Correct | Again
+class Ask(Struct, array_like=True, frozen=True, tag="k"):
+    """The holder wants to be compared with now, and to hear what comes of it."""
+
+
+class Found(Struct, array_like=True, frozen=True, tag="f"):
+    """What came of a round that was asked for: entries that were wrong, and all that were told."""
+
+    wrong: Count
+    entries: Count
+
+
+Said: TypeAlias = Observe | Sketch | Listing | Correct | Again | Ask | Found
 
 _NAME_BYTES: Final = 12
 """What a name takes in a note beside its own bytes: its length, and the element."""

@@ -52,12 +52,14 @@ from sapwood.routing.messages import (
     SubscribeMany,
     UpkeepNote,
 )
-from sapwood.routing.upkeep.protocol import Action, Kept
+from sapwood.routing.upkeep.protocol import Action, Compared, Kept
 from sapwood.routing.upkeep.stabilize import statements
 from sapwood.routing.upkeep.stabilize.edges import Difference, Holder, Sender, held, told
 from sapwood.routing.upkeep.stabilize.notes import (
     Again,
+    Ask,
     Correct,
+    Found,
     Listing,
     Observe,
     Said,
@@ -83,6 +85,12 @@ class Link:
     wrong: int = 0
     #: entries that the holder had when it was last heard
     held: int = 0
+    #: rounds that came to an end, and whether the holder is to hear of the next
+    rounds: int = 0
+    is_asked: bool = False
+    #: rounds as the holder that it asked for, and what it heard last
+    heard: int = 0
+    found: Found = field(default_factory=lambda: Found(0, 0))
 
 
 class Stabilize:
@@ -148,7 +156,7 @@ class Stabilize:
                 said = said_in(note)
                 if said is None:
                     return (received,)
-                self._now = now
+                self._see(now)
                 return self._heard(received.neighbor, link, said)
             case Subscribe() | Replace() | SubscribeMany() | Advertise():
                 return self._stated(received, link)
@@ -172,7 +180,7 @@ class Stabilize:
                     return (Send(neighbor, note_of(asked)),)
                 if not link.sender.is_asking:
                     link.wrong = 0
-                    return self._ask_again(neighbor, link)
+                    return [*self._ended(neighbor, link), *self._ask_again(neighbor, link)]
                 return ()
             case Listing():
                 found = link.sender.heard_listing(said, told(router.tables, neighbor))
@@ -180,6 +188,13 @@ class Stabilize:
             case Correct():
                 link.holder.restating = said.restated
                 return list(statements.withdrawn(neighbor, said.withdrawn))
+            case Ask():
+                link.is_asked = True
+                link.due_s = self._now + self._period_s
+                return (self._observe(neighbor, link),)
+            case Found():
+                link.heard, link.found = link.heard + 1, said
+                return ()
             case Again():
                 return list(statements.confirmations(router.tables, neighbor, said.names))
 
@@ -200,7 +215,34 @@ class Stabilize:
             actions.append(Send(neighbor, note_of(Correct(latest, len(again)))))
         actions.extend(Send(neighbor, message) for message in again)
         actions.extend(Send(neighbor, note_of(Correct(some))) for some in portions(last) if some)
+        return [*actions, *self._ended(neighbor, link)]
+
+    def _ended(self, neighbor: str, link: Link) -> Sequence[Action]:
+        """A round has come to an end: tell the holder, if it asked."""
+        link.rounds += 1
+        if not link.is_asked:
+            return ()
+        link.is_asked = False
+        return (Send(neighbor, note_of(Found(link.wrong, len(link.sender.table)))),)
+
+    def compare(self, now: float) -> Sequence[Action]:
+        """Compare both edges to each neighbor now."""
+        self._see(now)
+        actions: list[Action] = []
+        for neighbor, link in self.links.items():
+            link.due_s = now + self._period_s
+            actions += [self._observe(neighbor, link), Send(neighbor, note_of(Ask()))]
         return actions
+
+    def compared(self) -> Sequence[Compared]:
+        """The edges to all neighbors, both ways, as they were last."""
+        own = self._router.name
+        found: list[Compared] = []
+        for name, link in self.links.items():
+            told_now = len(link.sender.table)
+            found.append(Compared(own, name, link.rounds, link.wrong, told_now))
+            found.append(Compared(name, own, link.heard, link.found.wrong, link.found.entries))
+        return found
 
     def _ask_again(self, neighbor: str, link: Link) -> Sequence[Action]:
         """Ask for confirmations that have not come for a whole round, though tables are alike."""
@@ -240,14 +282,22 @@ class Stabilize:
 
     # Time --------------------------------------------------------------------------------------
 
-    def tick(self, now: float) -> Sequence[Action]:
-        """Begin a round with each neighbor whose timer is due, or shows what no timer can."""
+    def _see(self, now: float) -> None:
+        """Time passes: a timer that shows what none can is set again."""
         self._now = now
+        latest = now + self._period_s
+        for link in self.links.values():
+            if not link.due_s <= latest:
+                link.due_s = latest
+
+    def tick(self, now: float) -> Sequence[Action]:
+        """Begin a round with each neighbor whose timer is due."""
+        self._see(now)
         return list(self._rounds(now))
 
     def _rounds(self, now: float) -> Iterator[Action]:
         for neighbor, link in self.links.items():
-            if not now < link.due_s <= now + self._period_s:
+            if link.due_s <= now:
                 link.due_s = now + self._period_s
                 yield self._observe(neighbor, link)
 

@@ -10,7 +10,7 @@ import pytest
 from sapwood.errors import InputError
 from sapwood.language import parse_filter
 from sapwood.overlay.shapes import parse_topology
-from sapwood.overlay.topology import Topology
+from sapwood.overlay.topology import Overlay
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
 from sapwood.routing.upkeep.stabilize.stabilize import Stabilize
@@ -33,10 +33,10 @@ PROPAGATIONS = ("simple", "identity", "covering", "advertisement", "advertisemen
 TABLES = ("drop", "insert", "alter", "mislay")
 
 
-def longest_way(topology: Topology) -> int:
+def longest_way(overlay: Overlay) -> int:
     """The diameter: links on the longest way."""
-    routers = topology.routers
-    return max(len(topology.path(a, b)) - 1 for a in routers for b in routers)
+    routers = overlay.routers
+    return max(len(overlay.tree(a).path(a, b)) - 1 for a in routers for b in routers)
 
 
 def overlay(propagation: str, seed: int) -> World:

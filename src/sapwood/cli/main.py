@@ -69,7 +69,8 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
             "sapwood.cli.durable", "List, show and remove the durable subscriptions of a broker."
         ),
         "check": Entry(
-            "sapwood.cli.check", "Compare the tables of running brokers with their neighbors'."
+            "sapwood.cli.check",
+            "Compare the tables of brokers with those of their neighbors, edge by edge.",
         ),
         "pipeline": Entry(
             "sapwood.cli.pipeline",

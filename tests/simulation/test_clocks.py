@@ -15,7 +15,7 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.shapes import parse_topology
 from sapwood.overlay.topology import Overlay
 from sapwood.simulation.channels import DELAYS, Channel, SetChannel
-from sapwood.simulation.clocks import PER, STOPPED, DriftingClock, SetClock
+from sapwood.simulation.clocks import STOPPED, DriftingClock, SetClock
 from sapwood.simulation.faults import decode_faults
 from sapwood.simulation.history import ClientName, SubscriptionName
 from sapwood.simulation.scenario import Scenario, Step
@@ -23,7 +23,7 @@ from sapwood.simulation.scenario_document import decode_scenario, encode_scenari
 from sapwood.simulation.simulator import check_loss, protocol_on, router_maker
 from sapwood.simulation.timekeeping import Timekeeping, exact
 from sapwood.simulation.world import World
-from sapwood.timing.drift import Drift
+from sapwood.timing.drift import PER, Drift
 
 
 def line(count: int) -> Overlay:

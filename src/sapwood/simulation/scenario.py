@@ -27,6 +27,7 @@ from sapwood.simulation.clocks import SetClock
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import NOMINAL, Timing
 from sapwood.simulation.stored import Tail
+from sapwood.simulation.tampering import StallTimer, Tamper
 
 T = TypeVar("T")
 
@@ -230,6 +231,8 @@ Action: TypeAlias = (
     | ReturnRouter
     | Suspect
     | CorruptTables
+    | Tamper
+    | StallTimer
     | SetChannel
     | SetClock
     | Change
@@ -399,9 +402,11 @@ class Places:
                 | UnsubscribeManyAction(client)
             ):
                 self._known(client.home)
-            case FailLink(a, b) | ReturnLink(a, b):
+            case FailLink(a, b) | ReturnLink(a, b) | Tamper(between=(a, b)):
                 self.overlay.link(a, b)
-            case CrashRouter(router) | ReturnRouter(router) | CorruptTables(router):
+            case CrashRouter(router) | ReturnRouter(router) | StallTimer(router):
+                self.overlay.known(router)
+            case CorruptTables(router):
                 self.overlay.known(router)
             case Suspect(router, neighbor):
                 self.overlay.known(router)
@@ -417,7 +422,7 @@ class Places:
                 self.overlay = without_link(self.overlay, a, b)
             case SetChannel() | SetClock():
                 self._check_conditions(action)
-            case WaitAction():
+            case WaitAction() | Tamper():
                 pass
 
     def _check_conditions(self, action: SetChannel | SetClock) -> None:

@@ -14,8 +14,10 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Final
 
+from sapwood.broker.answering import answered
 from sapwood.broker.backpressure import Backpressure
 from sapwood.broker.circle_watch import CircleWatch
 from sapwood.broker.connections import Connections, client_of, link_of
@@ -29,7 +31,6 @@ from sapwood.broker.effect_runner import EffectRunner
 from sapwood.broker.filter_process import FilterProcess
 from sapwood.broker.garbage import TableGrowth
 from sapwood.broker.handshake import Handshake
-from sapwood.broker.keeping import no_replay
 from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.broker.listening import bound, bound_for_datagrams
 from sapwood.broker.logs import Log, make_log
@@ -69,7 +70,7 @@ from sapwood.session.ledger import SessionMemory
 from sapwood.store.opening import told_name
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import RefusalCode, Role
-from sapwood.wire.messages import GoodbyeCode, LinkCongestion, LinkState, ReplayRequest
+from sapwood.wire.messages import GoodbyeCode, LinkCongestion, LinkState
 from sapwood.wire.runs import RequestRun, Run, RunFinder
 
 _PUBLICATIONS: Final = (ClientPublishMany, ReceiveMany, ClientPublish)
@@ -276,9 +277,8 @@ class Broker:
     def received(self, tcp: TcpConnection, message: Single, now: float) -> None:
         """Handle a message. Raises `PeerError` for one that the peer must not send."""
         if tcp.client is not None:
-            if isinstance(message, ReplayRequest):
-                store = self.store
-                answer = no_replay() if store is None else store.keeper.replay(message)
+            handle = partial(self._handle, now=now)
+            if (answer := answered(message, self.store, self.router, handle)) is not None:
                 tcp.connection.send(answer)
                 return
             if about_durables(self.store, tcp.client, message):

@@ -68,6 +68,10 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         "durable": Entry(
             "sapwood.cli.durable", "List, show and remove the durable subscriptions of a broker."
         ),
+        "check": Entry(
+            "sapwood.cli.check",
+            "Compare the tables of brokers with those of their neighbors, edge by edge.",
+        ),
         "pipeline": Entry(
             "sapwood.cli.pipeline",
             "Run the Spark jobs: bring files in, compile subscriptions, match, stream.",

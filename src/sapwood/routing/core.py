@@ -77,6 +77,7 @@ from sapwood.routing.inputs import (
     ClientUnadvertise,
     ClientUnsubscribe,
     ClientUnsubscribeMany,
+    Compare,
     DetachClient,
     Drained,
     Input,
@@ -159,7 +160,7 @@ class RoutingCore:
                 return self._client_publish_many(input, now)
             case ReceiveMany():
                 return self._receive_many(input, now)
-            case Tick() | Suspicion():
+            case Tick() | Suspicion() | Compare():
                 return []
             case Restored() | Recalled():
                 raise InvariantError("what is restored comes change by change")

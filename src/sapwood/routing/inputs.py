@@ -215,6 +215,11 @@ class Suspicion:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Compare tables with the neighbors now, if upkeep can; what comes of it is asked later."""
+
+
 Change: TypeAlias = ClientInput | LinkUp | LinkDown | Drained | Receive
 """What changes routing state, and publications: a router's state is what came of its changes, one
 after the other, and of nothing else."""
@@ -267,4 +272,4 @@ class Recalled:
     publications: Sequence[tuple[int, Publication]]
 
 
-Input: TypeAlias = Change | BatchInput | Tick | Restored | Recalled | Suspicion
+Input: TypeAlias = Change | BatchInput | Tick | Restored | Recalled | Suspicion | Compare

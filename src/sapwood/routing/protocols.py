@@ -53,6 +53,7 @@ from sapwood.routing.upkeep.failover.choice import FAILOVER, failover_over, is_p
 from sapwood.routing.upkeep.leases.choice import LEASES
 from sapwood.routing.upkeep.recover.recover import Recover
 from sapwood.routing.upkeep.replay import Replay
+from sapwood.routing.upkeep.stabilize.choice import STABILIZE
 
 S = TypeVar("S", bound=Strategy)
 
@@ -208,6 +209,7 @@ UPKEEPS: Final = _catalogue(
         make=Recover,
         persists=True,
     ),
+    STABILIZE,
     LEASES,
 )
 
@@ -405,6 +407,7 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
             "advertisement+identity",
             "advertisement",
             "covering+recover",
+            "covering+stabilize",
         )
     }
 )

@@ -33,6 +33,7 @@ from sapwood.routing.inputs import (
     ClientInput,
     ClientPublish,
     ClientPublishMany,
+    Compare,
     DetachClient,
     Input,
     LinkDown,
@@ -49,7 +50,15 @@ from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import LinkSubscription, Table
-from sapwood.routing.upkeep.protocol import Action, Counting, Refill, Resume, Suspecting
+from sapwood.routing.upkeep.protocol import (
+    Action,
+    Compared,
+    Comparing,
+    Counting,
+    Refill,
+    Resume,
+    Suspecting,
+)
 from sapwood.routing.upkeep.recover.checkpoint import refill
 
 DEFAULT_ENGINES: Final = Engines()
@@ -116,6 +125,9 @@ class Router:
                 return self._do(upkeep.recalled(input, now), now)
             case Suspicion():
                 return self._suspect(input, now)
+            case Compare():
+                upkeep = self.upkeep
+                return self._do(upkeep.compare(now), now) if isinstance(upkeep, Comparing) else []
             case AttachClient(client) if client in self._absent:
                 del self._absent[client]
                 return []
@@ -209,6 +221,11 @@ class Router:
     def told(self) -> Iterator[LinkSubscription]:
         """The subscriptions that neighbors have been told of, for checks."""
         return self.membership.told()
+
+    def compared(self) -> Sequence[Compared] | None:
+        """What came of comparing tables with neighbors; `None` where upkeep does not."""
+        upkeep = self.upkeep
+        return upkeep.compared() if isinstance(upkeep, Comparing) else None
 
     @property
     def tables(self) -> Mapping[str, Table]:

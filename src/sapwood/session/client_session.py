@@ -49,6 +49,7 @@ from sapwood.wire.messages import (
     AcceptedReply,
     AdvertisedReply,
     AdvertisementRefused,
+    CheckReply,
     GoodbyeCode,
     Message,
     PublicationRefused,
@@ -369,8 +370,8 @@ class ClientSession:
                 last = self.window.last
                 raise FrameError(f"the broker refused publication {message.sequence} of {last}")
             return message
-        if isinstance(message, ReplayReply | ReplayRefused):
-            raise FrameError("the broker answers from its journal, which nobody has asked")
+        if isinstance(message, ReplayReply | ReplayRefused | CheckReply):
+            raise FrameError(f"the broker says {type(message).__name__}, which nobody has asked")
         raise InvariantError(f"a {type(message).__name__} is nothing a broker says to a client")
 
     def _welcomed(self, welcome: Welcome, connection: Connection) -> None:

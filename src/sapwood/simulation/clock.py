@@ -29,6 +29,10 @@ class Agenda(Generic[E]):
     def __len__(self) -> int:
         return len(self._due)
 
+    def pending(self) -> list[E]:
+        """The events to come, in the order in which they will happen."""
+        return [event for _, _, event in sorted(self._due, key=lambda due: due[:2])]
+
     @property
     def next_due(self) -> float | None:
         """When the next event happens; `None` if nothing is scheduled."""

@@ -11,6 +11,7 @@ from sapwood.routing.protocols import can_be_meshed
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.upkeep.failover.choice import is_planned
 from sapwood.simulation.divergence import divergences, leaks, strays
+from sapwood.simulation.legality import globally_illegal, speaks_of
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario
@@ -103,6 +104,7 @@ def findings(
     words = {
         **verdicts(judgment),
         "closed": world.tally.links_closed,
+        "illegal": len(globally_illegal(world)) if speaks_of(world) else 0,
         "misjudged": world.time.bounds.wrong + world.time.bounds.wrong_ages,
         "parted": len(parted(world)) if is_planned(protocol_named(protocol)) else 0,
         "strayed": len(strayed(world, protocol)),

@@ -40,6 +40,12 @@ Beside them, routers that join and leave for good, and links that are added and 
     at = 1.0
     seconds = 5.0               # for so long, whatever it hears
 
+    [[corruption]]              # tables that are not what they should be: `corruption`
+    router = "r3"
+    at = 2.0
+    kinds = ["drop", "insert"]
+    share = 0.5
+
     [[channel]]                 # what links do to messages: see `channels`
     loss = 0.05
 
@@ -69,10 +75,12 @@ from sapwood.overlay.fields import Fields
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Overlay
 from sapwood.simulation.channels import ChannelFault, decode_channel
 from sapwood.simulation.clocks import ClockFault, decode_clock
+from sapwood.simulation.corruption import decode_corruption
 from sapwood.simulation.scenario import (
     Action,
     AddLink,
     AddRouter,
+    CorruptTables,
     CrashRouter,
     FailLink,
     Places,
@@ -192,9 +200,28 @@ class SuspicionFault:
         return [(self.at_s, Suspect(self.router, self.neighbor, self.seconds))]
 
 
+@dataclass(frozen=True, slots=True)
+class CorruptionFault:
+    """The tables of a router are changed at `at_s`."""
+
+    at_s: float
+    action: CorruptTables
+
+    def actions(self) -> list[tuple[float, Action]]:
+        """What happens when."""
+        return [(self.at_s, self.action)]
+
+
 Fault: TypeAlias = LinkFault | RouterFault
 Written: TypeAlias = (
-    Fault | LinkChange | RouterChange | SuspicionFault | ChannelFault | ClockFault | Timed
+    Fault
+    | LinkChange
+    | RouterChange
+    | SuspicionFault
+    | CorruptionFault
+    | ChannelFault
+    | ClockFault
+    | Timed
 )
 
 
@@ -287,6 +314,10 @@ def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[
     for number, entry in enumerate(fields.tables("recipe"), 1):
         generator = Random(f"{seed}/faults/{number}")  # noqa: S311 - reproducible on purpose
         drawn.extend(_draw(f"recipe {number}", entry, topology, generator))
+    for number, entry in enumerate(fields.tables("corruption"), 1):
+        place = f"corruption {number}"
+        at_s, action = decode_corruption(place, entry, seed + number)
+        written.append((place, CorruptionFault(at_s, action)))
     return _in_order(written, drawn, topology)
 
 
@@ -300,7 +331,7 @@ _OTHERS: Final[Mapping[str, Callable[[str, object], Written]]] = MappingProxyTyp
 )
 """Faults that have files of their own, and what reads their entries."""
 
-_TABLES: Final = ("link", "router", "suspicion", *_OTHERS, "recipe")
+_TABLES: Final = ("link", "router", "suspicion", "corruption", *_OTHERS, "recipe")
 
 
 def _in_order(

@@ -274,6 +274,16 @@ class Network:
         self._count(arrival.message, 1)
         self._agenda.schedule(at, arrival)
 
+    def under_way(self, source: str, target: str) -> list[Message]:
+        """The messages from one router to another that will arrive, in their order."""
+        session = self._state(source, target).session
+        return [
+            one.message
+            for one in self._agenda.pending()
+            if isinstance(one, Arrival)
+            and (one.source, one.target, one.session) == (source, target, session)
+        ]
+
     def arrive(self, arrival: Arrival) -> bool:
         """Take a message off its link; false if it was lost on the way."""
         self._count(arrival.message, -1)

@@ -150,6 +150,20 @@ class Suspect:
 
 
 @dataclass(frozen=True, slots=True)
+class CorruptTables:
+    """A router's tables are not what they should be any more; nobody is told.
+
+    `kinds` are those of `sapwood.simulation.corruption`, one after the other, each of which strikes
+    a `share` of what there is, as the seed draws it.
+    """
+
+    router: str
+    kinds: tuple[str, ...]
+    share: float
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class AddRouter:
     """A router joins that the overlay does not have; it has no link yet."""
 
@@ -216,6 +230,7 @@ Action: TypeAlias = (
     | CrashRouter
     | ReturnRouter
     | Suspect
+    | CorruptTables
     | Tamper
     | StallTimer
     | SetChannel
@@ -390,6 +405,8 @@ class Places:
             case FailLink(a, b) | ReturnLink(a, b) | Tamper(between=(a, b)):
                 self.overlay.link(a, b)
             case CrashRouter(router) | ReturnRouter(router) | StallTimer(router):
+                self.overlay.known(router)
+            case CorruptTables(router):
                 self.overlay.known(router)
             case Suspect(router, neighbor):
                 self.overlay.known(router)

@@ -15,10 +15,10 @@ A subscription or an advertisement of documents has an `xpath` (and `namespaces`
 `filter`, an advertisement may have `paths`; a publication has `attributes`, a `document` or both.
 The other things to do are `unsubscribe`, `advertise` (written like `subscribe`), `unadvertise`,
 `subscribe-many` (with `subscriptions`, a list of `id` and `filter` each), `unsubscribe-many` (with
-`ids`), `detach`, `return-link`, `crash-router`, `return-router` and
-`suspect` (`router`, `of`, `seconds`), `set-channel`, `set-clock`, `tamper` and `stall-timer`
-(written like `[[channel]]`, `[[clock]]`, `[[tampering]]` and `[[timer]]` in a file of faults,
-without when they begin or end); and, for routers and links that
+`ids`), `detach`, `return-link`, `crash-router`, `return-router`, `suspect` (`router`, `of`,
+`seconds`), `corrupt` (`router`, `kinds`, `share`, `seed`), `set-channel`, `set-clock`, `tamper` and
+`stall-timer` (written like `[[channel]]`, `[[clock]]`, `[[tampering]]` and `[[timer]]` in a file of
+faults, without when they begin or end); and, for routers and links that
 come and go, `add-router` and `remove-router` (with `router`), `add-link` (with `between` and, if
 not 0.01 seconds, `latency`) and `remove-link`. `crash-router` may say which `tail` of what was not
 written is left (`lost`, `torn` or `whole`), and after how many `steps` of writing the router
@@ -49,6 +49,7 @@ from sapwood.simulation.channels import (
     encode_set_channel,
 )
 from sapwood.simulation.clocks import SET_CLOCK, SetClock, decode_set_clock, encode_set_clock
+from sapwood.simulation.corruption import corruption_of
 from sapwood.simulation.faults import tail_of
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import Timing
@@ -58,6 +59,7 @@ from sapwood.simulation.scenario import (
     AddRouter,
     AdvertiseAction,
     Change,
+    CorruptTables,
     CrashRouter,
     DetachAction,
     FailLink,
@@ -174,6 +176,9 @@ def _encode_action(action: Action) -> dict[str, Any]:
             return encode_tampering(action)
         case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter() | Suspect():
             return _encode_fault(action)
+        case CorruptTables(router, kinds, share, seed):
+            struck = {"router": router, "kinds": list(kinds), "share": share, "seed": seed}
+            return {"do": "corrupt", **struck}
         case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
             return _encode_change(action)
         case SetChannel():
@@ -336,6 +341,10 @@ _DECODERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Fields], Action]]
             "suspect": (
                 ("router", "of", "seconds"),
                 lambda f: Suspect(f.text("router"), f.text("of"), f.number("seconds")),
+            ),
+            "corrupt": (
+                ("router", "kinds", "share", "seed"),
+                lambda f: corruption_of(f, f.integer("seed") if "seed" in f else 0),
             ),
             "tamper": (TAMPER, tamper_of),
             "stall-timer": (STALL_TIMER, stall_of),

@@ -23,6 +23,7 @@ from sapwood.routing.upkeep.failover.choice import has_plans, is_planned, planne
 from sapwood.routing.upkeep.failover.plans import plans_for
 from sapwood.simulation.channels import SetChannel
 from sapwood.simulation.clocks import SetClock
+from sapwood.simulation.corruption import corrupt
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.scenario import (
     Action,
@@ -30,6 +31,7 @@ from sapwood.simulation.scenario import (
     AddRouter,
     AdvertiseAction,
     Change,
+    CorruptTables,
     CrashRouter,
     DetachAction,
     FailLink,
@@ -154,7 +156,7 @@ def carry_out(world: World, action: Action) -> None:
             world.suspect(router, neighbor, seconds)
         case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter():
             _fail_or_return(world, action)
-        case SetChannel() | SetClock() | Tamper() | StallTimer():
+        case SetChannel() | SetClock() | Tamper() | StallTimer() | CorruptTables():
             _set(world, action)
         case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
             _rewire(world, action)
@@ -181,15 +183,21 @@ def _fail_or_return(
             assert_never(fault)
 
 
-def _set(world: World, change: SetChannel | SetClock | Tamper | StallTimer) -> None:
-    """Let a link or a clock be another one, or something happen to messages, or to a timer."""
-    if isinstance(change, SetChannel):
-        world.set_channel(change)
-    elif isinstance(change, Tamper | StallTimer):
-        world.tampering.begin(change, world.now)
-        world.history.disturb(world.now)
-    else:
-        world.set_clock(change)
+def _set(world: World, change: SetChannel | SetClock | Tamper | StallTimer | CorruptTables) -> None:
+    """Let a link or a clock be another one, or something happen to messages, timers or tables."""
+    match change:
+        case SetChannel():
+            world.set_channel(change)
+        case SetClock():
+            world.set_clock(change)
+        case Tamper() | StallTimer():
+            world.tampering.begin(change, world.now)
+            world.history.disturb(world.now)
+        case CorruptTables():
+            corrupt(world, change)
+            world.history.disturb(world.now)
+        case _:
+            assert_never(change)
 
 
 def check_loss(scenario: Scenario, protocol: Protocol) -> None:

@@ -45,6 +45,7 @@ from sapwood.routing.inputs import (
     ClientUnadvertise,
     ClientUnsubscribe,
     ClientUnsubscribeMany,
+    Compare,
     DetachClient,
     Drained,
     Input,
@@ -153,7 +154,8 @@ class Trace:
                 return self._many_or_timed(event)
 
     def _many_or_timed(
-        self, event: ClientSubscribeMany | ClientUnsubscribeMany | Drained | Tick | Suspicion
+        self,
+        event: ClientSubscribeMany | ClientUnsubscribeMany | Drained | Tick | Suspicion | Compare,
     ) -> str:
         match event:
             case ClientSubscribeMany(client, subscriptions):
@@ -167,6 +169,8 @@ class Trace:
                 return "tick"
             case Suspicion(neighbor, seconds):
                 return f"{neighbor} is suspected for {seconds:g} s"
+            case Compare():
+                return "compare"
             case _:
                 assert_never(event)
 

@@ -337,6 +337,10 @@ class World(Requests):
                 what = "the ticks of a router in an overlay that does not become quiet"
                 raise LimitError(limit, SIMULATION_RESTLESS_TICKS_MAX, None, what)
 
+    def disturbed(self) -> None:
+        """Take note that something has changed which no router was told of: it is not quiet."""
+        self._timers.changed(self.now)
+
     def validate(self) -> None:
         """Let every router check itself; raises `InvariantError`."""
         for router in self.routers.values():

@@ -155,6 +155,15 @@ class ReplayRequest(Struct, array_like=True, frozen=True, tag=15, gc=False):
     filter: InterestText | None = None
 
 
+class CheckRequest(Struct, array_like=True, frozen=True, tag=71, gc=False):
+    """The client asks how the broker's tables compare with its neighbors'; one `CheckReply`.
+
+    With `compare`, they are compared anew first; what comes of that is in a later answer.
+    """
+
+    compare: bool = False
+
+
 # Broker to client --------------------------------------------------------------------------------
 
 
@@ -252,6 +261,28 @@ class ReplayRefused(Struct, array_like=True, frozen=True, tag=19, gc=False):
     reason: Reason
 
 
+class EdgeState(Struct, array_like=True, frozen=True, gc=False):
+    """What the `holder` has of what the `sender` told it.
+
+    In the last of some `rounds`, of so many `entries` that were told, or beside them, so many were
+    `wrong`.
+    """
+
+    sender: Name
+    holder: Name
+    rounds: Count
+    wrong: Count
+    entries: Count
+
+
+class CheckReply(Struct, array_like=True, frozen=True, tag=72, gc=False):
+    """The edges between the broker and its neighbors, both ways; `None` where none compares."""
+
+    broker: Name
+    routing: str
+    edges: tuple[EdgeState, ...] | None
+
+
 # Broker to broker --------------------------------------------------------------------------------
 
 
@@ -293,6 +324,7 @@ ClientMessage: TypeAlias = (
     | AdvertiseRequest
     | UnadvertiseRequest
     | ReplayRequest
+    | CheckRequest
     | DurableRequest
     | AcknowledgeRequest
     | DurablesRequest
@@ -318,6 +350,7 @@ BrokerMessage: TypeAlias = (
     | AdvertisementRefused
     | ReplayReply
     | ReplayRefused
+    | CheckReply
     | DurableReply
     | DurableDeliveries
     | DurableNotice

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import Effect, Send, SendMany
@@ -189,6 +189,33 @@ class Suspecting(Protocol):
 
     def suspect(self, suspicion: Suspicion, now: float) -> Sequence[Action]:
         """A neighbor is said to have failed."""
+        ...
+
+
+class Compared(NamedTuple):
+    """What came of comparing the tables of the two ends of an edge.
+
+    `rounds` were compared since the link is up, the last one with so many `entries` told, of which
+    (or beside which) `wrong` were so at the holder.
+    """
+
+    sender: str
+    holder: str
+    rounds: int
+    wrong: int
+    entries: int
+
+
+@runtime_checkable
+class Comparing(Protocol):
+    """An upkeep that compares tables with those of neighbors, and can be asked to do it now."""
+
+    def compare(self, now: float) -> Sequence[Action]:
+        """Compare both edges to each neighbor now."""
+        ...
+
+    def compared(self) -> Sequence[Compared]:
+        """The edges to all neighbors, both ways, as they were last."""
         ...
 
 

@@ -81,6 +81,7 @@ from sapwood.routing.inputs import (
     ClientUnadvertise,
     ClientUnsubscribe,
     ClientUnsubscribeMany,
+    Compare,
     DetachClient,
     Drained,
     Input,
@@ -151,7 +152,7 @@ class Mesh:
                 effects = self._link_down(neighbor, now)
             case Drained():
                 effects = self.forest.drained(input, now)
-            case Tick() | Suspicion():
+            case Tick() | Suspicion() | Compare():
                 return []
             case Restored() | Recalled():
                 raise InvariantError("what is restored comes change by change")

@@ -37,6 +37,7 @@ from sapwood.routing.effects import CloseLink, Effect, Refused, Send
 from sapwood.routing.inputs import (
     ClientPublish,
     ClientPublishMany,
+    Compare,
     Drained,
     Input,
     LinkDown,
@@ -91,7 +92,7 @@ class Redundant:
                 return self._publish(input, now)
             case ClientPublishMany():
                 return [one for request in input.requests() for one in self._publish(request, now)]
-            case Tick() | Suspicion():
+            case Tick() | Suspicion() | Compare():
                 return []
             case Restored() | Recalled():
                 raise InvariantError("what is restored comes change by change")

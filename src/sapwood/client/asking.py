@@ -1,0 +1,86 @@
+"""One connection that asks a broker things, blocking, without a session."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import time
+from types import TracebackType
+from typing import Final, Self
+
+from sapwood.errors import ConnectionLostError, FrameError, SapwoodError
+from sapwood.session.connection import Connection
+from sapwood.session.settings import ConnectionSettings
+from sapwood.wire.address import Address, parse_address
+from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
+from sapwood.wire.messages import Message
+from sapwood.wire.runs import Run
+
+CONNECT_S: Final = 10.0
+ANSWER_S: Final = 60.0
+"""Seconds that a broker may take to answer: a busy one has others to serve first."""
+
+_RECEIVE_BYTES: Final = 1 << 18
+
+
+class Asker:
+    """One connection to a broker; a context manager that closes it.
+
+    Raises `ConnectionLostError` where there is no broker, or none any more.
+    """
+
+    def __init__(self, address: str, settings: ConnectionSettings | None = None) -> None:
+        self._address: Address = parse_address(address)
+        chosen = settings or ConnectionSettings()
+        self._connection = Connection(Role.CLIENT, chosen, time.monotonic())
+        try:
+            self._socket = socket.create_connection(
+                (self._address.host, self._address.port), CONNECT_S
+            )
+        except OSError as error:
+            raise ConnectionLostError(f"no broker at {self._address}: {error}") from None
+        self._socket.settimeout(ANSWER_S)
+        session = secrets.token_hex(8)
+        hello = Hello(role=Role.CLIENT, name=f"reader-{session}", session=session, acknowledged=0)
+        self._connection.greet(hello)
+        try:
+            welcome = self._answer()
+            if not isinstance(welcome, Welcome):
+                raise FrameError(f"{self._address} answers a greeting by {type(welcome).__name__}")
+        except BaseException:
+            self._socket.close()
+            raise
+        self._connection.welcomed()
+        #: the broker's name
+        self.broker = welcome.name
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._socket.close()
+
+    def _answer(self) -> Greeting | Message | Run:
+        """Send what is to be sent, and wait for one message."""
+        try:
+            while True:
+                self._socket.sendall(self._connection.take_outgoing())
+                data = self._socket.recv(_RECEIVE_BYTES)
+                if not data:
+                    self._connection.lost("the broker closed the connection")
+                found = list(self._connection.receive(data, time.monotonic()))
+                if found:
+                    return found[0]
+                ending = self._connection.ending
+                if ending is not None:
+                    raise self._lost(ending.reason)
+        except OSError as error:
+            raise self._lost(str(error)) from None
+
+    def _lost(self, reason: str) -> SapwoodError:
+        return ConnectionLostError(f"broker {self._address}: {reason}")

@@ -1,0 +1,50 @@
+"""How the tables of a broker compare with those of its neighbors, asked from afar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from sapwood.client.asking import Asker
+from sapwood.errors import FrameError, InputError
+from sapwood.wire.messages import CheckReply, CheckRequest, EdgeState
+
+Edges: TypeAlias = dict[tuple[str, str], EdgeState]
+"""Edges by sender and holder."""
+
+
+class Checker(Asker):
+    """One connection that asks a broker how its tables compare; a context manager that closes it.
+
+    Raises `ConnectionLostError` where there is no broker, or none any more.
+    """
+
+    def compared(self, within_s: float, time: Callable[[], float]) -> tuple[Edges, list[str]]:
+        """Let all edges of the broker be compared; returns them, and those that did not answer.
+
+        `time` shows seconds and lets a little of it pass. Raises `InputError` for a broker whose
+        protocol compares nothing.
+        """
+        before = self._edges(compare=True)
+        until = time() + within_s
+        while True:
+            now = self._edges(compare=False)
+            late = [
+                f"{sender} -> {holder}"
+                for (sender, holder), state in before.items()
+                if (sender, holder) in now and now[sender, holder].rounds <= state.rounds
+            ]
+            if not late or time() > until:
+                return now, late
+
+    def _edges(self, *, compare: bool) -> Edges:
+        self._connection.send(CheckRequest(compare))
+        reply = self._answer()
+        if not isinstance(reply, CheckReply):
+            raise FrameError(f"{self._address} answers by {type(reply).__name__}")
+        if reply.edges is None:
+            raise InputError(
+                f"broker {reply.broker} runs {reply.routing}, under which nobody compares tables: "
+                f"start the brokers with --protocol {reply.routing}+stabilize"
+            )
+        return {(edge.sender, edge.holder): edge for edge in reply.edges}

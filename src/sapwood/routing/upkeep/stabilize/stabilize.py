@@ -1,0 +1,321 @@
+"""Edge stabilization (Shen 5.4, 5.5): neighbors compare what one told and the other holds.
+
+For each neighbor a router has a timer. When it is due, the router asks what the neighbor holds of
+what it was told, and corrects that where it is wrong (`notes`, `edges`). Nothing else is needed:
+what a router tells follows from what it holds from the others, so an edge whose sender is right
+becomes right, then those behind it, and after as many rounds as the longest way has links, all are.
+Shen calls the equation for what a holds from b the edge (a, b), and the procedure for what b holds
+from a the same; here an edge is always from the sender to the holder.
+
+Departures, with reasons:
+
+* What is compared is what the sender *has told* (`Propagation.propagated`), and not all that it
+  knows from elsewhere. Under simple routing both are the same. Under identity, covering, merging
+  and advertisements, which Shen leaves open, a router tells a part of what it knows, chosen by the
+  order in which things came; its neighbor need not know how. An edge is legal iff the holder has
+  what was told; and what was told serves all that is known, by the strategy's own rule.
+* Entries have names: the same filter of two subscribers is two entries. A name is held from one
+  side only, so a wrong entry may stand in the way of the right one. What is stated as a correction
+  takes the place of what another neighbor had stated; what is stated otherwise does not, and is
+  dropped for the next round to correct, where without this upkeep the link would be closed. What a
+  client of the router itself stated is always right. A neighbor that goes on stating what others do
+  for `CONFLICTS_MAX` rounds closes a circle, and routing is told.
+* Corrections are inputs of routing, as if the messages that were lost, or came wrongly, had not
+  been or had: whatever follows from tables follows from them by the same code, under any
+  propagation strategy, and travels on at once.
+* A snapshot that is stale disturbs nothing (`edges`), and a sketch is made afresh with another salt
+  every few rounds (`sketched`), so what it hides, and what happened to it, does not last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sapwood.errors import InvariantError
+from sapwood.limits.healing import CONFLICTS_MAX, STABILIZE_PERIOD_S
+from sapwood.routing.effects import Effect, Send, SendMany
+from sapwood.routing.inputs import (
+    Change,
+    ClientPublishMany,
+    LinkDown,
+    LinkUp,
+    Recalled,
+    Receive,
+    ReceiveMany,
+    Restored,
+)
+from sapwood.routing.messages import (
+    Advertise,
+    Replace,
+    Subscribe,
+    SubscribeMany,
+    UpkeepNote,
+)
+from sapwood.routing.upkeep.protocol import Action, Compared, Kept
+from sapwood.routing.upkeep.stabilize import statements
+from sapwood.routing.upkeep.stabilize.edges import Difference, Holder, Sender, held, told
+from sapwood.routing.upkeep.stabilize.notes import (
+    Again,
+    Ask,
+    Correct,
+    Found,
+    Listing,
+    Observe,
+    Said,
+    Sketch,
+    note_of,
+    portions,
+    said_in,
+)
+from sapwood.sketches.elements import element_of
+
+
+@dataclass(slots=True)
+class Link:
+    """Both edges to one neighbor.
+
+    #: due_s is at most a period away, and is set so where it is not
+    """
+
+    sender: Sender
+    due_s: float
+    holder: Holder = field(default_factory=Holder)
+    #: entries that were wrong in the last round that came to an end
+    wrong: int = 0
+    #: entries that the holder had when it was last heard
+    held: int = 0
+    #: rounds that came to an end, and whether the holder is to hear of the next
+    rounds: int = 0
+    is_asked: bool = False
+    #: rounds as the holder that it asked for, and what it heard last
+    heard: int = 0
+    found: Found = field(default_factory=lambda: Found(0, 0))
+
+
+class Stabilize:
+    """Compares the tables of one router with those of its neighbors.
+
+    #: links are those that are up
+    #: _now is the time of the last input that had to do with links
+    """
+
+    def __init__(self, router: Kept, period_s: float = STABILIZE_PERIOD_S) -> None:
+        self._router = router
+        self._period_s = period_s
+        self.links: dict[str, Link] = {}
+        #: corrections since the router was made: entries that a neighbor lacked, or had too much
+        self.corrected = 0
+        self._now = 0.0
+
+    @property
+    def is_passive(self) -> bool:
+        """It has a timer."""
+        return False
+
+    @property
+    def takes_batches(self) -> bool:
+        """Publications pass."""
+        return True
+
+    # Links -------------------------------------------------------------------------------------
+
+    def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:
+        """Begin with an edge; the first comparison comes within a period, not all at one time."""
+        self._now = now
+        name = self._router.name
+        seed = f"{name}/{self._router.incarnation}/{link.neighbor}/{now!r}"
+        share = element_of(f"{name}/{link.neighbor}".encode()) / 2**64
+        self.links[link.neighbor] = Link(Sender(seed), now + share * self._period_s)
+        return (link,)
+
+    def link_down(self, link: LinkDown, now: float) -> Sequence[Action]:  # noqa: ARG002
+        """There is nobody to compare with."""
+        self.links.pop(link.neighbor, None)
+        return (link,)
+
+    def closed(self, link: LinkDown, now: float) -> Sequence[Action]:  # noqa: ARG002
+        """Routing knows."""
+        self.links.pop(link.neighbor, None)
+        return ()
+
+    # What comes --------------------------------------------------------------------------------
+
+    def asked(self, request: Change | ClientPublishMany, now: float) -> Sequence[Action]:  # noqa: ARG002
+        """As it is."""
+        return (request,)
+
+    def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
+        """Take off what the neighbor says of its table; look at what it states."""
+        link = self.links.get(received.neighbor)
+        if isinstance(received, ReceiveMany) or link is None:
+            return (received,)
+        message = received.message
+        match message:
+            case UpkeepNote(note):
+                said = said_in(note)
+                if said is None:
+                    return (received,)
+                self._see(now)
+                return self._heard(received.neighbor, link, said)
+            case Subscribe() | Replace() | SubscribeMany() | Advertise():
+                return self._stated(received, link)
+            case _:
+                return (received,)
+
+    def _heard(self, neighbor: str, link: Link, said: Said) -> Sequence[Action]:
+        """Do what a round asks for."""
+        router = self._router
+        match said:
+            case Observe():
+                if said.size:
+                    link.holder.begin_round()
+                answers = link.holder.answer(said, held(router.tables, neighbor))
+                is_routine = said.size > 0
+                return [Send(neighbor, note_of(one, periodic=is_routine)) for one in answers]
+            case Sketch():
+                link.held = said.count
+                asked = link.sender.heard_sketch(said, told(router.tables, neighbor))
+                if asked is not None:
+                    return (Send(neighbor, note_of(asked)),)
+                if not link.sender.is_asking:
+                    link.wrong = 0
+                    return [*self._ended(neighbor, link), *self._ask_again(neighbor, link)]
+                return ()
+            case Listing():
+                found = link.sender.heard_listing(said, told(router.tables, neighbor))
+                return () if found is None else self._correct(neighbor, link, found)
+            case Correct():
+                link.holder.restating = said.restated
+                return list(statements.withdrawn(neighbor, said.withdrawn))
+            case Ask():
+                link.is_asked = True
+                link.due_s = self._now + self._period_s
+                return (self._observe(neighbor, link),)
+            case Found():
+                link.heard, link.found = link.heard + 1, said
+                return ()
+            case Again():
+                return list(statements.confirmations(router.tables, neighbor, said.names))
+
+    def _correct(self, neighbor: str, link: Link, found: Difference) -> list[Action]:
+        """Let the holder have what it should; what is missing comes before what is too much goes.
+
+        But for a name that is wrong in what it says, which has to go first.
+        """
+        link.wrong = len(found.missing) + len(found.surplus)
+        self.corrected += link.wrong
+        first = [name for name in found.surplus if name in found.missing]
+        last = [name for name in found.surplus if name not in found.missing]
+        again = list(statements.again(self._router.tables, neighbor, found.missing))
+        actions: list[Action] = []
+        *early, latest = portions(first)
+        actions.extend(Send(neighbor, note_of(Correct(some))) for some in early)
+        if latest or again:
+            actions.append(Send(neighbor, note_of(Correct(latest, len(again)))))
+        actions.extend(Send(neighbor, message) for message in again)
+        actions.extend(Send(neighbor, note_of(Correct(some))) for some in portions(last) if some)
+        return [*actions, *self._ended(neighbor, link)]
+
+    def _ended(self, neighbor: str, link: Link) -> Sequence[Action]:
+        """A round has come to an end: tell the holder, if it asked."""
+        link.rounds += 1
+        if not link.is_asked:
+            return ()
+        link.is_asked = False
+        return (Send(neighbor, note_of(Found(link.wrong, len(link.sender.table)))),)
+
+    def compare(self, now: float) -> Sequence[Action]:
+        """Compare both edges to each neighbor now."""
+        self._see(now)
+        actions: list[Action] = []
+        for neighbor, link in self.links.items():
+            link.due_s = now + self._period_s
+            actions += [self._observe(neighbor, link), Send(neighbor, note_of(Ask()))]
+        return actions
+
+    def compared(self) -> Sequence[Compared]:
+        """The edges to all neighbors, both ways, as they were last."""
+        own = self._router.name
+        found: list[Compared] = []
+        for name, link in self.links.items():
+            told_now = len(link.sender.table)
+            found.append(Compared(own, name, link.rounds, link.wrong, told_now))
+            found.append(Compared(name, own, link.heard, link.found.wrong, link.found.entries))
+        return found
+
+    def _ask_again(self, neighbor: str, link: Link) -> Sequence[Action]:
+        """Ask for confirmations that have not come for a whole round, though tables are alike."""
+        waiting = frozenset(statements.unanswered(self._router.tables, neighbor))
+        late, link.sender.waiting = waiting & link.sender.waiting, waiting
+        if not late:
+            return ()
+        return [Send(neighbor, note_of(Again(some))) for some in portions(sorted(late))]
+
+    def _stated(self, received: Receive, link: Link) -> Sequence[Action]:
+        """A neighbor states something; see the module for what another one had stated."""
+        neighbor, holder = received.neighbor, link.holder
+        is_correction = holder.restating > 0
+        holder.restating = max(0, holder.restating - 1)
+        sides = statements.sides_of(self._router.tables, received.message)
+        if not any(side is not None for side in sides.values()):
+            return (received,)
+        if holder.conflicts > CONFLICTS_MAX:
+            return (received,)  # which closes the link, with the reason
+        allowed = statements.allowed(sides, neighbor, is_correction=is_correction)
+        holder.has_conflict |= any(side not in (None, neighbor) for side in sides.values())
+        return list(statements.parts(received, sides, allowed))
+
+    # What goes ---------------------------------------------------------------------------------
+
+    def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:  # noqa: ARG002
+        """As it is."""
+        return (send,)
+
+    def restored(self, restored: Restored, now: float) -> Sequence[Action]:  # noqa: ARG002
+        """Nothing was persisted that could be used."""
+        return ()
+
+    def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:  # noqa: ARG002
+        """Nothing was asked for."""
+        return ()
+
+    # Time --------------------------------------------------------------------------------------
+
+    def _see(self, now: float) -> None:
+        """Time passes: a timer that shows what none can is set again."""
+        self._now = now
+        latest = now + self._period_s
+        for link in self.links.values():
+            if not link.due_s <= latest:
+                link.due_s = latest
+
+    def tick(self, now: float) -> Sequence[Action]:
+        """Begin a round with each neighbor whose timer is due."""
+        self._see(now)
+        return list(self._rounds(now))
+
+    def _rounds(self, now: float) -> Iterator[Action]:
+        for neighbor, link in self.links.items():
+            if link.due_s <= now:
+                link.due_s = now + self._period_s
+                yield self._observe(neighbor, link)
+
+    def _observe(self, neighbor: str, link: Link) -> Send:
+        observe = link.sender.observe(told(self._router.tables, neighbor), link.held)
+        return Send(neighbor, note_of(observe, periodic=True))
+
+    def next_deadline(self) -> float | None:
+        """The earliest timer; never later than a period from when anything was heard."""
+        if not self.links:
+            return None
+        return min(self._now + self._period_s, *(link.due_s for link in self.links.values()))
+
+    def table_sizes(self) -> dict[str, int]:
+        """Entries of neighbors that were wrong in the last round with each."""
+        return {"wrong": sum(link.wrong for link in self.links.values())}
+
+    def validate(self) -> None:
+        """Check its own relations; raises `InvariantError`."""
+        if any(link.holder.restating < 0 for link in self.links.values()):
+            raise InvariantError("more was corrected than was announced")

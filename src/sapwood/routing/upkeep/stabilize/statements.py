@@ -1,0 +1,141 @@
+"""What neighbors state, in the words of routing: looked at, taken apart, said again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import count
+from typing import Final
+
+from sapwood.model.kept import content_of
+from sapwood.routing.effects import Send
+from sapwood.routing.inputs import Receive
+from sapwood.routing.messages import (
+    Advertise,
+    Confirm,
+    ConfirmAdvertisement,
+    Message,
+    Replace,
+    Subscribe,
+    SubscribeMany,
+    Unadvertise,
+    Unsubscribe,
+    UnsubscribeMany,
+)
+from sapwood.routing.tables import CLIENTS, Statement, Table
+from sapwood.routing.upkeep.stabilize.sketched import PREFIXES
+
+_NOUNS: Final = tuple(PREFIXES)
+SUBSCRIPTION, ADVERTISEMENT = _NOUNS
+
+
+def _noun(name: str) -> str | None:
+    """The table that an entry's name is of; `None` for one of none."""
+    return next((noun for noun, prefix in PREFIXES.items() if name.startswith(prefix)), None)
+
+
+def withdrawn(neighbor: str, names: Iterable[str]) -> Iterator[Receive]:
+    """The inputs by which what a neighbor is said to have stated is gone."""
+    for name in names:
+        message = _withdrawal(name)
+        if message is not None:
+            yield Receive(neighbor, message)
+
+
+def _withdrawal(name: str) -> Message | None:
+    match _noun(name):
+        case "subscription":
+            return Unsubscribe(name[1:])
+        case "advertisement":
+            return Unadvertise(name[1:])
+        case _:
+            return None
+
+
+def again(
+    tables: Mapping[str, Table], neighbor: str, names: Iterable[str]
+) -> Iterator[Subscribe | Advertise]:
+    """What was told under some names, in the words and with the numbers that it had."""
+    wanted = frozenset(names)
+    for noun, table in tables.items():
+        for statement in table.told_to(neighbor):
+            if PREFIXES[noun] + statement.key in wanted:
+                yield _message(noun, statement)
+
+
+def _message(noun: str, statement: Statement) -> Subscribe | Advertise:
+    content = content_of(statement.content)
+    if noun == ADVERTISEMENT:
+        return Advertise(statement.key, content, statement.sending)
+    return Subscribe(statement.key, content, statement.sending)  # type: ignore[arg-type]
+
+
+def unanswered(tables: Mapping[str, Table], neighbor: str) -> Iterator[str]:
+    """The names of what a neighbor has yet to confirm."""
+    for noun, table in tables.items():
+        for key in table.unanswered(neighbor):
+            yield PREFIXES[noun] + key
+
+
+def confirmations(
+    tables: Mapping[str, Table], neighbor: str, names: Iterable[str]
+) -> Iterator[Send]:
+    """Confirmations of what is in force among some names; of the rest, they are yet to come."""
+    wanted = frozenset(names)
+    for noun, table in tables.items():
+        for key, _, sending in table.held_from(neighbor):
+            if PREFIXES[noun] + key in wanted and table.in_force(key):
+                confirm = Confirm if noun == SUBSCRIPTION else ConfirmAdvertisement
+                yield Send(neighbor, confirm(key, sending))
+
+
+def sides_of(tables: Mapping[str, Table], message: Message) -> dict[str, str | None]:
+    """From which side each key that a message states is known already, or that it is from none."""
+    match message:
+        case Subscribe(key) | Replace(key):
+            return {key: tables[SUBSCRIPTION].side_of(key)}
+        case SubscribeMany(keys):
+            return {key: tables[SUBSCRIPTION].side_of(key) for key in keys}
+        case Advertise(key):
+            return {key: tables[ADVERTISEMENT].side_of(key)}
+        case _:
+            return {}
+
+
+def allowed(
+    sides: Mapping[str, str | None], neighbor: str, *, is_correction: bool
+) -> Collection[str]:
+    """The keys that a neighbor may state although they are known from somewhere.
+
+    What it stated itself, and as a correction what another neighbor did.
+    """
+    return [
+        key
+        for key, side in sides.items()
+        if side in (None, neighbor) or (is_correction and side != CLIENTS)
+    ]
+
+
+def parts(
+    received: Receive, sides: Mapping[str, str | None], keys: Collection[str]
+) -> Iterator[Receive]:
+    """A statement without the keys that are not allowed; what these take the place of goes first.
+
+    Of several in one message each is said by itself, with the number that it has there.
+    """
+    neighbor, message = received.neighbor, received.message
+    prefix = PREFIXES[ADVERTISEMENT if isinstance(message, Advertise) else SUBSCRIPTION]
+    for key in keys:
+        side = sides[key]
+        if side is not None:
+            yield from withdrawn(side, (prefix + key,))
+    match message:
+        case SubscribeMany(all_keys, filters, sending):
+            for number, key, wanted in zip(count(sending), all_keys, filters.values, strict=False):
+                if key in keys:
+                    yield Receive(neighbor, Subscribe(key, wanted, number))
+        case Replace(key, _, _, replaced) if key not in keys:
+            yield Receive(neighbor, UnsubscribeMany(replaced))
+        case Subscribe(key) | Replace(key) | Advertise(key) if key in keys:
+            yield received
+        case _:
+            return

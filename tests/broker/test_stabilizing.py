@@ -1,0 +1,94 @@
+"""Brokers under `stabilize`: tables that are damaged become right over TCP, and `check` says so."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sapwood.broker.broker import Broker
+from sapwood.cli import check
+from sapwood.cli.main import main
+from sapwood.client import connect
+from sapwood.routing.inputs import Receive
+from sapwood.routing.messages import Unsubscribe
+from sapwood.routing.protocols import protocol
+from tests.broker.helpers import line, running, settings, soon
+from tests.routing.wiring import core_of
+
+QUICK = protocol("covering+stabilize:0.05")
+SLOW = protocol("covering+stabilize:3600")
+
+
+async def until(holds: Callable[[], object]) -> None:
+    while not holds():
+        await asyncio.sleep(0.01)
+
+
+def damage(broker: Broker, neighbor: str) -> None:
+    """Let a broker have lost what a neighbor told it."""
+    core = core_of(broker.router)
+    for key in list(core.subscriptions.entries.received[neighbor]):
+        core.apply(Receive(neighbor, Unsubscribe(key)))
+
+
+async def checked(*arguments: str) -> Result:
+    return await asyncio.to_thread(partial(CliRunner().invoke, main, ["check", *arguments]))
+
+
+async def test_damaged_tables_become_right_again_over_tcp() -> None:
+    async with (
+        line("r1", "r2", "r3", protocol=QUICK) as brokers,
+        connect(str(brokers["r1"].address)) as publisher,
+        connect(str(brokers["r3"].address)) as subscriber,
+    ):
+        wanted = await subscriber.subscribe("a > 1")
+        damage(brokers["r2"], "r3")
+        damage(brokers["r1"], "r2")
+        held = [
+            core_of(brokers[name].router).subscriptions.entries.received for name in ("r1", "r2")
+        ]
+        await soon(until(lambda: held[0]["r2"] and held[1]["r3"]))
+        await publisher.publish({"a": 2}, id="p")
+        assert (await soon(anext(wanted))).id == "p"
+
+
+async def test_check_says_which_edge_is_wrong_and_by_how_much() -> None:
+    async with (
+        line("r1", "r2", "r3", protocol=SLOW) as brokers,
+        connect(str(brokers["r3"].address)) as subscriber,
+    ):
+        for least in range(3):
+            await subscriber.subscribe(f"a{least} > 1")
+        address = str(brokers["r2"].address)
+        fine = await checked(address)
+        assert (fine.exit_code, fine.stderr) == (0, "all tables agree\n")
+        damage(brokers["r2"], "r3")
+        found = await checked(address, "--json")
+        assert found.exit_code == 1
+        told = {(e["sender"], e["holder"]): e for e in json.loads(found.stdout)["edges"]}
+        assert told["r3", "r2"] == {"sender": "r3", "holder": "r2", "entries": 3, "wrong": 3}
+        assert len(told) == 4
+        assert (await checked(address)).exit_code == 0, "what was wrong has been corrected"
+
+
+async def test_check_says_who_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "PAUSE_S", 0.01)
+    async with line("r1", "r2", protocol=SLOW) as brokers:
+        router = brokers["r2"].router
+        monkeypatch.setattr(router, "upkeep", type("Deaf", (), {})(), raising=False)
+        monkeypatch.setattr(router, "handle", lambda *_: [])
+        found = await checked(str(brokers["r1"].address), "--within", "0.1")
+        assert found.exit_code == 1
+        assert "r1 -> r2: no answer within 0.1 s" in found.stderr
+
+
+async def test_check_is_refused_where_nobody_compares() -> None:
+    async with running(settings()) as broker:
+        found = await checked(str(broker.address))
+        assert found.exit_code == 2
+        assert "+stabilize" in found.stderr

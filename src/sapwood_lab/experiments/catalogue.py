@@ -60,6 +60,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.sketch_errors"),
         ),
         Experiment(
+            "lease-times",
+            "XSiena, figures 9.34, 9.36, 9.38 and 9.39",
+            "how leases are extended and used along a way, and how often entries are absent",
+            _design("sapwood_lab.experiments.lease_times"),
+        ),
+        Experiment(
             "planetlab",
             "XNet, table 6.9, figures 6.19 and 6.22",
             "delays and failover on an overlay whose links have PlanetLab's delays",

@@ -49,7 +49,8 @@ from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import LinkSubscription, Table
-from sapwood.routing.upkeep.protocol import Action, Counting, Resume, Suspecting
+from sapwood.routing.upkeep.protocol import Action, Counting, Refill, Resume, Suspecting
+from sapwood.routing.upkeep.recover.checkpoint import refill
 
 DEFAULT_ENGINES: Final = Engines()
 """Engines that are cheap to change while tables are small."""
@@ -253,7 +254,7 @@ class Router:
         for action in actions:
             if isinstance(action, Change | BatchInput):
                 effects.extend(self._apply(action, now))
-            elif isinstance(action, Resume):
+            elif isinstance(action, Resume | Refill):
                 raise InvariantError("a router becomes its earlier self only when it is restored")
             else:
                 effects.append(action)
@@ -288,6 +289,9 @@ class Router:
                 case Resume(incarnation):
                     self.incarnation = incarnation
                     self.membership = self._make_membership()
+                    continue
+                case Refill(parts):
+                    self._absent = dict.fromkeys(refill(self.membership, parts))
                     continue
                 case AttachClient(client):
                     self._absent[client] = None

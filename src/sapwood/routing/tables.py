@@ -41,6 +41,11 @@ class LocalEntry(Struct, Generic[W], frozen=True, gc=False):
         force_setattr(self, "_content", kept(self._content))
 
     @property
+    def content(self) -> Kept:
+        """What is kept of the filter."""
+        return cast("Kept", self._content)
+
+    @property
     def filter(self) -> W:
         """What the client subscribed to or advertised."""
         return cast("W", content_of(cast("Kept", self._content)))

@@ -193,7 +193,7 @@ class World(Requests):
         self.trace.remark(self.now, f"{router} returns")
         self._incarnations[router] += 1
         self._start(router)
-        restored = self.stored.restored(router)
+        restored = self.stored.restored(router, self.routers[router])
         if restored is not None:
             self._feed(router, restored)
             for other in self.history.former_neighbors(router):

@@ -199,6 +199,16 @@ class EntryPropagation(ClientEntries[W]):
             return []
         return [*self.emit(neighbor, link.unadvertised(key)), *self.reassign(neighbor)]
 
+    def pattern(self) -> Iterator[object]:
+        """The state of a link that is told of nothing, and those that it consists of.
+
+        What is configured of them is that of all links.
+        """
+        link: object = self._propagation()
+        while link is not None:
+            yield link
+            link = getattr(link, "_inner", None)
+
     # Messages ----------------------------------------------------------------------------------
 
     def on_message(

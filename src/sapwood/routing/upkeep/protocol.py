@@ -42,6 +42,7 @@ from sapwood.routing.inputs import (
     Restored,
     Suspicion,
 )
+from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.tables import LinkSubscription, Table
 
 
@@ -56,8 +57,15 @@ class Resume:
     incarnation: int
 
 
-Action: TypeAlias = Change | BatchInput | Effect | Resume
-"""What is to be done: an input for the membership, an effect, or to be an earlier incarnation."""
+@dataclass(frozen=True, slots=True)
+class Refill:
+    """Have what a checkpoint says, which `recover.checkpoint` has made; after `Resume` only."""
+
+    parts: Sequence[bytes]
+
+
+Action: TypeAlias = Change | BatchInput | Effect | Resume | Refill
+"""What is to be done: an input for the membership, an effect, or to be what an earlier life was."""
 
 
 class Kept(Protocol):
@@ -71,6 +79,11 @@ class Kept(Protocol):
     @property
     def incarnation(self) -> int:
         """Which life of the router this is."""
+        ...
+
+    @property
+    def membership(self) -> Membership:
+        """What it routes by."""
         ...
 
     @property

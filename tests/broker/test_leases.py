@@ -1,14 +1,19 @@
-"""Leases on real brokers over TCP: what is renewed stays, and what is lost comes back."""
+"""Leases on real brokers: what is renewed stays, and what is lost comes back, also over UDP."""
 
 from __future__ import annotations
 
 import asyncio
+from random import Random
+
+import pytest
 
 from sapwood.broker.broker import Broker
 from sapwood.client import connect
 from sapwood.routing.inputs import Receive
 from sapwood.routing.messages import Unsubscribe
-from tests.broker.helpers import line, soon
+from sapwood.wire.address import Address
+from tests.broker.helpers import line, running, settings, soon
+from tests.broker.lossy import Fate, LossyProxy
 from tests.routing.wiring import core_of
 
 INTERVAL_S = 0.3
@@ -39,3 +44,29 @@ async def test_subscriptions_stay_as_long_as_they_are_renewed_and_come_back_when
             assert r2.counters()["leases_missed"] == 1
             await publisher.publish({"x": 2}, "p2")
             assert (await soon(anext(wanted))).id == "p2"
+
+
+@pytest.mark.network
+async def test_over_udp_tables_become_right_and_nothing_comes_twice_or_out_of_order() -> None:
+    udp = {"protocol": "covering+leases:1"}
+    here = Address("127.0.0.1", 0, is_datagram=True)
+    async with running(settings("a", listen_datagrams=here, **udp)) as a:
+        assert a.datagrams is not None
+        async with (
+            LossyProxy(a.datagrams, Fate(0.2, 0.2, 0.005, Random(3))) as proxy,
+            running(settings("b", proxy.address, **udp)) as b,
+        ):
+            await soon(a.until_linked("b"))
+            await soon(b.until_linked("a"))
+            async with connect(str(b.address)) as one, connect(str(a.address)) as other:
+                wanted = await soon(other.subscribe("n >= 0"))
+                found: list[int] = []
+                number = 0
+                while len(found) < 40:
+                    await one.publish({"n": number})
+                    number += 1
+                    while len(wanted):
+                        found.append((await anext(wanted)).attributes["n"])
+                assert found == sorted(set(found))
+                assert proxy.lost
+            assert a.router.counters()["leases_overtaken"]

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from sapwood.language import parse_filter
+from sapwood.limits.leases import LEASE_EXTENSION_MAX_S
 from sapwood.overlay.topology import Link, Topology
 from sapwood.routing.inputs import Receive
 from sapwood.routing.messages import Subscribe, Unsubscribe
@@ -112,7 +113,7 @@ def slow_line(make_router: MakeRouter, terms: Terms, timing: Timing, seconds: fl
     """
     world = World(line(5, 0.15), make_router, seed=3, timing=timing, calm_s=terms.healed_s)
     subscribe(world, "r1", "s", "x >= 0")
-    world.run_until(3.0)
+    world.run_until(LEASE_EXTENSION_MAX_S + 3.0)  # of what was stated when no delay was known
     count = round(seconds * 10)
     for number in range(count):
         publish(world, "r5", f"p{number}", x=number)

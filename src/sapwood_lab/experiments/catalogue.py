@@ -60,6 +60,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.sketch_errors"),
         ),
         Experiment(
+            "lease-times",
+            "XSiena, figures 9.34, 9.36, 9.38 and 9.39",
+            "how leases are extended and used along a way, and how often entries are absent",
+            _design("sapwood_lab.experiments.lease_times"),
+        ),
+        Experiment(
             "delay-bounds",
             "XSiena, figures 9.26, 9.27 and 9.29 to 9.32",
             "upper bounds of delays against the truth, with and without their improvements",

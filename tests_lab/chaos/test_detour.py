@@ -1,4 +1,4 @@
-"""Brokers whose link is cut go round it, and back to it: over real connections, with their stores."""
+"""Brokers whose link is cut go round it, and back to it: real connections, with their stores."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.broker.helpers import running, settings, soon
 
 from sapwood.broker.settings import Address
 from sapwood.client import connect
 from sapwood.model.publication import Publication
 from sapwood.routing.upkeep.detour import detour
 from sapwood_lab.chaos.proxy import Proxy
-from tests.broker.helpers import running, settings, soon
 
 PROTOCOL = "recover+mesh+covering"
 

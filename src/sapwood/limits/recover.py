@@ -34,4 +34,4 @@ started again is back sooner, and so is a connection that was dropped; a link th
 
 DETOUR_HOPS_MAX: Final = 32
 """Links on the way round one that is down. Each passes every packet on: who is further away than
-that waits for the link. Precedent: the hops of a packet in the Internet, 30 where many are passed."""
+that waits for the link. Precedent: the 30 hops that traceroute looks at."""

@@ -150,3 +150,8 @@ def rows_in(whole: Sequence[Publication], part: Sequence[Publication]) -> list[i
     known = {id(publication): row for row, publication in enumerate(whole)}
     found = [known.get(id(publication)) for publication in part]
     return None if None in found else [row for row in found if row is not None]
+
+
+def may_have_documents(batch: Sequence[Publication]) -> bool:
+    """Whether any of some publications may have a document."""
+    return not isinstance(batch, PublicationBatch) or batch.documents is not None

@@ -10,6 +10,7 @@ import pytest
 
 from sapwood.errors import SapwoodError
 from sapwood.overlay.shapes import parse_topology
+from sapwood.routing.effects import Recall
 from sapwood.routing.inputs import Recalled
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
@@ -129,7 +130,7 @@ def test_where_the_store_has_lost_it_neighbors_begin_afresh(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Losing(Stored):
-        def recalled(self, router: str, recall: recover_module.Recall) -> Recalled:
+        def recalled(self, router: str, recall: Recall) -> Recalled:
             found = super().recalled(router, recall)
             return Recalled(found.publications[1:], found.asked)
 

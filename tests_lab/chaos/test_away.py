@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from tests.broker.helpers import running, settings, soon
 
-from sapwood.broker.settings import Address
 from sapwood.client import connect
 from sapwood.model.publication import Publication
 from sapwood.routing.upkeep.recover import owed as owed_module
 from sapwood.routing.upkeep.recover import recover as recover_module
 from sapwood.routing.upkeep.recover.recover import Recover
+from sapwood.wire.address import Address
 from sapwood_lab.chaos.proxy import Proxy
 
 PROTOCOL = "recover+covering"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from tests.broker.helpers import running, settings, soon
 
-from sapwood.broker.settings import Address
 from sapwood.client import connect
 from sapwood.model.publication import Publication
 from sapwood.routing.upkeep.detour import detour
+from sapwood.wire.address import Address
 from sapwood_lab.chaos.proxy import Proxy
 
 PROTOCOL = "recover+mesh+covering"

@@ -146,7 +146,7 @@ def rows_in(whole: Sequence[Publication], part: Sequence[Publication]) -> list[i
         is_within = part.data is whole.data and bool((rows < len(whole)).all())
         if not is_within or not np.array_equal(whole.starts[rows], part.starts):
             return None
-        return rows.tolist()
+        return [int(row) for row in rows.tolist()]
     known = {id(publication): row for row, publication in enumerate(whole)}
     found = [known.get(id(publication)) for publication in part]
     return None if None in found else [row for row in found if row is not None]

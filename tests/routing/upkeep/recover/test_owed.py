@@ -19,7 +19,7 @@ def many(*ids: int) -> PublishMany:
     return PublishMany("r1", 1, [Publication(str(one), {}) for one in ids])
 
 
-def numbered(content: Content) -> list[str]:
+def numbered(content: Content | LetGo) -> list[str]:
     """What a neighbor gets, one by one."""
     if isinstance(content, PublishMany):
         return [one.id for one in content.batch]

@@ -1,4 +1,4 @@
-"""Brokers whose link is cut go round it, and back to it: real connections, with their stores."""
+"""Brokers whose link is cut go round it, and back: over real connections, with their stores."""
 
 from __future__ import annotations
 

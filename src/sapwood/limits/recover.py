@@ -33,10 +33,5 @@ DETOUR_S: Final = 2.0
 started again is back sooner, and so is a connection that was dropped; a link that is cut is not."""
 
 DETOUR_HOPS_MAX: Final = 32
-<<<<<<< HEAD
-"""Links on the way round one that is down. Each passes every packet on: who is further away than
-that waits for the link. Precedent: the 30 hops that traceroute looks at."""
-=======
 """Links on the way round one that is down. Each passes every packet on: who is further away waits
 for the link. Precedent: the hops of a packet in the Internet, 30 where many are passed."""
->>>>>>> main

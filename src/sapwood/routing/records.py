@@ -32,11 +32,13 @@ from sapwood.routing.inputs import (
     ReceiveMany,
     Record,
 )
-<<<<<<< HEAD
-from sapwood.routing.messages import Publish, PublishMany, carried
-=======
-from sapwood.routing.messages import Publish, SubscribeMany, UnsubscribeMany, carried
->>>>>>> main
+from sapwood.routing.messages import (
+    Publish,
+    PublishMany,
+    SubscribeMany,
+    UnsubscribeMany,
+    carried,
+)
 
 
 def publications_in(record: Record) -> int:

@@ -20,13 +20,9 @@ from enum import Enum
 from sapwood.errors import InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-<<<<<<< HEAD
 from sapwood.model.publication import Publication
-from sapwood.routing.effects import Deliver, Effect, Persist, Recall, Release
-=======
 from sapwood.routing.compacting import compacted, mark_in
-from sapwood.routing.effects import Deliver, Effect, Persist, Release
->>>>>>> main
+from sapwood.routing.effects import Deliver, Effect, Persist, Recall, Release
 from sapwood.routing.inputs import (
     Checkpoint,
     ClientPublish,
@@ -37,14 +33,10 @@ from sapwood.routing.inputs import (
     Record,
     Restored,
 )
-<<<<<<< HEAD
 from sapwood.routing.messages import Publish, carried
-from sapwood.routing.records import publications_in, rest_of
-=======
 from sapwood.routing.records import is_state, publications_in, rest_of
 from sapwood.routing.router import Router
 from sapwood.routing.upkeep.recover.checkpoint import head_of
->>>>>>> main
 
 
 @dataclass(slots=True)
@@ -219,7 +211,6 @@ class Stored:
         """A router needs no publication before a place any more."""
         self._disks.setdefault(router, _Disk()).release(release.before)
 
-<<<<<<< HEAD
     def recalled(self, router: str, recall: Recall) -> Recalled:
         """Publications that a router has persisted, by their places; those that are there."""
         log = self._disks[router].log
@@ -227,16 +218,12 @@ class Stored:
         found = [(one, _publication(records[one])) for one in recall.places if one in records]
         return Recalled(found, recall.places)
 
-    def restored(self, router: str) -> Restored | None:
-        """What a router has persisted in all its lives; `None` if it is nothing."""
-=======
     def restored(self, router: str, machine: object = None) -> Restored | None:
         """What a router has persisted in all its lives; `None` if it is nothing.
 
         Before it crashed a checkpoint was made of what `machine`, the router that is to be
         restored, would have come to.
         """
->>>>>>> main
         disk = self._disks.get(router)
         if disk is None:
             return None

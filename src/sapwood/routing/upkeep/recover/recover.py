@@ -55,7 +55,6 @@ from sapwood.routing.inputs import (
     Record,
     Restored,
 )
-<<<<<<< HEAD
 from sapwood.routing.messages import (
     OnTree,
     Publish,
@@ -64,14 +63,9 @@ from sapwood.routing.messages import (
     UpkeepNote,
     carried,
 )
-from sapwood.routing.records import is_state, places_of, publications_in, rest_of
-from sapwood.routing.upkeep.protocol import Action, Kept, Resume
-=======
-from sapwood.routing.messages import Publish, UpkeepMessage, UpkeepNote, carried
-from sapwood.routing.records import is_state, publications_in, rest_of, size_of
+from sapwood.routing.records import is_state, places_of, publications_in, rest_of, size_of
 from sapwood.routing.upkeep.protocol import Action, Kept, Refill, Resume
 from sapwood.routing.upkeep.recover.checkpoint import Head, checkpoint_of, head_of
->>>>>>> main
 from sapwood.routing.upkeep.recover.conversation import Conversation, Verdict
 from sapwood.routing.upkeep.recover.marks import Mark, Marks, decoded, encoded
 from sapwood.routing.upkeep.recover.notes import (

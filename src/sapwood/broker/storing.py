@@ -201,11 +201,12 @@ class Storing:
     def recall(self, places: tuple[int, ...], handle: Callable[[Input], None]) -> None:
         """Read publications again for the router, when they are committed."""
 
-        def read() -> None:
+        def look() -> None:
             found = self.store.read_places(places)
-            handle(Recalled([(one.place, decode_publication(one.encoded)) for one in found]))
+            read = [(one.place, decode_publication(one.encoded)) for one in found]
+            handle(Recalled(read, places))
 
-        self.commits.when_done(read)
+        self.commits.when_done(look)
 
     # The end -----------------------------------------------------------------------------------
 

@@ -16,6 +16,14 @@ RESENT_MAX: Final = 8192
 has said that it has taken some of them: eight of its answers, so that the link is never idle, and
 what is owed to a neighbor that was away for a day does not wait in memory all at once."""
 
+OWED_BYTES_MAX: Final = 16_777_216
+"""Bytes of publications, 16 MiB, that are kept in memory for one neighbor that has not said that it
+has them. What comes beyond is in the journal alone, and read back when the neighbor is there: 8
+bytes each stay. More than a link carries between two acknowledgements."""
+
+RECALLED_MAX: Final = 1024
+"""Publications that are read back from the journal at a time: a few milliseconds' work."""
+
 MARK_EVERY: Final = 8192
 """Publications after which a router marks how far back it has to look to know what it owes. So many
 more than it owes are routed again when it starts, a second's work; and a mark is one small note."""

@@ -135,6 +135,23 @@ def take(batch: Sequence[Publication], places: Sequence[int]) -> Sequence[Public
     return [batch[place] for place in places]
 
 
+def rows_in(whole: Sequence[Publication], part: Sequence[Publication]) -> list[int] | None:
+    """Where the publications of a part stand in the batch that it was taken from.
+
+    `None` where it was taken from another one. The bodies of a batch stand one behind the other, so
+    that a row is known by where its body begins.
+    """
+    if isinstance(whole, PublicationBatch) and isinstance(part, PublicationBatch):
+        rows = np.searchsorted(whole.starts, part.starts)
+        is_within = part.data is whole.data and bool((rows < len(whole)).all())
+        if not is_within or not np.array_equal(whole.starts[rows], part.starts):
+            return None
+        return [int(row) for row in rows.tolist()]
+    known = {id(publication): row for row, publication in enumerate(whole)}
+    found = [known.get(id(publication)) for publication in part]
+    return None if None in found else [row for row in found if row is not None]
+
+
 def may_have_documents(batch: Sequence[Publication]) -> bool:
     """Whether any of some publications may have a document."""
     return not isinstance(batch, PublicationBatch) or batch.documents is not None

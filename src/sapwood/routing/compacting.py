@@ -17,6 +17,8 @@ from sapwood.routing.forwarding.protocol import Routed
 from sapwood.routing.inputs import Checkpoint, Note, Record, Restored
 from sapwood.routing.router import Router
 from sapwood.routing.strategies import Protocol
+from sapwood.routing.upkeep.detour.detour import Detour
+from sapwood.routing.upkeep.failover.failover import Failover
 from sapwood.routing.upkeep.recover.image import Unwritable
 from sapwood.routing.upkeep.recover.marks import Mark, decoded
 from sapwood.routing.upkeep.recover.recover import MARK, Recover
@@ -40,12 +42,15 @@ def compacted(
     """
     nowhere = replace(protocol.forwarding, make=_nowhere)
     router = Router(name, replace(protocol, forwarding=nowhere))
-    if not isinstance(router.upkeep, Recover):
+    upkeep = router.upkeep
+    while isinstance(upkeep, Detour | Failover):
+        upkeep = upkeep.inner
+    if not isinstance(upkeep, Recover):
         return None
     before = () if checkpoint is None else (checkpoint,)
     router.handle(Restored(chain(notes, before, records)), 0.0)
     try:
-        return router.upkeep.checkpoint()
+        return upkeep.checkpoint()
     except Unwritable:
         return None
 

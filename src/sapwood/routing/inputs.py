@@ -267,9 +267,13 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """Publications that `effects.Recall` asked for, with their places, in the order asked."""
+    """Publications that `effects.Recall` asked for, with their places, in the order asked.
+
+    Those that the store has lost are not among them.
+    """
 
     publications: Sequence[tuple[int, Publication]]
+    asked: tuple[int, ...]
 
 
 Input: TypeAlias = Change | BatchInput | Tick | Restored | Recalled | Suspicion | Compare

@@ -16,6 +16,11 @@ the order in which a router persists them; a store keeps them under these number
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Sequence
+
+from sapwood.matching.publication_batch import rows_in
+from sapwood.model.publication import Publication
 from sapwood.routing.inputs import (
     Checkpoint,
     ClientPublish,
@@ -27,7 +32,13 @@ from sapwood.routing.inputs import (
     ReceiveMany,
     Record,
 )
-from sapwood.routing.messages import Publish, SubscribeMany, UnsubscribeMany, carried
+from sapwood.routing.messages import (
+    Publish,
+    PublishMany,
+    SubscribeMany,
+    UnsubscribeMany,
+    carried,
+)
 
 
 def publications_in(record: Record) -> int:
@@ -73,3 +84,22 @@ def rest_of(record: Record, first: int) -> Record:
         case _:
             assert first == 0, "one publication has no part"
             return record
+
+
+def places_of(record: Record, first: int, batch: Sequence[Publication]) -> array[int] | None:
+    """The places of some publications of a record, which has the places from `first` on.
+
+    `None` where that cannot be told.
+    """
+    match record:
+        case ReceiveMany(_, PublishMany(_, _, whole)) | ClientPublishMany(_, whole):
+            rows = rows_in(whole, batch)
+            return None if rows is None else array("q", (first + row for row in rows))
+        case ClientPublish(_, one):
+            return array("q", (first,)) if len(batch) == 1 and batch[0] is one else None
+        case Receive(_, message):
+            said = carried(message)
+            is_it = isinstance(said, Publish) and len(batch) == 1 and batch[0] is said.publication
+            return array("q", (first,)) if is_it else None
+        case _:
+            return None

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from sapwood.errors import InputError, InvariantError
 from sapwood.overlay.topology import Hop, Link, Overlay
 from sapwood.routing.effects import Effect, Send
+from sapwood.routing.inputs import Recalled
 from sapwood.routing.messages import Message, Publish, carried
 from sapwood.routing.tables import CLIENTS
 from sapwood.simulation.channels import Channel, Channels
@@ -73,11 +74,15 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A router's store has written what the first `count` inputs asked for; as `Notice`."""
+    """A router's store has written what the first `count` inputs asked for; as `Notice`.
+
+    Or it has read something.
+    """
 
     router: str
     count: int
     life: int
+    recalled: Recalled | None = None
 
 
 Occurrence: TypeAlias = Arrival | Departure | Notice | Room | Written
@@ -314,6 +319,12 @@ class Network:
         at = self._agenda.now + self._timing.commit_s * self._draw()
         self.control_pending += 1
         self._agenda.schedule(at, Written(router, count, self._lives[router]))
+
+    def read(self, router: str, recalled: Recalled) -> None:
+        """Let a router have soon what its store has read."""
+        at = self._agenda.now + self._timing.commit_s * self._draw()
+        self.control_pending += 1
+        self._agenda.schedule(at, Written(router, 0, self._lives[router], recalled))
 
     def is_written(self, written: Written) -> bool:
         """Take the end of a writing off; false if that life of the router is over."""

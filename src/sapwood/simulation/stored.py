@@ -17,18 +17,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from sapwood.errors import InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
+from sapwood.model.publication import Publication
 from sapwood.routing.compacting import compacted, mark_in
-from sapwood.routing.effects import Deliver, Effect, Persist, Release
+from sapwood.routing.effects import Deliver, Effect, Persist, Recall, Release
 from sapwood.routing.inputs import (
     Checkpoint,
     ClientPublish,
     ClientPublishMany,
     Note,
+    Recalled,
+    Receive,
     Record,
     Restored,
 )
+from sapwood.routing.messages import Publish, carried
 from sapwood.routing.records import is_state, publications_in, rest_of
 from sapwood.routing.router import Router
 from sapwood.routing.upkeep.recover.checkpoint import head_of
@@ -171,6 +176,19 @@ class _Disk:
         return Restored((*self.notes.values(), *usable[-1:], *records), first)
 
 
+def _publication(record: Record) -> Publication:
+    """The publication of a record; in a simulation they come one by one."""
+    match record:
+        case ClientPublish(_, publication):
+            return publication
+        case Receive(_, message):
+            said = carried(message)
+            assert isinstance(said, Publish), "what has a place is a publication"
+            return said.publication
+        case _:
+            raise InvariantError("in a simulation publications come one by one")
+
+
 class Stored:
     """What each router of a world has persisted, by name."""
 
@@ -192,6 +210,13 @@ class Stored:
     def release(self, router: str, release: Release) -> None:
         """A router needs no publication before a place any more."""
         self._disks.setdefault(router, _Disk()).release(release.before)
+
+    def recalled(self, router: str, recall: Recall) -> Recalled:
+        """Publications that a router has persisted, by their places; those that are there."""
+        log = self._disks[router].log
+        records = {place: record for place, record in log if publications_in(record)}
+        found = [(one, _publication(records[one])) for one in recall.places if one in records]
+        return Recalled(found, recall.places)
 
     def restored(self, router: str, machine: object = None) -> Restored | None:
         """What a router has persisted in all its lives; `None` if it is nothing.

@@ -14,7 +14,6 @@ from sapwood.routing.effects import (
     Accepted,
     AcceptedMany,
     Advertised,
-    BatchEffect,
     CloseLink,
     Connect,
     Deliver,
@@ -196,6 +195,9 @@ class Trace:
                 return f"close link to {neighbor}: {reason}"
             case Persist(record):
                 return f"persist {self._record(record)}"
+            case SendMany(neighbor, many):
+                sent = (self._effect(Send(neighbor, message)) for message in many.messages())
+                return "; ".join(sent)
             case _:
                 return _many_or_wired(effect)
 
@@ -279,7 +281,9 @@ def _many_or_wired(
     | Recall
     | Connect
     | Disconnect
-    | BatchEffect,
+    | DeliverMany
+    | AcceptedMany
+    | Remaining,
 ) -> str:
     match effect:
         case Release(before):
@@ -294,7 +298,7 @@ def _many_or_wired(
             return f"connect to {neighbor} at {address}"
         case Disconnect(neighbor):
             return f"disconnect from {neighbor}"
-        case SendMany() | DeliverMany() | AcceptedMany() | Remaining():
+        case DeliverMany() | AcceptedMany() | Remaining():
             raise InvariantError("a trace has publications one by one")
         case _:
             assert_never(effect)

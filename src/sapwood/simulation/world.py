@@ -124,7 +124,7 @@ class World(Requests):
         draw = Random(f"{seed}/network").random  # noqa: S311 - reproducible on purpose
         self.network = Network(topology, self._agenda, draw, timing)
         self.time = self.network.time
-        shell = self._carry_out, self._kept, self.crash_router
+        shell = self._carry_out, self._kept, self.crash_router, self._feed
         self._writing = Writing(self.stored, self.network, *shell)
         for name in topology.routers:
             self._start(name)

@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sapwood.routing.effects import Effect, Persist, Send, SendMany
+from sapwood.routing.effects import Effect, Persist, Recall, Send, SendMany
+from sapwood.routing.inputs import Input
 from sapwood.simulation.network import Network, Written
 from sapwood.simulation.stored import Held, Stored, Tail, Unit, unit_of
 
@@ -28,23 +29,25 @@ class Doom:
 class Writing:
     """What the stores of a world are at.
 
-    `carry_out` lets an effect happen, `kept` is told of what is written, and `crash` stops a
-    router.
+    `carry_out` lets an effect happen, `kept` is told of what is written, `crash` stops a router,
+    and `feed` hands an input to one.
 
     #: _gathered has what is not written yet, of routers that run
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - what it stands between
         self,
         stored: Stored,
         network: Network,
         carry_out: Callable[[str, Effect], None],
         kept: Callable[[str, Unit], None],
         crash: Callable[[str, Tail], None],
+        feed: Callable[[str, Input], None],
     ) -> None:
         self._stored = stored
         self._network = network
-        self._carry_out = carry_out
+        self._carry_out_rest = carry_out
+        self._feed = feed
         self._kept = kept
         self._crash = crash
         self._gathered: dict[str, deque[Unit]] = {}
@@ -89,6 +92,9 @@ class Writing:
         """A store has written, and begins with what was gathered meanwhile."""
         router = written.router
         if self._network.is_written(written):
+            if written.recalled is not None:
+                self._feed(router, written.recalled)
+                return
             self._write(router, written.count)
             if router in self._gathered:
                 self._network.write(router, len(self._gathered[router]))
@@ -124,6 +130,13 @@ class Writing:
                 self._let_out(router, held)
         if not gathered:
             del self._gathered[router]
+
+    def _carry_out(self, router: str, effect: Effect) -> None:
+        """Let an effect happen; what is to be read is what is written by then."""
+        if isinstance(effect, Recall):
+            self._network.read(router, self._stored.recalled(router, effect))
+        else:
+            self._carry_out_rest(router, effect)
 
     def _ends(self, router: str, doom: Doom | None) -> bool:
         """Whether a router crashes before its next step."""

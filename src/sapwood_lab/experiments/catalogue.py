@@ -79,8 +79,8 @@ EXPERIMENTS: Final = Catalogue(
         ),
         Experiment(
             "planetlab",
-            "XNet, table 6.9, figures 6.19 and 6.22",
-            "delays and failover on an overlay whose links have PlanetLab's delays",
+            "XNet, tables 6.9 and 6.11, figures 6.19, 6.20 and 6.22",
+            "delays, failover and recovery on an overlay whose links have PlanetLab's delays",
             _design("sapwood_lab.experiments.planetlab"),
         ),
         Experiment(

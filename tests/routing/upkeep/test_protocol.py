@@ -232,7 +232,7 @@ def test_upkeep_sees_what_remains_of_a_batch_once() -> None:
 
 def test_upkeep_gets_what_it_asked_to_read_again() -> None:
     router, upkeep = watched()
-    recalled = Recalled([(3, Publication("p", {}))])
+    recalled = Recalled([(3, Publication("p", {}))], (3,))
     assert router.handle(recalled, 0.0) == []
     assert upkeep.asked_for[-1] == recalled
 

@@ -19,7 +19,7 @@ def test_replay_lets_everything_pass_and_never_wakes() -> None:
     assert upkeep.sent(Send("r2", message), 0.0) == (Send("r2", message),)
     assert upkeep.asked(DetachClient("c"), 0.0) == (DetachClient("c"),)
     assert upkeep.restored(Restored((DetachClient("c"),)), 0.0) == ()
-    assert upkeep.recalled(Recalled(()), 0.0) == ()
+    assert upkeep.recalled(Recalled((), ()), 0.0) == ()
     assert upkeep.closed(LinkDown("r2"), 0.0) == ()
     assert upkeep.tick(0.0) == ()
     assert upkeep.next_deadline() is None

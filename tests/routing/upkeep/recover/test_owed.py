@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,14 +12,14 @@ from sapwood.errors import InvariantError
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import Send, SendMany
 from sapwood.routing.messages import Publish, PublishMany, Unsubscribe
-from sapwood.routing.upkeep.recover.owed import Content, Owed, send
+from sapwood.routing.upkeep.recover.owed import Content, LetGo, Owed, send
 
 
 def many(*ids: int) -> PublishMany:
     return PublishMany("r1", 1, [Publication(str(one), {}) for one in ids])
 
 
-def numbered(content: Content) -> list[str]:
+def numbered(content: Content | LetGo) -> list[str]:
     """What a neighbor gets, one by one."""
     if isinstance(content, PublishMany):
         return [one.id for one in content.batch]
@@ -95,3 +97,39 @@ def test_a_gap_is_noticed() -> None:
     owed.acknowledged += 1
     with pytest.raises(InvariantError, match="message 2 is owed, and not there"):
         owed.validate()
+
+
+def let_go(*places: int, tree: tuple[str, int] | None = None) -> LetGo:
+    return LetGo("r1", 1, array("q", places), tree=tree)
+
+
+def test_what_is_let_go_keeps_its_numbers_and_is_put_back_when_it_was_read() -> None:
+    """The second example of the module."""
+    owed = Owed(7)
+    owed.append(Unsubscribe("8"), None)
+    owed.append(many(9, 10, 11, 12), 130)
+    owed.append(let_go(140), 140)
+    owed.append(let_go(141, 145), 141)
+    assert (owed.made, len(owed), owed.bytes) == (15, 8, 4 * 256)
+    assert [one.number for one in owed.since(7, 100)] == [8, 9, 13]
+    owed.validate()
+    owed.acknowledge(13)
+    assert owed.bytes == 0
+    owed.read(13, [Publication("13", {}), Publication("14", {})])  # 13 was had meanwhile
+    owed.validate()
+    first, last = owed.since(13, 100)
+    assert (first.number, first.last) == (14, 14)
+    assert isinstance(last.content, LetGo)
+    assert (last.number, list(last.content.places)) == (15, [145])
+    owed.read(9, [Publication("9", {})])  # nobody waits for it
+    owed.validate()
+
+
+def test_what_is_of_another_tree_is_an_entry_of_its_own() -> None:
+    owed = Owed()
+    owed.append(let_go(1), 1)
+    owed.append(let_go(2, tree=("r1", 3)), 2)
+    owed.append(let_go(3, tree=("r1", 3)), 3)
+    owed.append(LetGo("r1", 1, array("q", (4,)), (b"d",), ("r1", 3)), 4)
+    assert [one.number for one in owed.since(0, 100)] == [1, 2, 4]
+    owed.validate()

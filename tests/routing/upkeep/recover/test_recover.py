@@ -15,6 +15,7 @@ from sapwood.routing.effects import (
     DeliverMany,
     Effect,
     Persist,
+    Recall,
     Refused,
     Remaining,
     Send,
@@ -28,6 +29,7 @@ from sapwood.routing.inputs import (
     Input,
     LinkDown,
     LinkUp,
+    Recalled,
     Receive,
     ReceiveMany,
     Record,
@@ -37,7 +39,10 @@ from sapwood.routing.inputs import (
 from sapwood.routing.messages import PublishMany, Unsubscribe, UpkeepNote
 from sapwood.routing.records import publications_in
 from sapwood.routing.router import Router
+from sapwood.routing.upkeep.recover import owed as owed_module
+from sapwood.routing.upkeep.recover import recover as recover_module
 from sapwood.routing.upkeep.recover.notes import Taken, note_of, said_in
+from sapwood.routing.upkeep.recover.owed import LetGo
 from sapwood.routing.upkeep.recover.recover import Recover
 from sapwood.simulation.stored import Stored, unit_of
 from tests.batches import batch_of
@@ -57,6 +62,7 @@ class Pair:
         self.routers = {name: Router(name, "covering+recover") for name in ("r1", "r2")}
         self.links: dict[str, deque[Input]] = {name: deque() for name in self.routers}
         self.delivered: list[str] = []
+        self.journals: dict[str, list[Publication]] = {name: [] for name in self.routers}
         self.log: list[Effect] = []
         self.now = 0.0
 
@@ -77,6 +83,14 @@ class Pair:
                     self.delivered += [one.publication.id for one in effect.each()]
                 case Remaining(rest):
                     pass
+                case Persist(
+                    ClientPublishMany(_, batch) | ReceiveMany(_, PublishMany(_, _, batch))
+                ):
+                    self.journals[name] += list(batch)
+                case Recall(places):
+                    journal = self.journals[name]
+                    read = [(place, journal[place]) for place in places]
+                    self.links[name].append(Recalled(read, places))
                 case _:
                     pass
         return effects if rest is None else [*effects, *self.give(name, rest)]
@@ -205,6 +219,33 @@ def test_a_long_backlog_is_sent_bit_by_bit() -> None:
                 pair.give(name, link.popleft())
     assert in_flight <= RESENT_MAX + 1024
     assert len(pair.delivered) == count * 1024
+
+
+def test_of_batches_beyond_the_bound_the_rows_that_are_owed_are_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(owed_module, "OWED_BYTES_MAX", 100)
+    monkeypatch.setattr(recover_module, "RECALLED_MAX", 7)
+    pair = Pair()
+    pair.give("r1", AttachClient("bob"))
+    pair.give("r2", AttachClient("ann"))
+    pair.up()
+    pair.give("r2", ClientSubscribe("ann", "s", parse_filter("x >= 3 and x <> 20")))
+    pair.settle()
+    pair.answer()
+    pair.down()
+    for first in range(0, 40, 10):
+        pair.give("r1", ClientPublishMany("bob", batch_of(some(first, 10))))
+    upkeep = pair.routers["r1"].upkeep
+    assert isinstance(upkeep, Recover)
+    owed = upkeep._links["r2"].owed
+    kinds = [type(one.content) for one in owed.since(0, 100)]
+    assert kinds == [PublishMany, PublishMany, LetGo]
+    pair.up()
+    assert pair.delivered == [f"p{number}" for number in range(3, 40) if number != 20]
+    assert any(isinstance(one, Recall) for one in pair.log)
+    pair.answer()
+    assert owed.bytes == 0
 
 
 def test_what_is_refused_is_not_persisted() -> None:

@@ -111,6 +111,11 @@ class Detour:
         """As the inner upkeep."""
         return self._inner.takes_batches
 
+    @property
+    def inner(self) -> Conversing:
+        """The upkeep that goes on with neighbors."""
+        return self._inner
+
     # Links -------------------------------------------------------------------------------------
 
     def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:

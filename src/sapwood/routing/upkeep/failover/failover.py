@@ -99,6 +99,11 @@ class Failover:
         """Publications are another's business."""
         return self._inner.takes_batches
 
+    @property
+    def inner(self) -> Upkeep:
+        """The upkeep below the threshold."""
+        return self._inner
+
     # Links -------------------------------------------------------------------------------------
 
     def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:

@@ -42,6 +42,7 @@ class Conversation:
     #: restored is what had been made when this life of the router began, until the neighbor has
     #: said what it has: that cannot be more
     #: answered is what the neighbor knows to be taken
+    #: reading: what is to be sent next was let go, and is being read
     """
 
     mine: ConversationId
@@ -53,6 +54,7 @@ class Conversation:
     sent: int | None = None
     restored: int | None = None
     answered: int = 0
+    reading: bool = False
 
     @property
     def is_live(self) -> bool:

@@ -9,19 +9,66 @@
 
 `acknowledge(10)` leaves the last two of the four, and 13. The places say what the journal has to
 keep: here all from 130 on, as the record of a batch is released as a whole.
+
+Publications beyond `bytes_max` are *let go*: of each the buffer keeps the place alone, 8 bytes, and
+when they are to be sent they are read back (`effects.Recall`). Had there been room for 8 to 10
+only:
+
+::
+
+    number   entry
+    8        Unsubscribe(key)
+    9-12     PublishMany of 4
+    13-15    LetGo at the places 140, 141 and 145, which were sent on by one origin
 """
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from sapwood.errors import InvariantError
+from sapwood.limits.recover import OWED_BYTES_MAX
+from sapwood.matching.publication_batch import PublicationBatch
+from sapwood.model.publication import Publication
 from sapwood.routing.effects import Send, SendMany
-from sapwood.routing.messages import PublishMany, RouterMessage
+from sapwood.routing.messages import OnTree, Publish, PublishMany, RouterMessage
 
 Content: TypeAlias = RouterMessage | PublishMany
+
+_SIZE: int = 256
+"""Bytes that a publication counts for that has none of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class LetGo:
+    """Publications as in `PublishMany`, without themselves: where they are in the journal."""
+
+    origin: str
+    hops: int
+    places: array[int]
+    digests: Sequence[bytes] = ()
+    tree: tuple[str, int] | None = None
+
+    def part(self, first: int) -> LetGo:
+        """Those from one on."""
+        return replace(self, places=self.places[first:], digests=self.digests[first:])
+
+    def read(self, publications: Sequence[Publication]) -> PublishMany:
+        """The first ones, which were read back."""
+        digests = self.digests[: len(publications)]
+        return PublishMany(self.origin, self.hops, publications, digests, self.tree)
+
+    def takes(self, other: LetGo) -> bool:
+        """Take in others, if they are of the same kind."""
+        ours, theirs = (self.origin, self.hops, self.tree), (other.origin, other.hops, other.tree)
+        if ours != theirs or self.digests or other.digests:
+            return False
+        self.places.extend(other.places)
+        return True
 
 
 class Entry(NamedTuple):
@@ -31,21 +78,26 @@ class Entry(NamedTuple):
     """
 
     number: int
-    content: Content
+    content: Content | LetGo
     place: int | None
 
     @property
     def last(self) -> int:
         """The last of its numbers."""
-        count = len(self.content.batch) if isinstance(self.content, PublishMany) else 1
-        return self.number + count - 1
+        match self.content:
+            case PublishMany(_, _, batch):
+                return self.number + len(batch) - 1
+            case LetGo():
+                return self.number + len(self.content.places) - 1
+            case _:
+                return self.number
 
     def since(self, number: int) -> Entry:
         """What of it has this number or a greater one."""
         skipped = number - self.number
         if skipped <= 0:
             return self
-        assert isinstance(self.content, PublishMany), "one message has one number"
+        assert isinstance(self.content, PublishMany | LetGo), "one message has one number"
         return Entry(number, self.content.part(skipped), self.place)
 
 
@@ -53,18 +105,26 @@ class Owed:
     """Messages for one neighbor, numbered without gaps.
 
     #: the entries have the numbers from acknowledged + 1 up to made
+    #: bytes are those of the publications in them that were not let go
     """
 
-    __slots__ = ("_entries", "acknowledged", "made")
+    __slots__ = ("_entries", "acknowledged", "bytes", "bytes_max", "made")
 
     def __init__(self, acknowledged: int = 0) -> None:
         self.acknowledged = acknowledged
         self.made = acknowledged
+        self.bytes = 0
+        self.bytes_max = OWED_BYTES_MAX
         self._entries: deque[Entry] = deque()
 
     def __len__(self) -> int:
         """How many messages the neighbor may lack."""
         return self.made - self.acknowledged
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a further publication is to be let go."""
+        return self.bytes >= self.bytes_max
 
     @property
     def place(self) -> int | None:
@@ -74,12 +134,15 @@ class Owed:
         """
         return next((entry.place for entry in self._entries if entry.place is not None), None)
 
-    def append(self, content: Content, place: int | None) -> Entry:
+    def append(self, content: Content | LetGo, place: int | None) -> None:
         """Give numbers to what is to be sent."""
         entry = Entry(self.made + 1, content, place)
-        self._entries.append(entry)
         self.made = entry.last
-        return entry
+        last = self._entries[-1].content if self._entries else None
+        if isinstance(content, LetGo) and isinstance(last, LetGo) and last.takes(content):
+            return
+        self._entries.append(entry)
+        self.bytes += _size(content)
 
     def acknowledge(self, number: int) -> None:
         """The neighbor has everything up to a number, which was made."""
@@ -89,9 +152,26 @@ class Owed:
         self.acknowledged = number
         entries = self._entries
         while entries and entries[0].last <= number:
-            entries.popleft()
+            self.bytes -= _size(entries.popleft().content)
         if entries:
-            entries[0] = entries[0].since(number + 1)
+            self._put(0, entries[0].since(number + 1))
+
+    def read(self, number: int, publications: Sequence[Publication]) -> None:
+        """Publications that were let go were read back; the first of them has this number."""
+        skipped = max(0, self.acknowledged + 1 - number)
+        number, publications = number + skipped, publications[skipped:]
+        for at, entry in enumerate(self._entries):
+            if entry.number == number and isinstance(entry.content, LetGo) and publications:
+                self._put(at, entry._replace(content=entry.content.read(publications)))
+                rest = entry.since(number + len(publications))
+                if len(publications) < len(entry.content.places):
+                    self._entries.insert(at + 1, rest)
+                return
+
+    def _put(self, at: int, entry: Entry) -> None:
+        """Put an entry in the place of another one."""
+        self.bytes += _size(entry.content) - _size(self._entries[at].content)
+        self._entries[at] = entry
 
     def since(self, number: int, count: int) -> Iterator[Entry]:
         """What has a number greater than this one: whole entries, at least `count` messages."""
@@ -111,6 +191,25 @@ class Owed:
             number = entry.last
         if number != self.made:
             raise InvariantError(f"messages up to {self.made} were made, {number} are there")
+        if self.bytes != sum(_size(entry.content) for entry in self._entries):
+            raise InvariantError("the bytes of what is owed were counted wrongly")
+
+
+def _size(content: Content | LetGo) -> int:
+    """The bytes of the publications in it."""
+    match content:
+        case PublishMany(_, _, PublicationBatch() as batch):
+            return int((batch.ends - batch.starts).sum())
+        case PublishMany(_, _, batch):
+            return sum(_size_of(publication) for publication in batch)
+        case Publish(_, _, publication) | OnTree(_, _, Publish(_, _, publication)):
+            return _size_of(publication)
+        case _:
+            return 0
+
+
+def _size_of(publication: Publication) -> int:
+    return len(publication.encoded or b"") or _SIZE
 
 
 def send(neighbor: str, content: Content) -> Send | SendMany:

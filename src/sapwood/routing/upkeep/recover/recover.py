@@ -28,13 +28,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from sapwood.errors import InvariantError
-from sapwood.limits.recover import ACK_DELAY_S, ACK_EVERY, MARK_EVERY, RESENT_MAX
-from sapwood.routing.effects import CloseLink, Effect, Persist, Release, Send, SendMany
+from sapwood.limits.recover import (
+    ACK_DELAY_S,
+    ACK_EVERY,
+    MARK_EVERY,
+    RECALLED_MAX,
+    RESENT_MAX,
+)
+from sapwood.routing.effects import CloseLink, Effect, Persist, Recall, Release, Send, SendMany
 from sapwood.routing.inputs import (
     Change,
     Checkpoint,
@@ -49,8 +55,15 @@ from sapwood.routing.inputs import (
     Record,
     Restored,
 )
-from sapwood.routing.messages import Publish, UpkeepMessage, UpkeepNote, carried
-from sapwood.routing.records import is_state, publications_in, rest_of, size_of
+from sapwood.routing.messages import (
+    OnTree,
+    Publish,
+    PublishMany,
+    UpkeepMessage,
+    UpkeepNote,
+    carried,
+)
+from sapwood.routing.records import is_state, places_of, publications_in, rest_of, size_of
 from sapwood.routing.upkeep.protocol import Action, Kept, Refill, Resume
 from sapwood.routing.upkeep.recover.checkpoint import Head, checkpoint_of, head_of
 from sapwood.routing.upkeep.recover.conversation import Conversation, Verdict
@@ -63,7 +76,7 @@ from sapwood.routing.upkeep.recover.notes import (
     note_of,
     said_in,
 )
-from sapwood.routing.upkeep.recover.owed import Content, Owed, send
+from sapwood.routing.upkeep.recover.owed import Content, LetGo, Owed, send
 
 INCARNATION: Final = "incarnation"
 """The note with the incarnation that the router's names go back to."""
@@ -83,8 +96,8 @@ class Recover:
     #: _links has a conversation for each link that routing believes up
     #: _up are those of them that are up
     #: _due has the neighbors that are to hear what was taken, and when, in the order of time
-    #: _places publications and _states state records were persisted; _place is that of the record
-    #: that is being routed
+    #: _places publications and _states state records were persisted; _place is that of _record,
+    #: which is of publications and is being routed
     """
 
     def __init__(self, router: Kept, *, mark_every: int = MARK_EVERY) -> None:
@@ -100,6 +113,9 @@ class Recover:
         #: publications, subscriptions and other records that were counted in this life
         self._seen = 0
         self._place: int | None = None
+        self._record: Record | None = None
+        #: what is being read of what was let go, in the order in which it was asked for
+        self._readings: list[_Reading] = []
         self._marks = Marks(mark_every)
         self._links: dict[str, Conversation] = {}
         self._up: dict[str, None] = {}
@@ -193,8 +209,22 @@ class Recover:
         return actions
 
     def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:  # noqa: ARG002
-        """Nothing was asked for: what is owed is in memory."""
-        return ()
+        """What was let go is there again: send it on, to the neighbor that it was read for."""
+        asked = [reading.places for reading in self._readings]
+        if recalled.asked not in asked:
+            return ()
+        reading = self._readings.pop(asked.index(recalled.asked))
+        neighbor, conversation = reading.neighbor, reading.conversation
+        conversation.reading = False
+        if self._links.get(neighbor) is not conversation:
+            return ()  # it has begun afresh
+        if len(recalled.publications) < len(reading.places):  # it cannot be sent any more
+            theirs = conversation.theirs
+            is_there = theirs is not None and conversation.sent is not None
+            return self._begin_afresh(neighbor, theirs) if theirs and is_there else ()
+        found = [publication for _, publication in recalled.publications]
+        conversation.owed.read(reading.number, found)
+        return self._send_on(neighbor, conversation)
 
     def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:  # noqa: ARG002
         """Number it and keep it; it leaves where the neighbor has all that was before."""
@@ -209,11 +239,25 @@ class Recover:
             content = send.message
             place = self._place if isinstance(carried(content), Publish) else None
         was_live = conversation.is_live
-        conversation.owed.append(content, place)
+        owed = conversation.owed
+        let_go = self._let_go(content) if place is not None and owed.is_full else None
+        owed.append(content if let_go is None else let_go, place)
         if not was_live:
             return ()
         conversation.sent = conversation.owed.made
         return (send,)
+
+    def _let_go(self, content: Content) -> LetGo | None:
+        """What is kept of publications that are not: where they are in the journal."""
+        assert self._record is not None, "a place is that of a record"
+        assert self._place is not None, "a place is that of a record"
+        many = _many(content)
+        if many is None:
+            return None
+        places = places_of(self._record, self._place, many.batch)
+        if places is None:
+            return None
+        return LetGo(many.origin, many.hops, places, many.digests, many.tree)
 
     # Coming back -------------------------------------------------------------------------------
 
@@ -385,8 +429,16 @@ class Recover:
         if count <= 0:
             return ()
         for entry in owed.since(conversation.sent, count):
+            content = entry.content
+            if isinstance(content, LetGo):
+                if not conversation.reading:
+                    conversation.reading = True
+                    places = tuple(content.places[:RECALLED_MAX])
+                    self._readings.append(_Reading(neighbor, conversation, entry.number, places))
+                    effects.append(Recall(places))
+                break
             conversation.sent = entry.last
-            effects.append(send(neighbor, entry.content))
+            effects.append(send(neighbor, content))
         return effects
 
     def _answer(self, neighbor: str) -> Sequence[Effect]:
@@ -443,6 +495,7 @@ class Recover:
         """Give a record its places: what it leads to is owed for as long as these are kept."""
         count = publications_in(record)
         self._place = self._places if count else None
+        self._record = record if count else None
         self._places += count
         self._states += is_state(record)
         self._seen += size_of(record)
@@ -470,6 +523,29 @@ class Recover:
             return []
         self._is_known = True
         return [Persist(Note(INCARNATION, self._router.incarnation.to_bytes(8)))]
+
+
+class _Reading(NamedTuple):
+    """Publications that are read for a neighbor; the first of them has the `number`."""
+
+    neighbor: str
+    conversation: Conversation
+    number: int
+    places: tuple[int, ...]
+
+
+def _many(content: Content) -> PublishMany | None:
+    """Publications, one or several, as several; `None` for what is none."""
+    match content:
+        case PublishMany():
+            return content
+        case Publish(origin, hops, publication, digest):
+            return PublishMany(origin, hops, (publication,), (digest,) if digest else ())
+        case OnTree(source, epoch, Publish(origin, hops, publication, digest)):
+            digests = (digest,) if digest else ()
+            return PublishMany(origin, hops, (publication,), digests, (source, epoch))
+        case _:
+            return None
 
 
 def _forgotten(neighbor: str) -> Persist:

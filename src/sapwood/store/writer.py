@@ -97,12 +97,12 @@ class Writer:
         self._changes_size = 0
         self._applied_at = self._synced_at = clock()
         self._is_synced = True
-        #: how many segments there were at the last look, and how many of them nobody needed
-        self._looked = 0, 0
-        self._looked_at = clock()
         #: makes checkpoints, and when there is enough for one
         self.compaction: Compaction | None = None
         self._compact_from = 0
+        #: how many segments there were at the last look, and how many of them nobody needed
+        self._looked = 0, 0
+        self._looked_at = clock()
         #: routing needs no publication before this place
         self._released = int(state.told("released") or 0)
 

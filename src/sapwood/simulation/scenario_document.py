@@ -174,11 +174,10 @@ def _encode_action(action: Action) -> dict[str, Any]:
             return {"do": "detach", **client._asdict()}
         case Tamper() | StallTimer():
             return encode_tampering(action)
-        case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter() | Suspect():
+        case (
+            FailLink() | ReturnLink() | CrashRouter() | ReturnRouter() | Suspect() | CorruptTables()
+        ):
             return _encode_fault(action)
-        case CorruptTables(router, kinds, share, seed):
-            struck = {"router": router, "kinds": list(kinds), "share": share, "seed": seed}
-            return {"do": "corrupt", **struck}
         case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
             return _encode_change(action)
         case SetChannel():
@@ -199,7 +198,7 @@ def _encode_many(action: SubscribeManyAction | UnsubscribeManyAction) -> dict[st
 
 
 def _encode_fault(
-    fault: FailLink | ReturnLink | CrashRouter | ReturnRouter | Suspect,
+    fault: FailLink | ReturnLink | CrashRouter | ReturnRouter | Suspect | CorruptTables,
 ) -> dict[str, Any]:
     match fault:
         case Suspect(router, neighbor, seconds):
@@ -213,6 +212,9 @@ def _encode_fault(
             return {key: value for key, value in crash.items() if value not in (None, "lost")}
         case ReturnRouter(router):
             return {"do": "return-router", "router": router}
+        case CorruptTables(router, kinds, share, seed):
+            struck = {"router": router, "kinds": list(kinds), "share": share, "seed": seed}
+            return {"do": "corrupt", **struck}
         case _:
             assert_never(fault)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import Accepted, Deliver, Effect, Persist, Release
 from sapwood.routing.inputs import (
@@ -13,6 +15,7 @@ from sapwood.routing.inputs import (
     Record,
     Restored,
 )
+from sapwood.routing.upkeep.recover.checkpoint import Head
 from sapwood.simulation.stored import Held, Stored, unit_of
 
 
@@ -50,11 +53,28 @@ def test_what_is_released_is_gone_and_places_stay() -> None:
     assert not stored.has_accepted("r1", "t")
 
 
+def standing(states: int) -> Checkpoint:
+    """A checkpoint behind so many state records."""
+    return Checkpoint([msgspec.msgpack.encode(Head(states, ()))])
+
+
 def test_a_checkpoint_takes_the_place_of_changes_alone() -> None:
-    p, checkpoint = ClientPublish("c", publication("p")), Checkpoint([b"all"])
-    stored = kept(Note("n", b"1"), AttachClient("c"), p, checkpoint, AttachClient("d"))
+    p, checkpoint = ClientPublish("c", publication("p")), standing(1)
+    stored = kept(Note("n", b"1"), AttachClient("c"), p, AttachClient("d"), checkpoint)
     records = (Note("n", b"1"), checkpoint, p, AttachClient("d"))
     assert stored.restored("r1") == Restored(records, 0)
+
+
+def test_every_second_time_the_last_checkpoint_is_damaged_and_the_one_before_takes_its_place() -> (
+    None
+):
+    changes = [AttachClient(name) for name in "abc"]
+    stored = kept(*changes, standing(1))
+    stored.restored("r1")
+    assert stored.restored("r1") == Restored(tuple(changes), 0)
+    stored = kept(*changes, standing(1), standing(2), standing(3))
+    assert stored.restored("r1") == Restored((standing(3),), 0)
+    assert stored.restored("r1") == Restored((standing(2), changes[2]), 0)
 
 
 def test_a_torn_piece_is_set_aside() -> None:

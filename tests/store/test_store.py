@@ -19,7 +19,6 @@ from sapwood.errors import EnvironmentMissingError, FileFormatError, InputError,
 from sapwood.model.publication import Publication
 from sapwood.routing.inputs import (
     AttachClient,
-    Checkpoint,
     ClientPublish,
     ClientPublishMany,
     Note,
@@ -146,23 +145,6 @@ def test_what_is_released_is_not_restored_and_a_batch_is_cut(tmp_path: Path) -> 
         assert first == 4
         assert spelled(records) == [AttachClient("c"), ("c", "p4", "p5")]
         assert ids(store) == [f"p{at}" for at in range(6)]
-
-
-def test_a_checkpoint_takes_the_place_of_the_state_records_before_it(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
-        commit(store, AttachClient("c"), batch(0, 1), Note("n", b"1"))
-        commit(store, AttachClient("gone"), Checkpoint([b"one", b"two"]), AttachClient("d"))
-    note = Note("n", b"1")
-    with opened(tmp_path) as store:
-        assert restored(store) == [
-            note,
-            Checkpoint([b"one", b"two"]),
-            ("c", "p0"),
-            AttachClient("d"),
-        ]
-        commit(store, Checkpoint([b"three"]))
-    with opened(tmp_path) as store:
-        assert restored(store) == [note, Checkpoint([b"three"]), ("c", "p0")]
 
 
 def test_rows_are_put_replaced_and_deleted_with_their_commit(tmp_path: Path) -> None:

@@ -288,8 +288,6 @@ class Broker:
                 return
             if request is not None:
                 self._handle(request, now)
-                if isinstance(request, ClientPublish):
-                    self._backpressure.published(tcp)
         elif isinstance(message, ReadMany):
             raise InvariantError("only what clients say is read in parts")
         elif tcp.link is not None:
@@ -332,7 +330,6 @@ class Broker:
             if request is not None:
                 for part in self._admitted(client, request):
                     yield from self._in_parts(part, now)
-                    self._backpressure.published(tcp)
                 first = last
             for message in run.part(first, last + 1).messages():
                 self.received(tcp, message, now)
@@ -460,7 +457,10 @@ class Broker:
                 effects = self.router.handle(request, now)
             if self._growth is not None:
                 self._growth.handled(request)
-            remaining = self._effect_runner.run(effects, request)
+            runner = self._effect_runner
+            remaining = runner.run(effects, request)
+            if isinstance(request, ClientPublish | ClientPublishMany):
+                self._backpressure.published(request.client, runner.told)
             if not self.router.is_tree:
                 self._backpressure.restrict_to(self.router.tells_over())
             self._timer.set(self.router.next_deadline())

@@ -94,6 +94,8 @@ class EffectRunner:
         self._debug_log = DebugLog.of(log)
         #: the input whose effects are being carried out, for the effects that refer to it
         self._request: Input | None = None
+        #: the neighbors that its effects have told something
+        self.told: set[str] = set()
         #: what the effects of that ask for to be handed in next
         self._remaining: BatchInput | None = None
         self._composer = Composer()
@@ -124,6 +126,7 @@ class EffectRunner:
     def run(self, effects: Iterable[Effect], request: Input) -> BatchInput | None:
         """Carry out the effects of an input, in order; returns what is to be handed in next."""
         self._request, self._remaining = request, None
+        self.told.clear()
         if self._debug_log is not None:
             effects = tuple(effects)
             self._debug_log.handled(request, effects)
@@ -164,6 +167,7 @@ class EffectRunner:
             place = composed.end
 
     def _send_many(self, effect: SendMany) -> None:
+        self.told.add(effect.neighbor)
         link = self._connections.to_link(effect.neighbor)
         if link is not None:
             link.send_many(effect.publications)
@@ -177,6 +181,7 @@ class EffectRunner:
         self._remaining = effect.input
 
     def _send(self, effect: Send) -> None:
+        self.told.add(effect.neighbor)
         link = self._connections.to_link(effect.neighbor)
         if link is not None:
             link.send(effect.message, effect.age_ns)

@@ -160,7 +160,7 @@ class Handshake:
         tcp.was_up = True
         self._connections.links[name] = tcp
         self._log.info("link up", neighbor=name, address=tcp.address)
-        return LinkUp(name, dialed=dialed)
+        return LinkUp(name, dialed=dialed, is_lossy=tcp.is_datagram)
 
     def _welcome(self, received: int = 0) -> Welcome:
         return Welcome(

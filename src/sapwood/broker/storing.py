@@ -21,6 +21,8 @@ from sapwood.limits.store import SESSION_RETURN_S
 from sapwood.routing.effects import Effect
 from sapwood.routing.inputs import DetachClient, Input, Recalled, Restored
 from sapwood.routing.router import Router
+from sapwood.routing.upkeep.recover.recover import Recover
+from sapwood.store.compacting import Compaction
 from sapwood.store.store import JOURNAL, Store
 from sapwood.store.table_sizes import TableSizes
 from sapwood.store.writer import Policy, Retention
@@ -65,6 +67,8 @@ class Storing:
             persists=router.persists,
             policy=policy,
         )
+        if isinstance(router.upkeep, Recover):
+            self.store.writer.compaction = Compaction(folder)
         for finding in self.store.findings:
             log.error("the store is not as it was written", finding=finding)
         first, end = self.store.bounds

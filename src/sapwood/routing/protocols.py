@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import chain, count
+from itertools import chain
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
@@ -27,12 +26,12 @@ from sapwood.routing.forwarding.reuse.choice import REUSE
 from sapwood.routing.membership.given import Given
 from sapwood.routing.membership.mesh.mesh import Mesh
 from sapwood.routing.membership.redundant.choice import redundant_by
-from sapwood.routing.propagation.advertised import Advertised
+from sapwood.routing.propagation.advertised import AdvertisedLinks
 from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.identity import Identity
-from sapwood.routing.propagation.merging import Merging
+from sapwood.routing.propagation.merging import MergedLinks
 from sapwood.routing.propagation.protocol import Propagation
 from sapwood.routing.propagation.simple import Simple
 from sapwood.routing.propagation.xroute.counting import CountingPropagation
@@ -49,7 +48,9 @@ from sapwood.routing.strategies import (
     UpkeepStrategy,
 )
 from sapwood.routing.tables import Follower
-from sapwood.routing.upkeep.failover.choice import FAILOVER, failover_over
+from sapwood.routing.upkeep.detour.choice import with_detours
+from sapwood.routing.upkeep.failover.choice import FAILOVER, failover_over, is_planned
+from sapwood.routing.upkeep.leases.choice import LEASES
 from sapwood.routing.upkeep.recover.recover import Recover
 from sapwood.routing.upkeep.replay import Replay
 
@@ -207,6 +208,7 @@ UPKEEPS: Final = _catalogue(
         make=Recover,
         persists=True,
     ),
+    LEASES,
 )
 
 # Putting together --------------------------------------------------------------------------------
@@ -237,11 +239,13 @@ class Catalogues(NamedTuple):
             paths,
             is_advertised=ADVERTISEMENT.name in chosen,
         )
+        membership = _chosen(memberships, chosen.get("memberships", (DEFAULT_MEMBERSHIP, None)))
+        upkeep = _upkeep(upkeeps, chosen)
         return Protocol(
-            _chosen(memberships, chosen.get("memberships", (DEFAULT_MEMBERSHIP, None))),
+            membership,
             propagation,
             _chosen(forwardings, chosen.get("forwardings", (propagation.forwarding, None))),
-            _upkeep(upkeeps, chosen),
+            upkeep if membership.name == DEFAULT_MEMBERSHIP else _round(upkeep),
         )
 
     def _sorted(self, name: str) -> dict[str, tuple[str, str | None]]:
@@ -282,6 +286,11 @@ def _upkeep(
         return inner
     _, argument = chosen[FAILOVER.name]
     return failover_over(inner, argument, is_default=word[0] == DEFAULT_UPKEEP)
+
+
+def _round(upkeep: UpkeepStrategy) -> UpkeepStrategy:
+    """The same where links form circles: who waits for a link that is down goes round it."""
+    return with_detours(upkeep, Recover) if upkeep.make is Recover else upkeep
 
 
 def _chosen(strategies: Mapping[str, S], word: tuple[str, str | None]) -> S:
@@ -368,7 +377,7 @@ def _one_by_one(links: Links) -> MakePropagation:
 
 
 def _advertised(inner: Links) -> Links:
-    return lambda identity: partial(Advertised, inner(identity))
+    return lambda identity: AdvertisedLinks(inner(identity))
 
 
 def _merged(inner: Links, budget: float, paths: PathUniverse | None) -> Links:
@@ -376,11 +385,7 @@ def _merged(inner: Links, budget: float, paths: PathUniverse | None) -> Links:
     documents = () if paths is None else (PatternMerger(paths, budget),)
     merger = EitherMerger((PerfectRecordMerger(), *documents))
 
-    def of_router(identity: str) -> Callable[[], Propagation[Interest]]:
-        serials, make = count(1), inner(identity)
-        return lambda: Merging(make(), merger, f"{identity}.m{next(serials)}")
-
-    return of_router
+    return lambda identity: MergedLinks(inner(identity), merger, identity)
 
 
 CATALOGUES: Final = Catalogues()
@@ -420,6 +425,16 @@ def protocol(name: str, paths: PathUniverse | None = None) -> Protocol:
     return CATALOGUES.protocol(name, paths)
 
 
+def can_be_meshed(inner: Protocol) -> bool:
+    """Whether a protocol can route on overlays with circles, as it is or on many trees."""
+    try:
+        return not is_planned(meshed(inner))
+    except InputError:
+        return False
+
+
 def meshed(inner: Protocol) -> Protocol:
     """The same protocol on each of many trees, so that links may form circles."""
-    return inner if inner.allows_circles else replace(inner, membership=MEMBERSHIPS["mesh"])
+    if inner.allows_circles:
+        return inner
+    return replace(inner, membership=MEMBERSHIPS["mesh"], upkeep=_round(inner.upkeep))

@@ -20,12 +20,14 @@ from sapwood.routing.inputs import (
     Checkpoint,
     ClientPublish,
     ClientPublishMany,
+    ClientSubscribeMany,
+    ClientUnsubscribeMany,
     Note,
     Receive,
     ReceiveMany,
     Record,
 )
-from sapwood.routing.messages import Publish, carried
+from sapwood.routing.messages import Publish, SubscribeMany, UnsubscribeMany, carried
 
 
 def publications_in(record: Record) -> int:
@@ -41,6 +43,19 @@ def publications_in(record: Record) -> int:
             return int(isinstance(carried(message), Publish))
         case _:
             return 0
+
+
+def size_of(record: Record) -> int:
+    """How much a record is of: as many publications or subscriptions as it has, or one."""
+    match record:
+        case ClientSubscribeMany(_, several):
+            return len(several)
+        case ClientUnsubscribeMany(_, several):
+            return len(several)
+        case Receive(_, SubscribeMany(keys)) | Receive(_, UnsubscribeMany(keys)):
+            return len(keys)
+        case _:
+            return publications_in(record) or 1
 
 
 def is_state(record: Record) -> bool:

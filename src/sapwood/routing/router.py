@@ -49,7 +49,8 @@ from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import LinkSubscription, Table
-from sapwood.routing.upkeep.protocol import Action, Resume, Suspecting
+from sapwood.routing.upkeep.protocol import Action, Counting, Refill, Resume, Suspecting
+from sapwood.routing.upkeep.recover.checkpoint import refill
 
 DEFAULT_ENGINES: Final = Engines()
 """Engines that are cheap to change while tables are small."""
@@ -194,9 +195,12 @@ class Router:
 
         `digests_unread`: digests of other forwarding strategies that were passed on. Where what was
         found is looked up: `lookups`, keys that were, and `content_matches`, publications times the
-        sides that were asked by content.
+        sides that were asked by content. Upkeep may count as well.
         """
-        return self.membership.counters()
+        counted = self.membership.counters()
+        if isinstance(self.upkeep, Counting):
+            counted.update(self.upkeep.counters())
+        return counted
 
     def received(self) -> Iterator[LinkSubscription]:
         """The subscriptions that came over links, for checks."""
@@ -250,7 +254,7 @@ class Router:
         for action in actions:
             if isinstance(action, Change | BatchInput):
                 effects.extend(self._apply(action, now))
-            elif isinstance(action, Resume):
+            elif isinstance(action, Resume | Refill):
                 raise InvariantError("a router becomes its earlier self only when it is restored")
             else:
                 effects.append(action)
@@ -285,6 +289,9 @@ class Router:
                 case Resume(incarnation):
                     self.incarnation = incarnation
                     self.membership = self._make_membership()
+                    continue
+                case Refill(parts):
+                    self._absent = dict.fromkeys(refill(self.membership, parts))
                     continue
                 case AttachClient(client):
                     self._absent[client] = None

@@ -19,6 +19,7 @@ from enum import Enum
 
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
+from sapwood.routing.compacting import compacted, mark_in
 from sapwood.routing.effects import Deliver, Effect, Persist, Release
 from sapwood.routing.inputs import (
     Checkpoint,
@@ -28,7 +29,9 @@ from sapwood.routing.inputs import (
     Record,
     Restored,
 )
-from sapwood.routing.records import publications_in, rest_of
+from sapwood.routing.records import is_state, publications_in, rest_of
+from sapwood.routing.router import Router
+from sapwood.routing.upkeep.recover.checkpoint import head_of
 
 
 @dataclass(slots=True)
@@ -80,12 +83,16 @@ def unit_of(effects: Sequence[Effect], held: Iterable[Held]) -> Unit:
 class _Disk:
     """One router's store.
 
-    #: log has the records since the checkpoint in their order, publications with their places
+    #: log has the records in their order, publications with their places, without state records
+    #: that all checkpoints stand for; `gone` is how many these are
     #: released publications are not there any more; torn pieces are at its end only, and not read
+    #: checkpoints are two at most, the older one first
     """
 
     notes: dict[str, Note] = field(default_factory=dict)
-    checkpoint: Checkpoint | None = None
+    checkpoints: list[Checkpoint] = field(default_factory=list)
+    gone: int = 0
+    returns: int = 0
     log: list[tuple[int, Record]] = field(default_factory=list)
     end: int = 0
     released: int = 0
@@ -98,8 +105,7 @@ class _Disk:
                 self.notes[name] = record
                 return
             case Checkpoint():
-                self.checkpoint = record
-                self.log = [one for one in self.log if publications_in(one[1])]
+                self._take(record)
                 return
             case ClientPublish(_, publication):
                 self.accepted.add(publication.id)
@@ -121,11 +127,48 @@ class _Disk:
                 kept.append((before, rest_of(record, before - place)))
         self.log = kept
 
+    def _take(self, checkpoint: Checkpoint) -> None:
+        """A checkpoint is there: what the one before the last stood for is of no use any more."""
+        self.checkpoints = [*self.checkpoints[-1:], checkpoint]
+        if len(self.checkpoints) == 2:
+            self.log = self._since(self.checkpoints[0])
+            self.gone = head_of(self.checkpoints[0].parts).states
+
+    def _since(self, checkpoint: Checkpoint | None) -> list[tuple[int, Record]]:
+        """The log without the state records that a checkpoint stands for."""
+        number, kept = self.gone, list[tuple[int, Record]]()
+        covered = 0 if checkpoint is None else head_of(checkpoint.parts).states
+        for one in self.log:
+            number += is_state(one[1])
+            if not is_state(one[1]) or number > covered:
+                kept.append(one)
+        return kept
+
+    def compact(self, router: Router) -> None:
+        """Take a checkpoint of what there is up to the mark."""
+        notes = [*self.notes.values()]
+        mark = mark_in(notes)
+        before = self.checkpoints[-1] if self.checkpoints else None
+        covered = 0 if before is None else head_of(before.parts).states
+        if mark is None or mark.states <= covered:
+            return
+        records = [record for _, record in self._since(before) if is_state(record)]
+        made = compacted(
+            router.name, router.protocol, notes, before, records[: mark.states - covered]
+        )
+        if made is not None:
+            self.write(made)
+
     def restored(self) -> Restored:
-        first = next((place for place, one in self.log if publications_in(one)), self.end)
-        head = [*self.notes.values()]
-        checkpoint = () if self.checkpoint is None else (self.checkpoint,)
-        return Restored((*head, *checkpoint, *(record for _, record in self.log)), first)
+        """What there is; every second time the last checkpoint is damaged, or not there yet."""
+        self.returns += 1
+        usable = self.checkpoints if self.returns % 2 else self.checkpoints[:1]
+        if not self.gone and self.returns % 2 == 0 and len(self.checkpoints) == 1:
+            usable = []
+        log = self._since(usable[-1] if usable else None)
+        first = next((place for place, one in log if publications_in(one)), self.end)
+        records = (record for _, record in log)
+        return Restored((*self.notes.values(), *usable[-1:], *records), first)
 
 
 class Stored:
@@ -150,10 +193,18 @@ class Stored:
         """A router needs no publication before a place any more."""
         self._disks.setdefault(router, _Disk()).release(release.before)
 
-    def restored(self, router: str) -> Restored | None:
-        """What a router has persisted in all its lives; `None` if it is nothing."""
+    def restored(self, router: str, machine: object = None) -> Restored | None:
+        """What a router has persisted in all its lives; `None` if it is nothing.
+
+        Before it crashed a checkpoint was made of what `machine`, the router that is to be
+        restored, would have come to.
+        """
         disk = self._disks.get(router)
-        return None if disk is None else disk.restored()
+        if disk is None:
+            return None
+        if isinstance(machine, Router):
+            disk.compact(machine)
+        return disk.restored()
 
     def has_accepted(self, router: str, publication: str) -> bool:
         """Whether a router has persisted a publication of one of its clients."""

@@ -20,7 +20,7 @@ segment is before it and how long that is, so that one that is missing or cut of
 reading it, and which broker writes it (`SegmentHeader`).
 
 What a body holds are *entries*, in the order in which they were persisted, each an array that
-begins with its kind (`Publications`, `State`, `Remembered`, `Row`, `Released`, `Replaced`).
+begins with its kind (`Publications`, `State`, `Remembered`, `Row`, `Released`).
 
 Worked example. Client "c" publishes {"a": 1} as "p1" and {} as "p2" in one batch, numbers 7 and 8
 of its session "s", at 1767225600.25 seconds since 1970; it is the third commit, and five
@@ -149,13 +149,7 @@ class Released(Struct, array_like=True, frozen=True, tag=5, gc=False):
     before: int
 
 
-class Replaced(Struct, array_like=True, frozen=True, tag=6, gc=False):
-    """A checkpoint, which takes the place of all state records before it."""
-
-    parts: Sequence[bytes]
-
-
-Entry: TypeAlias = Publications | State | Remembered | Row | Released | Replaced
+Entry: TypeAlias = Publications | State | Remembered | Row | Released
 
 _DECODER: Final = msgspec.msgpack.Decoder(list[Entry])
 _ENCODER: Final = msgspec.msgpack.Encoder()

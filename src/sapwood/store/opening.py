@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sapwood.errors import EnvironmentMissingError, FileFormatError, SapwoodError
 from sapwood.limits.store import STORE_CHANGES_MAX
+from sapwood.store.checkpoints import CheckpointParts, remove_others, whole_checkpoint
 from sapwood.store.layout import Damage
 from sapwood.store.log import DAMAGED, Log
 from sapwood.store.segments import followed, read_commits
@@ -85,6 +86,20 @@ def caught_up(log: Log, state: StateFile, *, persists: bool) -> list[str]:
     if persists and state.told("persists") == 0:
         state.forget(log.number - 1, log.place)
     return []
+
+
+def opened_checkpoint(
+    folder: Path, log: Log, state: StateFile
+) -> tuple[CheckpointParts | None, list[str]]:
+    """The checkpoint that state begins with, and what was found of others."""
+    try:
+        found, findings = whole_checkpoint(folder, state)
+    except FileFormatError as error:
+        state.forget(log.number - 1, log.place)
+        begun = "routing begins afresh, and hears from its neighbors and clients again"
+        found, findings = None, [f"{error}: {begun}"]
+    remove_others(folder, state)
+    return found, findings
 
 
 def _apply(log: Log, state: StateFile) -> str:

@@ -40,7 +40,6 @@ from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.inputs import (
     AttachClient,
-    Checkpoint,
     ClientAdvertise,
     ClientPublish,
     ClientPublishMany,
@@ -60,7 +59,7 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.messages import OnTree, Publish, PublishMany, Stamped
 from sapwood.store.batches import stored_publications
-from sapwood.store.layout import Entry, Publications, Remembered, Replaced, State
+from sapwood.store.layout import Entry, Publications, Remembered, State
 from sapwood.wire.interests import AdvertisedText, advertised_from_text, advertised_to_text
 from sapwood.wire.publications import decode_publication, encode_publication
 
@@ -138,8 +137,6 @@ def entry_of(record: Record, at: float = 0.0, origin: tuple[str, int] = ("", 0))
     match record:
         case Note(name, value):
             return Remembered(name, value)
-        case Checkpoint(parts):
-            return Replaced(tuple(parts))
         case ClientPublish(client, publication):
             return _of_one(at, client, origin, publication)
         case ClientPublishMany(client, publications):

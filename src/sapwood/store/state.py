@@ -7,10 +7,12 @@ is in the log. Segments go only when what they hold is applied and this file is 
 ::
 
     meta        name, value            `applied`: commit; `place`: the place behind it;
-                                       `released`, `checkpoint`: places; `broker`, `protocol`
-    records     number, place, record  in the order in which they were persisted; `place` is that
-                                       of the next publication
-    checkpoint  number, record         parts
+                                       `released`: place; `broker`, `protocol`
+                                       `states`: state records ever; `checkpoints`: behind which
+                                       of them those stand that are there (`checkpoints`)
+    records     number, place, record  in the order in which they were persisted, from 1; `place` is
+                                       that of the next publication; since the older checkpoint
+    checkpoint                         of an earlier Sapwood; empty
     notes       name, value
     rows        kind, name, number, value
 
@@ -33,7 +35,6 @@ from sapwood.store.layout import (
     Publications,
     Released,
     Remembered,
-    Replaced,
     Row,
     State,
 )
@@ -43,6 +44,13 @@ APPLICATION: Final = 0x53415057
 """SQLite's `application_id`, "SAPW": so `file` and others know whose it is."""
 
 VERSION: Final = 1
+
+_ALL: Final = 2**63 - 1
+_SOME: Final = 1024
+"""Records that are read at a time."""
+
+_PATIENCE_S: Final = 60.0
+"""Seconds that a reader waits for whoever writes."""
 
 _SCHEMA: Final = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
@@ -89,19 +97,27 @@ class StateFile:
     Raises `FileFormatError` for a damaged one, or one of another program; `EnvironmentMissingError`
     for one of another version, or that cannot be read.
 
-    #: applied and place are what `meta` says
+    `is_read`: by another process, which changes nothing.
+
+    #: applied and place are what `meta` says, checkpoints what is said there, the older one first
+    #: states counts the state records that were ever applied
+    #: log_bytes are those of the records since the last checkpoint
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_read: bool = False) -> None:
         self.path = path
         try:
             self._file = sqlite3.connect(
-                path, timeout=0, isolation_level=None, check_same_thread=False
+                f"{path.absolute().as_uri()}?mode=ro" if is_read else path,
+                timeout=_PATIENCE_S if is_read else 0,
+                isolation_level=None,
+                check_same_thread=False,
+                uri=is_read,
             )
         except sqlite3.OperationalError as error:
             raise EnvironmentMissingError(f"{path} cannot be opened: {error}") from error
         try:
-            self._prepare()
+            self._prepare(is_read=is_read)
         except sqlite3.OperationalError as error:  # locked, no room, no right to
             self._file.close()
             raise EnvironmentMissingError(f"{path} cannot be used: {error}") from error
@@ -113,8 +129,18 @@ class StateFile:
             raise
         self.applied = int(self.told("applied") or 0)
         self.place = int(self.told("place") or 0)
+        self.checkpoints = tuple(map(int, str(self.told("checkpoints") or "").split()))
+        (number,) = self._file.execute("SELECT coalesce(max(number), 0) FROM records").fetchone()
+        self.states = max(int(self.told("states") or 0), number)
+        self.log_bytes = 0 if is_read else self._log_bytes()
 
-    def _prepare(self) -> None:
+    def _log_bytes(self) -> int:
+        since = self.checkpoints[-1] if self.checkpoints else 0
+        query = "SELECT coalesce(sum(length(record)), 0) FROM records WHERE number > ?"
+        (size,) = self._file.execute(query, (since,)).fetchone()
+        return int(size)
+
+    def _prepare(self, *, is_read: bool) -> None:
         file = self._file
         (is_new,) = file.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()
         (application,) = file.execute("PRAGMA application_id").fetchone()
@@ -127,6 +153,8 @@ class StateFile:
                     f"{self.path} is of version {version}, and this is Sapwood with version "
                     f"{VERSION} of it; use the Sapwood that wrote it, or another folder"
                 )
+            if is_read:
+                return
             (found,) = file.execute("PRAGMA quick_check(1)").fetchone()
             if found != "ok":
                 raise FileFormatError(str(self.path), f"is damaged: {found}")
@@ -145,20 +173,27 @@ class StateFile:
         found = self._file.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return None if found is None else found[0]
 
-    def records(self) -> Iterator[Placed]:
-        """The state records since the checkpoint, in order. Raises `FileFormatError`."""
-        query = "SELECT place, record, crc FROM records ORDER BY number"
-        for place, record, crc in self._file.execute(query):
-            self._check(record, crc)
-            yield Placed(place, record)
+    def records(self, after: int = 0, end: int = _ALL) -> Iterator[Placed]:
+        """The state records behind a number, in order, up to another. Raises `FileFormatError`.
 
-    def checkpoint(self) -> list[bytes]:
-        """The parts of the last checkpoint; none where there is none. Raises `FileFormatError`."""
-        found = []
-        for record, crc in self._file.execute("SELECT record, crc FROM checkpoint ORDER BY number"):
-            self._check(record, crc)
-            found.append(record)
-        return found
+        Read some at a time, so that whoever writes has to wait for nobody.
+        """
+        query = """SELECT number, place, record, crc FROM records
+            WHERE number > ? AND number <= ? ORDER BY number LIMIT ?"""
+        while found := self._file.execute(query, (after, end, _SOME)).fetchall():
+            for number, place, record, crc in found:
+                if number != after + 1:
+                    raise FileFormatError(str(self.path), f"lacks the record {after + 1}")
+                self._check(record, crc)
+                yield Placed(place, record)
+                after = number
+
+    @property
+    def first_state(self) -> int:
+        """The number of the first state record that is there, or will be."""
+        query = "SELECT coalesce(min(number), ?) FROM records"
+        (number,) = self._file.execute(query, (self.states + 1,)).fetchone()
+        return int(number)
 
     def notes(self) -> list[tuple[str, bytes]]:
         """All notes, by name. Raises `FileFormatError`."""
@@ -189,6 +224,7 @@ class StateFile:
 
         Raises `sqlite3.Error`.
         """
+        before = self.states, self.log_bytes
         self._file.execute("BEGIN IMMEDIATE")
         try:
             for change in changes:
@@ -196,6 +232,7 @@ class StateFile:
             self.tell(applied=applied, place=place)
             self._file.execute("COMMIT")
         except BaseException:
+            self.states, self.log_bytes = before
             with suppress(sqlite3.Error):
                 self._file.execute("ROLLBACK")
             raise
@@ -221,25 +258,47 @@ class StateFile:
                     execute("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)", put)
                 case Released(before):
                     self.tell(released=before)
-                case Replaced(parts):
-                    records.clear()
-                    execute("DELETE FROM records")
-                    execute("DELETE FROM checkpoint")
-                    insert = "INSERT INTO checkpoint (record, crc) VALUES (?, ?)"
-                    self._file.executemany(insert, ((part, zlib.crc32(part)) for part in parts))
-                    self.tell(checkpoint=place)
-        insert = "INSERT INTO records (place, record, crc) VALUES (?, ?, ?)"
-        self._file.executemany(insert, records)
+        if records:
+            insert = "INSERT INTO records (number, place, record, crc) VALUES (?, ?, ?, ?)"
+            numbered = enumerate(records, self.states + 1)
+            self._file.executemany(insert, ((number, *record) for number, record in numbered))
+            self.states += len(records)
+            self.log_bytes += sum(len(record) for _, record, _ in records)
 
     def forget(self, applied: int, place: int) -> None:
         """Begin again with nothing: state of which a part is lost is no state."""
         self._file.execute("BEGIN IMMEDIATE")
         for table in ("records", "checkpoint", "notes"):
             self._file.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
-        self._file.execute("DELETE FROM meta WHERE name = 'checkpoint'")
-        self.tell(applied=applied, place=place, released=place)
+        self.tell(applied=applied, place=place, released=place, states=0, checkpoints="")
         self._file.execute("COMMIT")
         self.applied, self.place = applied, place
+        self.checkpoints, self.states, self.log_bytes = (), 0, 0
+
+    def checkpointed(self, states: int) -> None:
+        """There is a checkpoint behind so many state records: what is before the last one may go.
+
+        Raises `sqlite3.Error`.
+        """
+        before = self.checkpoints[-1:]
+        self._note_checkpoints((*before, states), before[0] if before else 0)
+
+    def damaged(self, states: int) -> None:
+        """A checkpoint is none; state begins with the one before it, or with the first record."""
+        self._note_checkpoints(tuple(one for one in self.checkpoints if one != states), 0)
+
+    def _note_checkpoints(self, checkpoints: tuple[int, ...], before: int) -> None:
+        self._file.execute("BEGIN IMMEDIATE")
+        try:
+            self._file.execute("DELETE FROM records WHERE number <= ?", (before,))
+            self.tell(checkpoints=" ".join(map(str, checkpoints)), states=self.states)
+            self._file.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                self._file.execute("ROLLBACK")
+            raise
+        self.checkpoints = checkpoints
+        self.log_bytes = self._log_bytes()
 
     def sync(self) -> None:
         """Return when all that was applied is durable. Raises `sqlite3.Error`."""

@@ -29,7 +29,7 @@ from sapwood.store.disk import SYSTEM, Disk
 from sapwood.store.layout import Released, Row
 from sapwood.store.lines import Line
 from sapwood.store.log import Log
-from sapwood.store.opening import caught_up, check_owner, open_state
+from sapwood.store.opening import caught_up, check_owner, open_state, opened_checkpoint
 from sapwood.store.publishers import Publishers
 from sapwood.store.reading import Reader, Stored, last_published
 from sapwood.store.records import entry_of, publications_of, size_of, state_record
@@ -82,6 +82,8 @@ class Store:
             self.findings += found
             check_owner(folder, state, name, protocol, persists=persists)
             self.findings += caught_up(log, state, persists=persists)
+            self._checkpoint, found = opened_checkpoint(folder, log, state)
+            self.findings += found
             state.tell(broker=name, protocol=protocol, persists=int(persists))
             self.publishers = Publishers()
             self.publishers.recall(last_published(log.segments, self.publishers.ids_max))
@@ -201,12 +203,13 @@ class Store:
 
     def _restored(self, first: int) -> Iterator[Record]:
         yield from (Note(name, value) for name, value in self._state.notes())
-        checkpoint = self._state.checkpoint()
-        if checkpoint:
+        checkpoint, self._checkpoint = self._checkpoint, None
+        if checkpoint is not None:
             yield Checkpoint(checkpoint)
+        before = self._state.checkpoints[-1] if checkpoint is not None else 0
         publications = self._reader.records(first, self.done)
         following = next(publications, None)
-        for place, record in self._state.records():
+        for place, record in self._state.records(before):
             while following is not None and following.place < place:
                 yield following.record
                 following = next(publications, None)

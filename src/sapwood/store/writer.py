@@ -15,8 +15,15 @@ from typing import NamedTuple
 
 from sapwood.errors import EnvironmentMissingError
 from sapwood.limits import JOURNAL_BYTES_MAX, JOURNAL_SEGMENT_BYTES_MAX
-from sapwood.limits.store import STORE_APPLY_S, STORE_CHANGES_MAX
+from sapwood.limits.store import (
+    CHECKPOINT_BYTES_MIN,
+    CHECKPOINT_POLL_S,
+    STORE_APPLY_S,
+    STORE_CHANGES_MAX,
+)
 from sapwood.routing.inputs import Record
+from sapwood.store.checkpoints import path_of, remove_others
+from sapwood.store.compacting import Compaction
 from sapwood.store.disk import FULL
 from sapwood.store.durability import Durability
 from sapwood.store.layout import Commit, Entry, Released, encode_commit
@@ -89,6 +96,9 @@ class Writer:
         self._changes_size = 0
         self._applied_at = self._synced_at = clock()
         self._is_synced = True
+        #: makes checkpoints, and when there is enough for one
+        self.compaction: Compaction | None = None
+        self._compact_from = 0
         #: routing needs no publication before this place
         self._released = int(state.told("released") or 0)
 
@@ -136,6 +146,8 @@ class Writer:
             due.append(self._synced_at + self._policy.durability.interval_s)
         if self._changes:
             due.append(self._applied_at + STORE_APPLY_S)
+        if self.compaction is not None and self.compaction.is_under_way:
+            due.append(now + CHECKPOINT_POLL_S)
         return max(0.0, min(due) - now) if due else None
 
     def rest(self, hold: int | None) -> None:
@@ -151,6 +163,36 @@ class Writer:
         if self._changes and (is_late or self._changes_size >= STORE_CHANGES_MAX):
             self.apply()
         self._retire(hold, now)
+        self._compact()
+
+    def _compact(self) -> None:
+        """Let a checkpoint be made when the log has grown enough, and take over what was made.
+
+        The log may grow by half of the last checkpoint: so all of them together cost no more than
+        some times what was logged.
+        """
+        compaction, state = self.compaction, self.state
+        if compaction is None:
+            return
+        if compaction.is_under_way:
+            made = compaction.made()
+            if made:
+                self._take_over(made)
+            elif made == 0:
+                self._compact_from = state.log_bytes + state.log_bytes // 2
+        elif state.log_bytes >= max(CHECKPOINT_BYTES_MIN, self._compact_from):
+            compaction.begin()
+
+    def _take_over(self, states: int) -> None:
+        """A checkpoint is there: state records that nothing rests on any more go."""
+        state = self.state
+        try:
+            state.checkpointed(states)
+        except sqlite3.Error as error:
+            raise _of_sqlite(error, state) from error
+        folder = state.path.parent
+        remove_others(folder, state)
+        self._compact_from = path_of(folder, states).stat().st_size // 2
 
     def apply(self) -> None:
         """Apply to the state file what the log holds. Raises `OSError`, `StoreFullError`."""
@@ -200,6 +242,8 @@ class Writer:
     def close(self) -> None:
         """Make everything durable, and let go of the files. Raises `OSError`."""
         try:
+            if self.compaction is not None:
+                self.compaction.close()
             self.apply()
             self.state.sync()
         finally:

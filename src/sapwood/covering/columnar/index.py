@@ -153,6 +153,10 @@ class ColumnarCovering:
         ]
         return found if self._empty < 0 else [*found, self._empty]
 
+    def refilled(self) -> None:
+        """Search with kernels of its own what was filled with the tables of another one."""
+        self._groups.use(self._kernels)
+
     def validate(self) -> None:
         """Raise `InvariantError` unless groups and filters agree."""
         points = {key: point_of(stored) for key, stored in self._filters.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import ItemsView, Set
 from functools import reduce
 from itertools import count
 from operator import and_
@@ -38,6 +38,10 @@ class XSearchIndex:
     def __len__(self) -> int:
         """The number of patterns."""
         return len(self._patterns)
+
+    def items(self) -> ItemsView[int, TreePattern]:
+        """The patterns by key, in the order in which they were added."""
+        return self._patterns.items()
 
     @property
     def nodes(self) -> int:

@@ -30,6 +30,19 @@ from sapwood.routing.propagation.protocol import (
 )
 
 
+class AdvertisedLinks:
+    """Makes the states of a router's links; `make_inner` makes those of their inner strategy."""
+
+    __slots__ = ("_make_inner",)
+
+    def __init__(self, make_inner: Callable[[], Propagation[Interest]]) -> None:
+        self._make_inner = make_inner
+
+    def __call__(self) -> Advertised:
+        """That of one more link."""
+        return Advertised(self._make_inner)
+
+
 class Advertised(OneByOne[Interest]):
     """The state of a link that is told of wanted candidates only, by an inner strategy.
 

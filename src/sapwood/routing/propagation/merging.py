@@ -26,6 +26,25 @@ from sapwood.model.order import has_one_form
 from sapwood.routing.propagation.protocol import Change, Propagation, Unconditional, net_change
 
 
+class MergedLinks:
+    """Makes the states of a router's links: the keys of the mergers of each have another prefix."""
+
+    __slots__ = ("_identity", "_make", "_merger", "_serial")
+
+    def __init__(
+        self, make: Callable[[], Propagation[Interest]], merger: Merger, identity: str
+    ) -> None:
+        self._make = make
+        self._merger = merger
+        self._identity = identity
+        self._serial = 0
+
+    def __call__(self) -> Merging:
+        """That of one more link."""
+        self._serial += 1
+        return Merging(self._make(), self._merger, f"{self._identity}.m{self._serial}")
+
+
 class Merging(Unconditional[Interest]):
     """The state of a link on which mergers stand for what the inner strategy propagates.
 

@@ -48,6 +48,11 @@ class Clients:
         self.in_force: dict[Named, None] = {}
         self.unannounced: dict[Named, None] = {}
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The clients that are attached, in the order in which they came."""
+        return tuple(self._asked)
+
     def attach(self, client: str) -> None:
         """A client has come, with nothing."""
         if client in self._asked:

@@ -110,6 +110,10 @@ class TreeSet:
 
     # Trees -------------------------------------------------------------------------------------
 
+    def new_core(self, incarnation: str) -> RoutingCore:
+        """A core as branches have one, with nothing in it."""
+        return self._make_core(incarnation)
+
     def next_announcement(self, tree: SpanningTree) -> Announce:
         """What the own router says of its publications when they are to take another tree."""
         incarnation, number = self.trees[self.name].place.announced.version
@@ -282,7 +286,13 @@ class TreeSet:
 
     def behind(self) -> set[str]:
         """The neighbors that are not told everything yet on some tree."""
-        return {neighbor for branch in self for neighbor in branch.core.behind()}
+        found: set[str] = set()
+        for trees in self.trees.values():
+            for branch in trees.branches:
+                behind = branch.core.behind()
+                if behind:
+                    found.update(behind)
+        return found
 
     def drained(self, drained: Drained, now: float) -> list[Effect]:
         """A link takes more: on every tree where the neighbor is behind it is told more."""

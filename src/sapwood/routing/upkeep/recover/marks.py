@@ -55,7 +55,7 @@ def decoded(value: bytes) -> Mark:
 class Marks:
     """The marks of one router that something before is still owed: the oldest and the latest.
 
-    One is made after each `every` publications.
+    One is made after each `every` publications, subscriptions and other records that were `seen`.
 
     #: _latest is there only where _oldest is
     """
@@ -68,13 +68,13 @@ class Marks:
         self._oldest: Mark | None = None
         self._latest: Mark | None = None
 
-    def is_due(self, places: int) -> bool:
-        """Whether there are enough publications since the last one."""
-        return places - self._last >= self._every
+    def is_due(self, seen: int) -> bool:
+        """Whether there are enough records since the last one."""
+        return seen - self._last >= self._every
 
-    def make(self, states: int, places: int, links: Mapping[str, Conversation]) -> None:
+    def make(self, seen: int, states: int, places: int, links: Mapping[str, Conversation]) -> None:
         """Mark what is next."""
-        self._last = places
+        self._last = seen
         counts = {name: (one.taken, one.owed.made) for name, one in links.items()}
         mark = Mark(states, places, counts)
         if self._oldest is None:
@@ -95,6 +95,6 @@ class Marks:
         self._oldest, self._latest = self._latest, None
         return mark
 
-    def restored(self, places: int) -> None:
-        """The router was restored, with so many publications."""
-        self._last = places
+    def restored(self, seen: int) -> None:
+        """The router was restored, and has seen so much again."""
+        self._last = seen

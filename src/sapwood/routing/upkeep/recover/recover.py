@@ -26,7 +26,7 @@ seconds. Publications in batches stay so; a batch of n takes n numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -37,6 +37,7 @@ from sapwood.limits.recover import ACK_DELAY_S, ACK_EVERY, MARK_EVERY, RESENT_MA
 from sapwood.routing.effects import CloseLink, Effect, Persist, Release, Send, SendMany
 from sapwood.routing.inputs import (
     Change,
+    Checkpoint,
     ClientPublish,
     ClientPublishMany,
     LinkDown,
@@ -49,8 +50,9 @@ from sapwood.routing.inputs import (
     Restored,
 )
 from sapwood.routing.messages import Publish, UpkeepMessage, UpkeepNote, carried
-from sapwood.routing.records import is_state, publications_in, rest_of
-from sapwood.routing.upkeep.protocol import Action, Kept, Resume
+from sapwood.routing.records import is_state, publications_in, rest_of, size_of
+from sapwood.routing.upkeep.protocol import Action, Kept, Refill, Resume
+from sapwood.routing.upkeep.recover.checkpoint import Head, checkpoint_of, head_of
 from sapwood.routing.upkeep.recover.conversation import Conversation, Verdict
 from sapwood.routing.upkeep.recover.marks import Mark, Marks, decoded, encoded
 from sapwood.routing.upkeep.recover.notes import (
@@ -95,6 +97,8 @@ class Recover:
         #: whether what is said now is owed already, or was, and is not to be counted again
         self._is_muted = False
         self._places = self._states = 0
+        #: publications, subscriptions and other records that were counted in this life
+        self._seen = 0
         self._place: int | None = None
         self._marks = Marks(mark_every)
         self._links: dict[str, Conversation] = {}
@@ -110,6 +114,11 @@ class Recover:
     def takes_batches(self) -> bool:
         """A batch is one record, and takes as many numbers as it has publications."""
         return True
+
+    @property
+    def conversations(self) -> Mapping[str, Conversation]:
+        """That of each link that routing believes up, in the order in which they came up."""
+        return self._links
 
     # Links -------------------------------------------------------------------------------------
 
@@ -139,6 +148,10 @@ class Recover:
             return ()
         # What made routing close it may be a publication, which will not always be there.
         return [*self._log(LinkDown(neighbor)), _forgotten(neighbor)]
+
+    def neighbors(self) -> Collection[str]:
+        """Those that routing believes linked: what they lack is kept."""
+        return self._links.keys()
 
     # Inputs ------------------------------------------------------------------------------------
 
@@ -220,6 +233,11 @@ class Recover:
                         mark = decoded(value)
                     elif name.startswith(LINK) and value:
                         ids[name.removeprefix(LINK)] = msgspec.msgpack.decode(value, type=_IDS)
+                case Checkpoint(parts):
+                    head = head_of(parts)
+                    self._states = head.states
+                    self._links = {neighbor: self._make() for neighbor in head.links}
+                    yield Refill(parts)
                 case _:
                     yield from self._again(record, mark)
         self._pass(mark)
@@ -229,8 +247,13 @@ class Recover:
                 conversation.mine, conversation.theirs = known
             conversation.restored = conversation.owed.made
             conversation.answered = conversation.taken
-        self._marks.restored(self._places)
+        self._marks.restored(self._seen)
         self._is_restoring = False
+
+    def checkpoint(self) -> Checkpoint:
+        """What a router that was restored up to a mark has come to. Raises `Unwritable`."""
+        head = Head(self._states, tuple(self._links))
+        return Checkpoint(list(checkpoint_of(self._router.membership, head)))
 
     def _again(self, record: Record, mark: Mark) -> Iterator[Action]:
         """Take a record in as it was when it was persisted; before the mark, what it changes."""
@@ -422,6 +445,7 @@ class Recover:
         self._place = self._places if count else None
         self._places += count
         self._states += is_state(record)
+        self._seen += size_of(record)
 
     def _placed(self, record: Receive | ReceiveMany) -> Receive | ReceiveMany:
         """A record that was counted, with its place: what is held back is found by that."""
@@ -429,9 +453,9 @@ class Recover:
 
     def _mark(self) -> list[Effect]:
         """Mark where the next record goes, now and then; what comes of those before is done."""
-        if not self._marks.is_due(self._places) or self._router.is_holding:
+        if not self._marks.is_due(self._seen) or self._router.is_holding:
             return []
-        self._marks.make(self._states, self._places, self._links)
+        self._marks.make(self._seen, self._states, self._places, self._links)
         return self._settle()
 
     def _settle(self) -> list[Effect]:

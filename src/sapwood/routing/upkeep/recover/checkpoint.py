@@ -1,0 +1,230 @@
+"""Checkpoints: what a router's log came to, in the place of the log.
+
+A router's state is what came of its records, so the log of a large one takes minutes to go through
+again, and grows for as long as clients come and go. A checkpoint has the state as it was at a
+*mark* (`marks`), before which nothing is owed: what clients and neighbors have stated, what
+neighbors were told and under which keys and numbers, what is confirmed, and what covers what. It is
+the image (`image`) of all that the membership holds but the index that publications are matched
+with: that follows from the rest, and no message from it. So a router that is restored from it says
+from then on what the router says that never stopped: of the same keys, in the same order, with the
+same numbers.
+
+Nobody has to interrupt a router for it. Whoever has its records makes a router of them, up to the
+mark, and takes the image of that one (`compacted`): beside the loop, and from the last checkpoint
+on, so that each record is gone through once more and not more often.
+
+::
+
+    records       s0 .. s99 | s100 .. s250  p p p  s251 ..
+    mark                                | 180 state records
+    checkpoint    ----------------------| made of the one at 100, and s100 .. s179
+    restored                            s180 ..
+
+A checkpoint's first part says where it stands; the others are the image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from sapwood.covering.columnar.groups import Groups
+from sapwood.covering.columnar.index import ColumnarCovering
+from sapwood.covering.columnar.kernels import plain
+from sapwood.covering.columnar.table import PointTable
+from sapwood.covering.xsearch.index import XSearchIndex
+from sapwood.routing.core import RoutingCore
+from sapwood.routing.membership.given import Given
+from sapwood.routing.membership.mesh.mesh import Mesh
+from sapwood.routing.membership.protocol import Membership
+from sapwood.routing.propagation.advertised import AdvertisedLinks
+from sapwood.routing.propagation.entries import EntryPropagation
+from sapwood.routing.propagation.merging import MergedLinks, Merging
+from sapwood.routing.propagation.xroute.counting import CountingPropagation
+from sapwood.routing.tables import Entries, LocalEntry, ReceivedEntry
+from sapwood.routing.upkeep.recover.image import Form, Reader, Unwritable, Writer
+
+_COLUMN: Final = 4096
+"""Entries that are written together."""
+
+
+class Head(Struct, array_like=True, frozen=True):
+    """Where a checkpoint stands: behind so many state records.
+
+    `links` are those that routing believes up, in the order in which they came up.
+    """
+
+    states: int
+    links: tuple[str, ...]
+
+
+_HEAD: Final = msgspec.msgpack.Decoder(Head)
+
+
+def checkpoint_of(membership: Membership, head: Head) -> Iterator[bytes]:
+    """The parts of the checkpoint of a router. Raises `Unwritable`.
+
+    There is none while a neighbor whose link has just come up is told of what was there before.
+    """
+    if not isinstance(membership, Given | Mesh):
+        raise Unwritable(type(membership).__name__)
+    yield msgspec.msgpack.encode(head)
+    yield from Writer(FORMS).parts(membership)
+
+
+def head_of(parts: Sequence[bytes]) -> Head:
+    """Where a checkpoint stands."""
+    return _HEAD.decode(parts[0])
+
+
+def refill(membership: Membership, parts: Sequence[bytes]) -> tuple[str, ...]:
+    """Let a new membership be what a checkpoint says; returns the clients that it has.
+
+    Raises `FileFormatError`.
+    """
+    assert isinstance(membership, Given | Mesh), "no other membership has checkpoints"
+    given = islice(parts, 1, None)
+    if isinstance(membership, Mesh):
+        make_core = partial(membership.forest.new_core, "")
+        Reader(FORMS, _patterns(make_core()), {RoutingCore: make_core}).read(given, membership)
+        return membership.clients.names
+    Reader(FORMS, _patterns(membership), {}).read(given, membership)
+    return tuple(membership.subscriptions.entries.by_client)
+
+
+def _patterns(core: RoutingCore) -> dict[type[Any], Any]:
+    """Objects of the classes of which something is configured."""
+    found: dict[type[Any], Any] = {}
+    if isinstance(core.subscriptions, EntryPropagation):
+        found = {type(one): one for one in core.subscriptions.pattern()}
+    return found
+
+
+# What is written otherwise than field by field --------------------------------------------------
+
+
+def _write_entries(entries: Entries[Any]) -> Iterator[Sequence[Iterable[Any]]]:
+    """Columns: first the clients, the side's names; then entries, those of clients as they came.
+
+    The owner of an entry is a number: of a client, or below 0 of what is leaving.
+    """
+    clients = list(entries.by_client)
+    yield clients, [len(entries.leaving)], list(entries.received)
+    owners = {name: number for number, name in enumerate(clients)}
+    left = {
+        id(entry): -number
+        for number, own in enumerate(entries.leaving, 1)
+        for entry in own.values()
+    }
+    local = list(entries.by_key.values())
+    for start in range(0, len(local), _COLUMN):
+        some = local[start : start + _COLUMN]
+        yield (
+            [left.get(id(one)) or owners[one.client] for one in some],
+            [one.client if id(one) in left else None for one in some] if left else [],
+            [one.id for one in some],
+            [one.key for one in some],
+            [one.content for one in some],
+        )
+    for number, received in enumerate(entries.received.values()):
+        heard = list(received.items())
+        for start in range(0, len(heard), _COLUMN):
+            pairs = heard[start : start + _COLUMN]
+            yield (
+                [number],
+                [key for key, _ in pairs],
+                [one.content for _, one in pairs],
+                [one.sending for _, one in pairs],
+                [],
+                [],
+            )
+
+
+def _read_entries(entries: Entries[Any], columns: list[list[Any]]) -> None:
+    if len(columns) == 3:
+        clients, (leaving,), links = columns
+        entries.by_client.update((name, {}) for name in clients)
+        entries.leaving.extend({} for _ in range(leaving))
+        entries.received.update((name, {}) for name in links)
+    elif len(columns) == 5:
+        owners, named, ids, keys, contents = columns
+        tables = [*entries.by_client.values(), *reversed(entries.leaving)]
+        clients = [*entries.by_client]
+        names = named or (None,) * len(ids)
+        for owner, name, id_, key, content in zip(owners, names, ids, keys, contents, strict=True):
+            entry = LocalEntry(key, name or clients[owner], id_, content)
+            entries.by_key[key] = tables[owner][id_] = entry
+    else:
+        (number,), keys, contents, sendings, _, _ = columns
+        received = list(entries.received.values())[number]
+        received.update(zip(keys, map(ReceivedEntry, contents, sendings), strict=True))
+
+
+def _write_patterns(index: XSearchIndex) -> Iterator[Sequence[Iterable[Any]]]:
+    found = dict(index.items())
+    yield list(found), list(found.values())
+
+
+def _read_patterns(index: XSearchIndex, columns: list[list[Any]]) -> None:
+    for key, pattern in zip(*columns, strict=True):
+        index.add(key, pattern)
+
+
+_SHELL: Final = frozenset(
+    {"name", "protocol", "_engines", "_rows", "_admission", "forwarding", "_holders"}
+)
+_CORE: Final = Form(
+    without=_SHELL,
+    within=frozenset({"subscriptions", "advertisements"}),
+    finish=RoutingCore.rebuild,
+)
+_SCRATCH: Final = frozenset(
+    {
+        "_kept",
+        "_layouts",
+        "_left",
+        "_loaded",
+        "_loaded_layout",
+        "_whole",
+        "downward",
+        "found",
+        "kernels",
+        "upward",
+    }
+)
+
+FORMS: Final[Mapping[type[Any], Form]] = MappingProxyType(
+    {
+        RoutingCore: _CORE,
+        Given: _CORE,
+        Mesh: Form(
+            without=frozenset({"name", "protocol"}), within=frozenset({"map", "clients", "forest"})
+        ),
+        EntryPropagation: Form(
+            without=frozenset({"kind"}), within=frozenset({"_propagation", "entries"})
+        ),
+        CountingPropagation: Form(
+            without=frozenset({"kind"}), within=frozenset({"_node", "entries"})
+        ),
+        AdvertisedLinks: Form(within=frozenset({"_make_inner"})),
+        MergedLinks: Form(without=frozenset({"_make", "_merger"})),
+        Merging: Form(without=frozenset({"_merger"})),
+        Entries: Form(write=_write_entries, read=_read_entries),
+        ColumnarCovering: Form(
+            without=frozenset({"_awaiting", "_kernels", "_last"}),
+            within=frozenset({"_groups"}),
+            make=ColumnarCovering,
+            finish=ColumnarCovering.refilled,
+        ),
+        Groups: Form(without=frozenset({"found", "kernels"})),
+        PointTable: Form(without=_SCRATCH, make=lambda: PointTable(plain)),
+        XSearchIndex: Form(write=_write_patterns, read=_read_patterns, make=XSearchIndex),
+    }
+)
+"""What is not written field by field."""

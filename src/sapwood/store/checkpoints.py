@@ -1,0 +1,153 @@
+"""The checkpoints of a store: files, each of what the first so many state records came to.
+
+::
+
+    checkpoints/00000000000000262144.checkpoint     behind the state record 262,144
+
+    0  mark "SAPWOODC"          then parts:  0  bytes of the part, 4
+    8  version, 4 bytes                      4  CRC-32 of bytes 0 to 3 and of the part
+                                             8  the part
+
+The last part is empty, so a file that was cut off is known. All numbers are big-endian. The empty
+part is 00 00 00 00  21 44 DF 1C.
+
+A file is written under another name, made durable and then renamed; the state file says which
+count (`state`). Two are kept, and the state records since the older one: when the newer one turns
+out to be damaged, that one and the records since make the same state.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, overload
+
+from sapwood.errors import FileFormatError
+from sapwood.store.state import StateFile
+
+FOLDER: Final = "checkpoints"
+"""The folder in a broker's folder."""
+
+MARK: Final = b"SAPWOODC"
+VERSION: Final = 1
+
+_HEAD: Final = struct.Struct(">8sI")
+_PART: Final = struct.Struct(">II")
+_END: Final = ".checkpoint"
+_DAMAGED: Final = ".damaged"
+
+
+def path_of(folder: Path, states: int) -> Path:
+    """The file of the checkpoint behind so many state records, of the store in a folder."""
+    return folder / FOLDER / f"{states:020}{_END}"
+
+
+def write_checkpoint(folder: Path, states: int, parts: Iterable[bytes]) -> int:
+    """Write a checkpoint; returns its bytes when it is durable. Raises `OSError`."""
+    path = path_of(folder, states)
+    path.parent.mkdir(exist_ok=True)
+    under_way = path.with_suffix(f".{os.getpid()}.part")
+    with under_way.open("wb") as file:
+        file.write(_HEAD.pack(MARK, VERSION))
+        for part in (*parts, b""):
+            length = len(part).to_bytes(4)
+            file.write(_PART.pack(len(part), zlib.crc32(part, zlib.crc32(length))))
+            file.write(part)
+        file.flush()
+        os.fsync(file.fileno())
+        size = file.tell()
+    under_way.rename(path)
+    descriptor = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return size
+
+
+class CheckpointParts(Sequence[bytes]):
+    """The parts of a checkpoint that was looked through, read when they are asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._places = list(_parts(path))
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, at: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[bytes]: ...
+
+    def __getitem__(self, at: int | slice) -> bytes | Sequence[bytes]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(len(self))[at]]
+        start, size = self._places[at]
+        with self._path.open("rb") as file:
+            file.seek(start)
+            return file.read(size)
+
+
+def _parts(path: Path) -> Iterator[tuple[int, int]]:
+    """Where the parts of a checkpoint are, and how long. Raises `FileFormatError`."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise FileFormatError(str(path), "is missing") from None
+    with file:
+        head = file.read(_HEAD.size)
+        if len(head) < _HEAD.size or _HEAD.unpack(head)[0] != MARK:
+            raise FileFormatError(str(path), "is no checkpoint")
+        version = _HEAD.unpack(head)[1]
+        if version != VERSION:
+            raise FileFormatError(str(path), f"is of version {version}, and not of {VERSION}")
+        while True:
+            told = file.read(_PART.size)
+            if len(told) < _PART.size:
+                raise FileFormatError(str(path), "is cut off")
+            size, crc = _PART.unpack(told)
+            start, part = file.tell(), file.read(size)
+            if len(part) < size or zlib.crc32(part, zlib.crc32(told[:4])) != crc:
+                raise FileFormatError(str(path), "is damaged: a part is not what was written")
+            if not part:
+                return
+            yield start, size
+
+
+def whole_checkpoint(folder: Path, state: StateFile) -> tuple[CheckpointParts | None, list[str]]:
+    """The last checkpoint that is whole, and what was found of others.
+
+    Raises `FileFormatError` where state cannot be had without one that is damaged.
+    """
+    findings: list[str] = []
+    found: CheckpointParts | None = None
+    for states in reversed(state.checkpoints):
+        path = path_of(folder, states)
+        try:
+            found = CheckpointParts(path)
+            break
+        except FileFormatError as error:
+            aside = path.with_suffix(_DAMAGED)
+            with suppress(FileNotFoundError):
+                path.rename(aside)
+            findings.append(f"{error}; the one before it is used")
+            state.damaged(states)
+    if found is None and state.first_state > 1:
+        raise FileFormatError(
+            str(folder / FOLDER), f"has no whole checkpoint of the {state.first_state - 1} first"
+        )
+    return found, findings
+
+
+def remove_others(folder: Path, state: StateFile) -> None:
+    """Remove the files of checkpoints that do not count, those set aside excepted."""
+    kept = {path_of(folder, states) for states in state.checkpoints}
+    for path in (folder / FOLDER).glob("*"):
+        if path not in kept and path.suffix != _DAMAGED:
+            path.unlink()

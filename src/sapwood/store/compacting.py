@@ -1,0 +1,110 @@
+"""A process beside a broker that makes checkpoints, so that no publication waits for one.
+
+It reads the last checkpoint and the state records since, becomes the router that these make up to
+its mark (`sapwood.routing.compacting`), writes that down, and prints behind how many state records
+the new checkpoint stands; 0 where there is none to be had now. The broker takes it over when it has
+ended (`Compaction`); one that was killed has changed nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from sapwood.errors import SapwoodError
+from sapwood.routing.compacting import compacted, mark_in
+from sapwood.routing.inputs import Checkpoint, Note
+from sapwood.routing.protocols import protocol as protocol_named
+from sapwood.store.checkpoints import CheckpointParts, path_of, write_checkpoint
+from sapwood.store.records import state_record
+from sapwood.store.state import FILE, StateFile
+
+_COMMAND: Final = (sys.executable, "-m", "sapwood.store.compacting")
+_NICE: Final = 10
+
+
+class Compaction:
+    """The process, as the thread of a store sees it that begins and awaits it."""
+
+    def __init__(self, folder: Path, command: tuple[str, ...] = _COMMAND) -> None:
+        self._command = (*command, str(folder))
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether there is something to be awaited."""
+        return self._process is not None
+
+    def begin(self) -> None:
+        """Begin to make a checkpoint. Raises `OSError`."""
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
+            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+        )
+
+    def made(self) -> int | None:
+        """Behind how many state records the checkpoint stands; `None` as long as it is not done.
+
+        0 where there is none.
+        """
+        process = self._process
+        assert process is not None, "something is to be awaited"
+        if process.poll() is None:
+            return None
+        self._process = None
+        assert process.stdout is not None
+        with process.stdout as output:
+            told = output.read()
+        return int(told) if process.returncode == 0 else 0
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
+
+
+def compact(folder: Path, is_wanted: Callable[[], bool] = lambda: True) -> int:
+    """Make the checkpoint of the store in a folder, which a broker may hold.
+
+    Returns behind how many state records it stands; 0 where there is none, or it is not wanted any
+    more: another broker may have the folder.
+    """
+    state = StateFile(folder / FILE, is_read=True)
+    try:
+        notes = [Note(name, value) for name, value in state.notes()]
+        mark = mark_in(notes)
+        covered = state.checkpoints[-1] if state.checkpoints else 0
+        if mark is None or mark.states <= covered:
+            return 0
+        before = Checkpoint(CheckpointParts(path_of(folder, covered))) if covered else None
+        records = (state_record(one.record) for one in state.records(covered, mark.states))
+        name, protocol = str(state.told("broker")), protocol_named(str(state.told("protocol")))
+        made = compacted(name, protocol, notes, before, records)
+    finally:
+        state.close()
+    if made is None or not is_wanted():
+        return 0
+    write_checkpoint(folder, mark.states, made.parts)
+    return mark.states
+
+
+def main() -> None:
+    """Make a checkpoint, giving way to everything else."""
+    os.nice(_NICE)
+    broker = os.getppid()
+    try:
+        made = compact(Path(sys.argv[1]), lambda: os.getppid() == broker)
+        sys.stdout.write(str(made))
+    except (SapwoodError, OSError) as error:
+        sys.exit(f"no checkpoint was made: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from functools import partial
 from typing import Final
 
 from sapwood.limits.timing import DRIFT_PPM
@@ -23,14 +24,9 @@ SLEWED_PPM: Final = 500
 for adjtime."""
 
 
-def _read_raw() -> int:
-    assert _RAW is not None, "it is there, or it is not chosen"
-    return time.clock_gettime_ns(_RAW)
-
-
 def local_clock(ppm: int = DRIFT_PPM) -> LocalClock:
     """The clock of this process, whose counter drifts by `ppm` at most; each has its own epoch."""
     epoch = 1 + secrets.randbelow(2**62)
     if _RAW is not None:
-        return LocalClock(_read_raw, Drift(ppm), epoch)
+        return LocalClock(partial(time.clock_gettime_ns, _RAW), Drift(ppm), epoch)
     return LocalClock(time.monotonic_ns, Drift(ppm + SLEWED_PPM), epoch)

@@ -124,3 +124,24 @@ def test_protocols_that_rest_on_order_are_refused_with_the_reason() -> None:
         settings("a", listen_datagrams=UDP_PORT)
     with pytest.raises(InputError, match="lose, repeat and reorder"):
         settings("a", Address("x", 1, is_datagram=True), protocol="covering")
+
+
+async def test_under_leases_subscriptions_cross_a_rough_link() -> None:
+    leases = {"protocol": "covering+leases:1"}
+    async with running(settings("a", listen_datagrams=UDP_PORT, **leases)) as a:
+        assert a.datagrams is not None
+        async with (
+            LossyProxy(a.datagrams, Fate(0.2, 0.1, 0.01, Random(5))) as proxy,
+            running(settings("b", proxy.address, **leases)) as b,
+        ):
+            await soon(a.until_linked("b"))
+            await soon(b.until_linked("a"))
+            async with connect(str(b.address)) as one, connect(str(a.address)) as other:
+                wanted = await soon(other.subscribe("x > 0"))
+                number = 0
+                while not len(wanted):
+                    number += 1
+                    await one.publish({"x": number})
+                    await asyncio.sleep(0.01)
+                assert (await anext(wanted)).attributes["x"] <= number
+                assert not a.counters.faulty_peers

@@ -435,8 +435,10 @@ class ClientSession:
         if self._partial:
             ids = (*self._partial, *ids)
             self._partial.clear()
-        connection = self._connection()
-        return Delivery.of(message.publication, ids, connection.born, self.settings.clock)
+        keeper = self._connection().timekeeper
+        if keeper is None:
+            return Delivery.of(message.publication, ids)
+        return Delivery.of(message.publication, ids, keeper.born, keeper.clock)
 
     def _connection(self) -> Connection:
         if self.connection is None:

@@ -143,11 +143,13 @@ class Connection:
         if self.ended:
             return
         self.keepalive.received(now)
-        pings = 0
+        pings, timekeeper = 0, self.timekeeper
         for message in self._decoder.messages(data):
             if not isinstance(message, _CONTROL):
-                if self.timekeeper is not None:
-                    self._note(message, self.timekeeper)
+                if timekeeper is not None:
+                    timekeeper.has_read = True
+                    if timekeeper.bounds is None and isinstance(message, Hello | Welcome):
+                        timekeeper.greeted(message.timing)
                 yield message
             elif isinstance(message, Stamp | Born):
                 self._time(message)
@@ -168,7 +170,9 @@ class Connection:
         """Put a message among the bytes to be sent; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
-        self.begin()
+        timekeeper = self.timekeeper
+        if timekeeper is not None and timekeeper.begun is None:
+            timekeeper.begin()
         append_message(self._outgoing.frames, message)
 
     def send_routing(self, message: routing.Message) -> None:
@@ -260,11 +264,6 @@ class Connection:
         if self.timekeeper is not None:
             self._mark(self.timekeeper.mark_age(age_ns))
 
-    def begin(self) -> None:
-        """Say that something is made now that is sent next."""
-        if self.timekeeper is not None:
-            self.timekeeper.begin()
-
     def arrived(self) -> None:
         """Say that bytes have arrived, which `receive` gets some time."""
         if self.timekeeper is not None:
@@ -282,12 +281,6 @@ class Connection:
             self.timekeeper.stamped(said)
         else:
             self.timekeeper.marked(said)
-
-    def _note(self, message: Greeting | Message | Run, timekeeper: Timekeeper) -> None:
-        if isinstance(message, Hello | Welcome):
-            timekeeper.greeted(message.timing)
-        else:
-            timekeeper.read()
 
     # Greeting ----------------------------------------------------------------------------------
 

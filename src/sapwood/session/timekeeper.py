@@ -31,7 +31,8 @@ class Timekeeper:
 
     #: bounds is there as soon as the other end has said how its clock drifts
     #: born is what holds for the message that is being read, a reading of the own clock
-    #: _begun is when the first message was put into the next write, `None` while it is empty
+    #: begun is when the first message was put into the next write, `None` while it is empty;
+    #: has_read: messages were read since the last write
     #: _first is what the stamp of the next write is to say of age, _current what holds at its end;
     #: both count only where _is_marked
     """
@@ -40,10 +41,10 @@ class Timekeeper:
         *(
             "_after",
             "_before",
-            "_begun",
+            "begun",
             "_current",
             "_first",
-            "_has_read",
+            "has_read",
             "_is_marked",
             "_sent_at",
         ),
@@ -57,10 +58,10 @@ class Timekeeper:
         #: when the last stamp that was read was made, and when it arrived; when the last bytes did
         self._before = self._after = 0
         self._shown = clock.read()
-        self._begun: int | None = None
+        self.begun: int | None = None
         self._first: int | None = None
         self._current: int | None = None
-        self._is_marked = self._has_read = False
+        self._is_marked = self.has_read = False
         self._sent_at: int | None = None
 
     # Greetings ---------------------------------------------------------------------------------
@@ -109,10 +110,6 @@ class Timekeeper:
         upper = bounds.last.upper
         self.born = None if age is None or upper is None else self._after - upper - age
 
-    def read(self) -> None:
-        """A message was read that the other end may want to know the time of."""
-        self._has_read = True
-
     def age_ns(self) -> int | None:
         """How old what is being read is by now, at most."""
         return self.clock.drift.age_ns(self.born, self.clock.read())
@@ -120,9 +117,8 @@ class Timekeeper:
     # Writing -----------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Something is put into the next write."""
-        if self._begun is None:
-            self._begun = self.clock.read()
+        """Something is put into the next write, as the first."""
+        self.begun = self.clock.read()
 
     def mark(self, born: int | None) -> Born | None:
         """What has to stand before publications that were not made before `born`, if anything."""
@@ -153,15 +149,15 @@ class Timekeeper:
         if self.bounds is None:
             return None
         now = self.clock.read()
-        if is_empty and not (self._has_read and self._is_silent(now)):
+        if is_empty and not (self.has_read and self._is_silent(now)):
             return None
-        born = now if self._begun is None else self._begun
+        born = now if self.begun is None else self.begun
         if self._is_marked:
             born_first = self._first
             stamp = self.bounds.stamp(now, None if born_first is None else min(born, born_first))
         else:
             stamp = self.bounds.stamp(now, born)
-        self._begun, self._is_marked, self._has_read = None, False, False
+        self.begun, self._is_marked, self.has_read = None, False, False
         self._sent_at = now
         return stamp
 

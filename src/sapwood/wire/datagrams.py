@@ -105,7 +105,7 @@ def decode_datagram(data: bytes) -> Datagram | None:
 
 
 _STAMP: Final = b"\x97\x46"
-_BORN: Final = b"\x92\x47"
+_BORN: Final = b"\x92\x49"
 """How the bodies of a stamp and of a `Born` begin: an array of so many, and the tag."""
 
 _PIECE_BYTES: Final = DATAGRAM_BYTES - HEAD_BYTES - NUMBER_BYTES

@@ -76,7 +76,7 @@ class Goodbye(Struct, array_like=True, frozen=True, tag=3, gc=False):
     reason: Reason
 
 
-class Born(Struct, array_like=True, frozen=True, tag=71, gc=False):
+class Born(Struct, array_like=True, frozen=True, tag=73, gc=False):
     """What follows in this write was not made before the sender's clock showed this.
 
     `None` where nothing is known. It takes the place of what the write's `Stamp` says.

@@ -542,9 +542,8 @@ class Broker:
     def committed(self, ticket: int) -> None:
         """Send what waited for the commits up to this one."""
         assert self.store is not None
-        for tcp in self.store.release(ticket):
+        for tcp in self.store.release(ticket):  # whose queues have only grown
             self._backpressure.check(tcp)
-            self.drained(tcp)
 
     def blocked(self, *, blocked: bool) -> None:
         """Hold publishers, here and beyond links, as long as the disk does not keep up."""

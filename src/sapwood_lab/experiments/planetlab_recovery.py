@@ -153,7 +153,7 @@ def findings(lines: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[Findin
         mean[column(OUTAGES_S[0], router)] < mean[column(OUTAGES_S[-1], router)]
         for router in ROUTERS
     )
-    with_size = [lines[name][0][1] < lines[name][-1][1] for name in TIMED]
+    with_size = [lines[name][0][1] <= lines[name][-1][1] for name in TIMED]  # one size: as it is
     sums = [sum(mean[column(outage, router)] for outage in OUTAGES_S) for router in ROUTERS]
     shown = ", ".join(f"{name}: {ms:,.0f}" for name, ms in mean.items())
     return (

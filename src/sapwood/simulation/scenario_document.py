@@ -174,11 +174,10 @@ def _encode_action(action: Action) -> dict[str, Any]:
             return {"do": "detach", **client._asdict()}
         case Tamper() | StallTimer():
             return encode_tampering(action)
-        case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter() | Suspect():
+        case (
+            FailLink() | ReturnLink() | CrashRouter() | ReturnRouter() | Suspect() | CorruptTables()
+        ):
             return _encode_fault(action)
-        case CorruptTables(router, kinds, share, seed):
-            struck = {"router": router, "kinds": list(kinds), "share": share, "seed": seed}
-            return {"do": "corrupt", **struck}
         case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
             return _encode_change(action)
         case SetChannel():
@@ -199,11 +198,14 @@ def _encode_many(action: SubscribeManyAction | UnsubscribeManyAction) -> dict[st
 
 
 def _encode_fault(
-    fault: FailLink | ReturnLink | CrashRouter | ReturnRouter | Suspect,
+    fault: FailLink | ReturnLink | CrashRouter | ReturnRouter | Suspect | CorruptTables,
 ) -> dict[str, Any]:
     match fault:
         case Suspect(router, neighbor, seconds):
             return {"do": "suspect", "router": router, "of": neighbor, "seconds": seconds}
+        case CorruptTables(router, kinds, share, seed):
+            struck = {"router": router, "kinds": list(kinds), "share": share, "seed": seed}
+            return {"do": "corrupt", **struck}
         case FailLink(a, b):
             return {"do": "fail-link", "between": [a, b]}
         case ReturnLink(a, b):

@@ -13,6 +13,7 @@ from sapwood.broker.keeping import Keeper
 from sapwood.broker.logs import Log
 from sapwood.errors import InvariantError
 from sapwood.limits import COMPOSED_BYTES, FRAME_BYTES_MAX
+from sapwood.matching.publication_batch import oldest
 from sapwood.routing.effects import (
     Accepted,
     AcceptedMany,
@@ -148,7 +149,7 @@ class EffectRunner:
     def _deliver_many(self, effect: DeliverMany) -> None:
         if self._owners is not None:
             self._owners.deliver_many(effect, self._asked())
-        place, count = 0, len(effect.keys)
+        place, count, born = 0, len(effect.keys), oldest(effect.batch)
         while place < count:
             composed = self._composer.deliveries(
                 effect, place, self._frame_bytes_max, COMPOSED_BYTES
@@ -161,6 +162,7 @@ class EffectRunner:
                 client = self._connections.to_client(name)
                 if client is not None:
                     self._counters.deliveries += deliveries
+                    client.connection.mark(born)
                     client.connection.send_frames(frames)
             place = composed.end
 
@@ -182,7 +184,7 @@ class EffectRunner:
         self.told.add(effect.neighbor)
         link = self._connections.to_link(effect.neighbor)
         if link is not None:
-            link.send(effect.message)
+            link.send(effect.message, effect.age_ns)
 
     def _accepted(self, effect: Accepted) -> None:
         self._counters.publications += 1

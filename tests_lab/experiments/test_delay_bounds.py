@@ -20,7 +20,9 @@ def test_bounds_hold_and_are_better_with_both_improvements() -> None:
 def test_a_bound_that_is_too_small_is_said_not_to_hold() -> None:
     rows: list[Row] = [
         {
-            "setup": "local", "variant": "both", "violations": 1,
+            "setup": "local",
+            "variant": "both",
+            "violations": 1,
             **dict.fromkeys(("error_p50_ms", "error_p90_ms", "error_p99_ms", "error_max_ms"), 1.0),
         }
     ]

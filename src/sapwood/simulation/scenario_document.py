@@ -203,6 +203,9 @@ def _encode_fault(
     match fault:
         case Suspect(router, neighbor, seconds):
             return {"do": "suspect", "router": router, "of": neighbor, "seconds": seconds}
+        case CorruptTables(router, kinds, share, seed):
+            struck = {"router": router, "kinds": list(kinds), "share": share, "seed": seed}
+            return {"do": "corrupt", **struck}
         case FailLink(a, b):
             return {"do": "fail-link", "between": [a, b]}
         case ReturnLink(a, b):

@@ -155,7 +155,7 @@ class ReplayRequest(Struct, array_like=True, frozen=True, tag=15, gc=False):
     filter: InterestText | None = None
 
 
-class CheckRequest(Struct, array_like=True, frozen=True, tag=71, gc=False):
+class CheckRequest(Struct, array_like=True, frozen=True, tag=81, gc=False):
     """The client asks how the broker's tables compare with its neighbors'; one `CheckReply`.
 
     With `compare`, they are compared anew first; what comes of that is in a later answer.
@@ -275,7 +275,7 @@ class EdgeState(Struct, array_like=True, frozen=True, gc=False):
     entries: Count
 
 
-class CheckReply(Struct, array_like=True, frozen=True, tag=72, gc=False):
+class CheckReply(Struct, array_like=True, frozen=True, tag=82, gc=False):
     """The edges between the broker and its neighbors, both ways; `None` where none compares."""
 
     broker: Name

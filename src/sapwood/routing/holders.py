@@ -72,6 +72,20 @@ class Holders:
         self.renamed.append(number)
         return number
 
+    def take_many(self, keys: Sequence[str]) -> int:
+        """Number several new keys, each of which holds a filter alone; returns the first number.
+
+        The others follow: what is free stays so.
+        """
+        first, nobody = len(self.names), array(NUMBERS, (NOBODY,)) * len(keys)
+        fresh = range(first, first + len(keys))
+        self.names.extend(keys)
+        self.nexts.extend(nobody)
+        self.befores.extend(nobody)
+        self.numbers.update(zip(keys, fresh, strict=True))
+        self.renamed.extend(fresh)
+        return first
+
     def release(self, key: str) -> tuple[int, int]:
         """Free the number of a key; returns the numbers of the same filter before and behind it."""
         number = self.numbers.pop(key)

@@ -54,6 +54,11 @@ class Holders:
         self.renamed: list[int] = []
         self._free: list[int] = []
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether no number is free."""
+        return not self._free
+
     def take(self, key: str, head: int) -> int:
         """Number a new key, which holds a filter before the number `head`, or alone."""
         if self._free:
@@ -75,8 +80,9 @@ class Holders:
     def take_many(self, keys: Sequence[str]) -> int:
         """Number several new keys, each of which holds a filter alone; returns the first number.
 
-        The others follow: what is free stays so.
+        No number may be free; the others follow.
         """
+        assert self.is_dense, "free numbers are taken first"
         first, nobody = len(self.names), array(NUMBERS, (NOBODY,)) * len(keys)
         fresh = range(first, first + len(keys))
         self.names.extend(keys)

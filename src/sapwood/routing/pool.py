@@ -192,7 +192,8 @@ class Pool:
     def add_many_for_client(self, keys: Sequence[str], wanted: Sequence[Interest]) -> list[int]:
         """`add_for_client` for each of some keys and filters; returns their slots."""
         contents, fresh = self._prepare(wanted)
-        if len(fresh) < len(wanted):  # others hold some of them, or they come twice
+        if len(fresh) < len(wanted) or not self.holders.is_dense:
+            # Others hold some of them, or they come twice; and numbers that are free are taken.
             return [
                 self._hold(key, self._slots[one]) for key, one in zip(keys, contents, strict=True)
             ]

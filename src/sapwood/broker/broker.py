@@ -21,7 +21,7 @@ from sapwood.broker.backpressure import Backpressure
 from sapwood.broker.circle_watch import CircleWatch
 from sapwood.broker.connections import Connections, client_of, link_of
 from sapwood.broker.counters import Counters
-from sapwood.broker.descriptors import LoopFaults, lengthen_queue, with_descriptors
+from sapwood.broker.descriptors import LoopFaults, lengthen_queues, with_descriptors
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.durables import Shell, about_durables
 from sapwood.broker.effect_runner import EffectRunner
@@ -152,6 +152,8 @@ class Broker:
         self._telling = Telling(
             self.router.behind, self._room_for, self.connections, loop.call_soon
         )
+        # Who comes while a large state is restored waits in the system's queue.
+        lengthen_queues(self._server.sockets)
         try:
             self._open_store()
         except SapwoodError:
@@ -159,8 +161,7 @@ class Broker:
             raise
         self._timer.set(self.router.next_deadline())
         await self._server.start_serving()
-        for listening in self._server.sockets:
-            lengthen_queue(listening)
+        lengthen_queues(self._server.sockets)
         self._announce_line(f"listening on {self.address} as {self.name}")
         for address in settings.peers:
             self.keep_link(address)

@@ -145,3 +145,40 @@ async def test_a_link_beyond_its_bound_is_given_up() -> None:
                 await publisher.publish({"a": 1, "text": "x" * LARGE})
         assert (await slow.goodbye()).code is GoodbyeCode.SLOW_CONSUMER
         await slow.close()
+
+
+async def test_what_no_queue_has_room_for_is_not_even_composed() -> None:
+    bound = 3_000_000
+    tight = settings(outgoing_bytes_max=bound, outgoing_total_bytes_max=bound)
+    async with running(tight) as broker:
+        backpressure = broker._backpressure
+        first, second = [await Raw.client(broker.address, name) for name in ("first", "second")]
+        assert not backpressure.takes("nobody", 1)
+        assert backpressure.takes("first", bound // 2)
+        assert backpressure.takes("second", bound // 2)
+        assert not backpressure.takes("second", 1)  # with what was composed for others
+        assert not backpressure.takes("second", 1)  # which is no client any more
+        assert backpressure.takes("first", 0)
+        backpressure.check(broker.connections.clients["first"])
+        assert backpressure.takes("first", bound)
+        assert not backpressure.takes("first", bound + 1)
+        assert broker.counters.slow_consumers == 2
+        for raw in (first, second):
+            await raw.close()
+
+
+async def test_who_waits_for_most_goes_before_one_who_is_to_get_much() -> None:
+    bound = 3_000_000
+    tight = settings(outgoing_bytes_max=bound, outgoing_total_bytes_max=bound)
+    async with running(tight) as broker:
+        backpressure = broker._backpressure
+        slow, quick = [await Raw.client(broker.address, name) for name in ("slow", "quick")]
+        tcp = broker.connections.clients["slow"]
+        tcp.outbox.pause()
+        tcp.outbox.write((bytes(2_500_000),))
+        backpressure.check(tcp)
+        assert backpressure.takes("quick", 1_000_000)
+        assert not tcp.connection.open
+        assert broker.counters.slow_consumers == 1
+        for raw in (slow, quick):
+            await raw.close()

@@ -109,10 +109,10 @@ def test_publications_come_between_what_a_neighbor_is_told_when_its_link_returns
     told: list[str] = []
     send = world.network.send
 
-    def listening(source: str, target: str, message: object) -> None:
+    def listening(source: str, target: str, message: object, age_ns: int | None = 0) -> None:
         if (source, target) == ("a", "b"):
             told.append(type(message).__name__)
-        send(source, target, message)  # type: ignore[arg-type]  # whatever it is
+        send(source, target, message, age_ns)  # type: ignore[arg-type]  # whatever it is
 
     world.network.send = listening  # type: ignore[method-assign]
     world.return_link("a", "b")

@@ -80,7 +80,7 @@ def test_decode_faults_of_an_empty_file_are_none() -> None:
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        ({"links": []}, "the faults has no field 'links'; it has link, router, suspicion, recipe"),
+        ({"links": []}, "the faults has no field 'links'; it has link, router, suspicion"),
         ({"link": [{}]}, "link fault 1: `between` must be"),
         ({"link": [{"between": ["r1", "r3"], "down": 1}]}, "link fault 1: there is no link"),
         ({"link": [{"between": ["r1", "r2"]}]}, "link fault 1: `down` must be a number of seconds"),

@@ -14,6 +14,7 @@ from sapwood.errors import FrameError, HandshakeError
 from sapwood.limits import (
     FRAME_BYTES_CEILING,
     FRAME_BYTES_FLOOR,
+    FRAME_BYTES_MAX,
     GREETING_BYTES_MAX,
     MESSAGE_BYTES_MAX,
 )
@@ -29,6 +30,7 @@ from sapwood.wire.codec import (
     append_message,
     append_routing,
     cut,
+    delivery_in_places,
     greeting_frame,
 )
 from sapwood.wire.frames import frame
@@ -319,3 +321,17 @@ def test_a_message_without_end_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> No
         assert parts.take(Part(bytes(10), more=True)) is None
     with pytest.raises(FrameError, match="longer than 30 bytes"):
         parts.take(Part(b"\x00"))
+
+
+@pytest.mark.parametrize("size", [65_536, 300_000])
+def test_a_delivery_in_places_is_the_frame_of_a_delivery(size: int) -> None:
+    ids, publication = ("s1", "i" * 300, "é"), bytes(size)
+    whole = bytearray()
+    append_delivery(whole, ids, publication, FRAME_BYTES_MAX)
+    places = delivery_in_places(ids, publication, FRAME_BYTES_MAX)
+    assert places is not None
+    assert places[1] is publication
+    assert b"".join(places) == whole
+    body = len(whole) - 4
+    assert delivery_in_places(ids, publication, body) == places
+    assert delivery_in_places(ids, publication, body - 1) is None

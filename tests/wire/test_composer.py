@@ -6,7 +6,7 @@ from collections import defaultdict
 from types import ModuleType
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sapwood.errors import InvariantError
@@ -102,7 +102,7 @@ def test_deliveries_are_those_that_are_encoded_one_by_one(
 @pytest.mark.parametrize("count", [1, 15, 16, 24, 25, 100, 700, 70_000])
 def test_ids_are_sorted_as_texts_however_many(count: int) -> None:
     numbers = [(number * 7919) % 1_000_003 for number in range(count)]
-    same = [("c", f"a-long-beginning-{number}") for number in numbers]
+    same = [("c", f"a-long-beginning-that-is-the-same-{number}") for number in numbers]
     effect = to_deliver(batch_of([Publication("p", {"a": 1})]), [same])
     assert composed(effect) == one_by_one(effect)
 
@@ -121,21 +121,64 @@ def test_publications_of_all_lengths_have_the_heads_that_the_encoder_writes(size
     assert bytes(forwards(many) or b"") == b"".join(encoded(many))
 
 
-def test_what_is_longer_than_a_frame_is_left_to_be_encoded_one_by_one() -> None:
+def composed_within(effect: DeliverMany, body_max: int, bytes_max: int) -> dict[str, bytes]:
+    piece = Composer().deliveries(effect, 0, body_max, bytes_max)
+    assert piece is not None
+    assert piece.end == len(effect.keys)
+    return {client: bytes(frames) for client, frames, _ in piece.by_client()}
+
+
+def test_ids_that_are_too_many_for_a_frame_are_told_in_several() -> None:
     ids = [("c", f"{number:0300}") for number in range(40)]
     batch = batch_of([Publication("p", {"a": 1}), Publication("q", {"a": 1})])
-    effect = to_deliver(batch, [[("c", "s")], ids])
-    composer = Composer()
-    body_max = 4096
-    assert composer.deliveries(effect, 0, body_max, FRAME_BYTES_MAX) is None
-    first = composer.deliveries(effect, 0, body_max, 1)
-    assert first is not None
-    assert first.end == 1
-    assert composer.deliveries(effect, 1, body_max, FRAME_BYTES_MAX) is None
+    effect = to_deliver(batch, [[("c", "s"), ("d", "s")], [*ids, ("d", "t")]])
     longest = bytearray()
     append_message(longest, Delivery(tuple(sorted(id_ for _, id_ in ids)), batch.body(1)))
-    assert composer.deliveries(effect, 0, len(longest) - 4, FRAME_BYTES_MAX) is not None
-    assert composer.deliveries(effect, 0, len(longest) - 5, FRAME_BYTES_MAX) is None
+    for body_max in (len(longest) - 4, len(longest) - 5, 4096, 610, 300):
+        expected = one_by_one(effect, body_max)
+        assert composed_within(effect, body_max, FRAME_BYTES_MAX) == expected
+        assert composed_within(effect, body_max, 7000) == expected
+
+
+def test_what_is_much_is_composed_for_those_who_take_it() -> None:
+    some = [(client, f"{number:0300}") for number in range(40) for client in "cde"]
+    effect = to_deliver(batch_of([Publication("p", {"a": 1})]), [some])
+    expected = one_by_one(effect)
+    asked = dict[str, int]()
+
+    def takes(client: str, size: int) -> bool:
+        asked[client] = size
+        return client != "d"
+
+    piece = Composer().deliveries(effect, 0, FRAME_BYTES_MAX, 1000)
+    assert piece is not None
+    found = {client: bytes(frames) for client, frames, _ in piece.by_client(takes)}
+    assert found == {client: expected[client] for client in "ce"}
+    assert asked == {client: len(frames) for client, frames in expected.items()}
+
+
+def test_nothing_is_composed_for_a_client_that_has_gone() -> None:
+    found = [[("c", "s"), ("d", "s")], [("d", "t")]]
+    effect = to_deliver(batch_of([Publication(p, {"a": 1}) for p in "pq"]), found)
+    effect.rows.disown("d")
+    assert composed(effect) == one_by_one(effect)
+    assert set(composed(effect)) == {"c"}
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 70), st.text("\0ab", max_size=2)),
+        min_size=130,
+        max_size=300,
+        unique=True,
+    )
+)
+@settings(max_examples=20)
+def test_ids_that_begin_alike_are_sorted_as_texts(parts: list[tuple[int, int, str]]) -> None:
+    """Many share their first words, some all of them, and some are the beginning of others."""
+    ids = dict.fromkeys("xyz\0"[kind] + "p" * size + end for kind, size, end in parts)
+    effect = to_deliver(batch_of([Publication("p", {"a": 1})]), [[("c", one) for one in ids]])
+    assert composed(effect) == one_by_one(effect)
 
 
 def encoded(many: PublishMany) -> list[bytes]:

@@ -34,9 +34,35 @@ class Backpressure:
         #: bytes that wait for each client that does not keep up, and their sum
         self._waiting: dict[TcpConnection, int] = {}
         self._waiting_total = 0
+        #: bytes that were composed for clients since the last check
+        self._composed = 0
+
+    def takes(self, client: str, size: int) -> bool:
+        """Whether so many bytes may be composed for a client at once.
+
+        They are not where its queue, or those of all, would pass the bound by them: it is
+        disconnected as a slow consumer before there is a need of memory for them.
+        """
+        tcp = self._connections.clients.get(client)
+        if tcp is None or not tcp.connection.open:
+            return False
+        queued = tcp.outbox.queued_bytes + tcp.connection.outgoing_bytes + size
+        is_slow = queued > self._settings.outgoing_bytes_max
+        bound = self._settings.outgoing_total_bytes_max
+        while not is_slow and self._waiting_total + self._composed + size > bound:
+            longest = max(self._waiting, key=self._waiting.__getitem__, default=tcp)
+            is_slow = longest is tcp or self._waiting[longest] < queued
+            if not is_slow:
+                self._give_up_slow(longest, longest.outbox.queued_bytes)
+        if is_slow:
+            self._give_up_slow(tcp, queued)
+            return False
+        self._composed += size
+        return True
 
     def check(self, tcp: TcpConnection) -> None:
         """Compare a queue that may have grown with its bounds."""
+        self._composed = 0
         if not tcp.connection.open:
             return
         queued = tcp.outbox.queued_bytes

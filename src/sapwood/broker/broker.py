@@ -512,6 +512,7 @@ class Broker:
             keeper=None if self.store is None else self.store.keeper,
             owners=None if self.store is None else self.store.durables,
             recall=self._recall,
+            takes=self._backpressure.takes,
             frame_bytes_max=settings.connection.frame_bytes_max,
         )
         if self.store is not None:

@@ -78,12 +78,15 @@ class EffectRunner:
         keeper: Keeper | None,
         owners: Owners | None = None,
         recall: Callable[[tuple[int, ...]], None],
+        takes: Callable[[str, int], bool],
         frame_bytes_max: int = FRAME_BYTES_MAX,
     ) -> None:
         self._connections = connections
         self._keeper = keeper
         self._owners = owners
         self._recall = recall
+        #: whether a client may get so many bytes at once
+        self._takes = takes
         self._dialers = dialers
         self._counters = counters
         self._log = log
@@ -151,7 +154,7 @@ class EffectRunner:
                 for one in effect.each(place):
                     self._deliver_to_client(one)
                 return
-            for name, frames, deliveries in composed.by_client():
+            for name, frames, deliveries in composed.by_client(self._takes):
                 client = self._connections.to_client(name)
                 if client is not None:
                     self._counters.deliveries += deliveries

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Iterator
 
 from sapwood.limits import TRANSPORT_BYTES_MAX
+from sapwood.session.outgoing import Piece
+from sapwood.wire.frames import HEADER_BYTES
 
 
 class Outbox:
@@ -13,8 +16,8 @@ class Outbox:
 
     What is held waits for a commit (`sapwood.broker.committing`), under its ticket. What waits here
     can still be discarded, which is how a slow consumer gets to read why it is disconnected instead
-    of all that it missed. Every write is a batch of whole frames, so what is left after `discard`
-    ends between two frames.
+    of all that it missed. Every write is a piece of whole frames, and a long one is cut between two
+    frames, so what is left after `discard` ends between two as well.
 
     #: _waiting_bytes == the sum of the lengths in _waiting; _waiting is empty unless _paused
     #: tickets ascend in _held, and _held_bytes == the sum of the lengths there
@@ -32,9 +35,9 @@ class Outbox:
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[Piece] = deque()
         self._waiting_bytes = 0
-        self._held: deque[tuple[int, bytes]] = deque()
+        self._held: deque[tuple[int, Piece]] = deque()
         self._held_bytes = 0
         self._paused = False
         self._finishing = False
@@ -60,26 +63,33 @@ class Outbox:
         """Whether the operating system takes what is written; it says when it does again."""
         return not self._paused
 
-    def write(self, batch: bytes) -> None:
-        """Send a batch of whole frames, after all that was written before."""
-        if self._paused:
-            self._waiting.append(batch)
-            self._waiting_bytes += len(batch)
-        else:
-            self._transport.write(batch)
+    def write(self, piece: Piece) -> None:
+        """Send whole frames, after all that was written before."""
+        for part in _cut(piece):
+            if self._paused:
+                self._waiting.append(part)
+                self._waiting_bytes += _size(part)
+            else:
+                self._send(part)
 
-    def hold(self, batch: bytes, ticket: int) -> None:
-        """Keep a batch of whole frames back until the commit with this ticket is done."""
-        self._held.append((ticket, batch))
-        self._held_bytes += len(batch)
+    def _send(self, piece: Piece) -> None:
+        if len(piece) == 1:
+            self._transport.write(piece[0])
+        else:
+            self._transport.writelines(piece)
+
+    def hold(self, piece: Piece, ticket: int) -> None:
+        """Keep whole frames back until the commit with this ticket is done."""
+        self._held.append((ticket, piece))
+        self._held_bytes += _size(piece)
 
     def release(self, done: int) -> None:
         """Send what was held back under the tickets up to one that is done."""
         while self._held and self._held[0][0] <= done:
-            _, batch = self._held.popleft()
-            self._held_bytes -= len(batch)
+            _, piece = self._held.popleft()
+            self._held_bytes -= _size(piece)
             if not self._transport.is_closing():
-                self.write(batch)
+                self.write(piece)
         self._check_finished()
 
     def pause(self) -> None:
@@ -90,9 +100,9 @@ class Outbox:
         """The transport takes bytes again (and may have enough at once)."""
         self._paused = False
         while self._waiting and not self._paused:
-            batch = self._waiting.popleft()
-            self._waiting_bytes -= len(batch)
-            self._transport.write(batch)
+            piece = self._waiting.popleft()
+            self._waiting_bytes -= _size(piece)
+            self._send(piece)
         self._check_finished()
 
     def discard(self) -> None:
@@ -118,3 +128,27 @@ class Outbox:
             self._transport.write_eof()
         except OSError:  # the peer has closed, and the event loop has not noticed yet
             self._transport.abort()
+
+
+def _size(piece: Piece) -> int:
+    return sum(map(len, piece))
+
+
+def _cut(piece: Piece) -> Iterator[Piece]:
+    """Parts of what lies in one place, each of as many frames as the transport is given at once.
+
+    Three frames of 150 KB make three parts, 600 of 1 KB as well: 256, 256, and 88 of them.
+    """
+    frames = memoryview(piece[0])
+    size = len(frames)
+    if len(piece) > 1 or size <= TRANSPORT_BYTES_MAX:
+        yield piece
+        return
+    begin = end = 0
+    while end < size:
+        stop = end + HEADER_BYTES + int.from_bytes(frames[end : end + HEADER_BYTES], "big")
+        if begin < end and stop - begin > TRANSPORT_BYTES_MAX:
+            yield (frames[begin:end],)
+            begin = end
+        end = stop
+    yield (frames[begin:],)

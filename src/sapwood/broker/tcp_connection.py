@@ -278,13 +278,13 @@ class TcpConnection(asyncio.Protocol):
         self.flush(ticket)
 
     def _put(self, ticket: int | None) -> None:
-        batch = self.connection.take_outgoing()
-        if not batch or self._transport.is_closing():
-            return
-        if ticket is None:
-            self.outbox.write(batch)
-        else:
-            self.outbox.hold(batch, ticket)
+        for piece in self.connection.take_pieces():
+            if self._transport.is_closing():
+                return
+            if ticket is None:
+                self.outbox.write(piece)
+            else:
+                self.outbox.hold(piece, ticket)
 
     def pause_reading(self) -> None:
         """Leave what the peer sends with the operating system."""

@@ -133,3 +133,8 @@ def take(batch: Sequence[Publication], places: Sequence[int]) -> Sequence[Public
     if isinstance(batch, PublicationBatch):
         return batch.take(np.asarray(places, np.int64))
     return [batch[place] for place in places]
+
+
+def may_have_documents(batch: Sequence[Publication]) -> bool:
+    """Whether any of some publications may have a document."""
+    return not isinstance(batch, PublicationBatch) or batch.documents is not None

@@ -2,7 +2,8 @@
 
 A row has three words: the number of the client, with the bytes of the id in the lower half; where
 these begin among the texts; and the first eight of them as a number, which sorts as they do. The
-texts lie in regions of whole words, and a region that is free is taken again for as many words.
+texts lie in regions of whole words, filled up with NULs, and a region that is free is taken again
+for as many words.
 Client c (number 0) has the subscription "s1" under the number 0, and "a-long-id" under 1:
 
     row 0   0 << 32 | 2    0   0x7331000000000000      texts   s1......
@@ -55,7 +56,10 @@ class ClientRows:
     #: unless it has gone
     """
 
-    __slots__ = ("_client_numbers", "_free", "_free_clients", "_held", "_texts", "_words", "names")
+    __slots__ = (
+        *("_client_numbers", "_free", "_free_clients", "_gone", "_held", "_texts", "_words"),
+        "names",
+    )
 
     def __init__(self) -> None:
         self._words = array(_WORDS)
@@ -64,6 +68,8 @@ class ClientRows:
         self._free: dict[int, list[int]] = {}
         #: number -> client; "" where it is free, or of a client that has gone
         self.names: list[str] = []
+        #: number -> whether nobody has it, or nobody that is still there
+        self._gone = bytearray()
         self._client_numbers: dict[str, int] = {}
         #: number -> its rows
         self._held: list[int] = []
@@ -79,11 +85,17 @@ class ClientRows:
         """The bytes of all ids; nobody follows a change as long as this is in use."""
         return np.frombuffer(self._texts, np.uint8) if self._texts else np.zeros(0, np.uint8)
 
+    @property
+    def gone(self) -> U8:
+        """Of each client whether it has gone, and gets nothing; like `texts`."""
+        return np.frombuffer(self._gone, np.uint8) if self._gone else np.zeros(0, np.uint8)
+
     def disown(self, client: str) -> None:
         """A client has gone: rows that it still has are nobody's."""
         number = self._client_numbers.pop(client, _ABSENT)
         if number != _ABSENT:
             self.names[number] = ""
+            self._gone[number] = True
 
     def follow(self, holders: Holders, entries: Entries[Interest]) -> None:
         """Take in which numbers were taken or freed since, and forget that they were."""
@@ -164,6 +176,8 @@ class ClientRows:
         if known != here:
             raise InvariantError("the rows of clients' subscriptions are of others")
         live = [at for at, name in enumerate(self.names) if name]
+        if any(bool(name) == self._gone[at] for at, name in enumerate(self.names)):
+            raise InvariantError("a client is said to have gone, or to be there, and is not")
         if {self.names[at]: at for at in live} != self._client_numbers:
             raise InvariantError("clients and their numbers disagree")
         owners = [self._words[ROW * at + OWNER] >> OWNER_BITS for at in holders.numbers.values()]
@@ -173,13 +187,14 @@ class ClientRows:
     def _enter(self, number: int, client: str, text: bytes) -> None:
         """Write a row."""
         words = -(-len(text) // WORD_BYTES)
+        padded = text.ljust(words * WORD_BYTES, b"\0")
         free = self._free.get(words)
         if free:
             start = free.pop()
-            self._texts[start : start + len(text)] = text
+            self._texts[start : start + words * WORD_BYTES] = padded
         else:
             start = len(self._texts)
-            self._texts += text.ljust(words * WORD_BYTES, b"\0")
+            self._texts += padded
         owner = self._client_numbers.get(client, _ABSENT)
         if owner == _ABSENT:
             owner = self._number(client)
@@ -200,6 +215,7 @@ class ClientRows:
         if not self._held[owner]:
             self._client_numbers.pop(self.names[owner], None)
             self.names[owner] = ""
+            self._gone[owner] = True
             self._free_clients.append(owner)
 
     def _number(self, client: str) -> int:
@@ -209,7 +225,9 @@ class ClientRows:
         else:
             owner = len(self.names)
             self.names.append(client)
+            self._gone.append(False)
             self._held.append(0)
+        self._gone[owner] = not client
         if client:
             self._client_numbers[client] = owner
         return owner

@@ -11,7 +11,6 @@ from dataclasses import replace
 from itertools import chain
 
 from sapwood.errors import InvariantError
-from sapwood.matching.engine_names import Engines
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.forwarding.protocol import Routed
@@ -91,5 +90,5 @@ class _Nowhere:
         """There is nothing."""
 
 
-def _nowhere(name: str, engines: Engines) -> _Nowhere:  # noqa: ARG001 - of whoever has an index
+def _nowhere(*_: object) -> _Nowhere:
     return _Nowhere()

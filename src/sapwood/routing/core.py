@@ -57,7 +57,14 @@ from sapwood.routing.effects import (
     Send,
     SendMany,
 )
-from sapwood.routing.forwarding.protocol import NO_DIGEST, Clearing, Forwarding, Numbering, Routed
+from sapwood.routing.forwarding.protocol import (
+    NO_DIGEST,
+    Clearing,
+    Counting,
+    Forwarding,
+    Numbering,
+    Routed,
+)
 from sapwood.routing.holders import Holders, KeyBatch
 from sapwood.routing.inputs import (
     AttachClient,
@@ -126,8 +133,9 @@ class RoutingCore:
         self._rows = ClientRows()
         self._admission = Admission(engines)
         identity = f"{name}.{incarnation}"
-        self.forwarding = protocol.forwarding.make(name, engines)
+        self.forwarding = protocol.make_forwarding(name, engines)
         self._holders = _numbered_by(self.forwarding)
+        self._clearing = _clearing(self.forwarding)
         self.subscriptions = protocol.propagation.make(identity, self.forwarding)
         self.advertisements: EntryPropagation[AdvertisedContent] = EntryPropagation(
             ADVERTISEMENTS,
@@ -215,8 +223,9 @@ class RoutingCore:
 
     def rebuild(self) -> None:
         """Make what only follows from the entries afresh: it decides as before."""
-        self.forwarding = self.protocol.forwarding.make(self.name, self._engines)
+        self.forwarding = self.protocol.make_forwarding(self.name, self._engines)
         self._holders = _numbered_by(self.forwarding)
+        self._clearing = _clearing(self.forwarding)
         self.subscriptions.entries.follow(self.forwarding)
         self._rows = ClientRows()
         self._renumber()
@@ -236,13 +245,14 @@ class RoutingCore:
     def behind(self) -> Collection[str]:
         """The neighbors that are not told everything yet: see `Router.behind`."""
         behind = self.subscriptions.behind
-        if isinstance(self.forwarding, Clearing) and self.forwarding.has_left:
+        if self._clearing is not None and self._clearing.has_left:
             return {*behind, CLIENTS}
         return behind
 
     def counters(self) -> dict[str, int]:
         """What was counted: see `Router.counters`."""
-        return {"digests_unread": self.forwarding.digests_unread}
+        counted = self.forwarding.counters() if isinstance(self.forwarding, Counting) else {}
+        return {"digests_unread": self.forwarding.digests_unread, **counted}
 
     def received(self) -> Iterator[LinkSubscription]:
         """The subscriptions that came over links."""
@@ -383,8 +393,8 @@ class RoutingCore:
         at_once = self.protocol.at_once
         if neighbor != CLIENTS or CLIENTS in self.subscriptions.behind:
             return self.subscriptions.drained(neighbor, at_once)
-        if isinstance(self.forwarding, Clearing):
-            self.forwarding.clear(at_once)
+        if self._clearing is not None:
+            self._clearing.clear(at_once)
         return []
 
     def _link_down(self, neighbor: str) -> list[Effect]:
@@ -539,3 +549,8 @@ class RoutingCore:
 def _numbered_by(forwarding: Forwarding) -> Holders | None:
     """The keys of clients' subscriptions by number, of a strategy that numbers them."""
     return forwarding.holders if isinstance(forwarding, Numbering) else None
+
+
+def _clearing(forwarding: Forwarding) -> Clearing | None:
+    """A strategy that forgets bit by bit; asked once, as `behind` is called after every input."""
+    return forwarding if isinstance(forwarding, Clearing) else None

@@ -230,12 +230,12 @@ class Pool:
         slots = self._index.found(publication).tolist()
         return [key for slot in slots for key in self.keys(slot)]
 
-    def match_batch(self, publications: Sequence[Publication]) -> SlotBatch:
+    def match_batch(self, publications: Sequence[Publication], limit: int = ALL) -> SlotBatch:
         """The slots that accept each of many publications: all, or the first of many matches.
 
-        Faster than one by one.
+        Of filters of records that accept one `limit` are enough. Faster than one by one.
         """
-        return self._found(publications)
+        return self._found(publications, limit)
 
     def keys_of(self, found: SlotBatch) -> KeyBatch:
         """The clients' keys of what some publications match."""

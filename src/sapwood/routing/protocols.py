@@ -22,6 +22,7 @@ from sapwood.model.interest import Interest
 from sapwood.routing.client_entries import SUBSCRIPTIONS
 from sapwood.routing.forwarding.every_hop import EveryHop
 from sapwood.routing.forwarding.flood import Flood
+from sapwood.routing.forwarding.reuse.choice import REUSE
 from sapwood.routing.membership.given import Given
 from sapwood.routing.membership.mesh.mesh import Mesh
 from sapwood.routing.membership.redundant.choice import redundant_by
@@ -183,13 +184,14 @@ FORWARDINGS: Final = _catalogue(
     ForwardingStrategy(
         name="every-hop",
         summary="every router matches publications against what its neighbors want",
-        make=lambda _, engines: EveryHop(engines),
+        make=lambda _, engines, __: EveryHop(engines),
     ),
     ForwardingStrategy(
         name="flood",
         summary="every router sends publications over all its links",
-        make=lambda _, engines: Flood(engines),
+        make=lambda _, engines, __: Flood(engines),
     ),
+    REUSE,
 )
 
 UPKEEPS: Final = _catalogue(

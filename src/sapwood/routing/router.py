@@ -193,7 +193,9 @@ class Router:
     def counters(self) -> dict[str, int]:
         """What was counted since the router was made: for metrics.
 
-        `digests_unread`: digests of other forwarding strategies that were passed on.
+        `digests_unread`: digests of other forwarding strategies that were passed on. Where what was
+        found is looked up: `lookups`, keys that were, and `content_matches`, publications times the
+        sides that were asked by content.
         """
         return self.membership.counters()
 

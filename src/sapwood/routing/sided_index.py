@@ -29,7 +29,7 @@ from sapwood.limits import KEYS_AT_ONCE
 from sapwood.matching.beside import worker
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.engines import engine_info
-from sapwood.matching.publication_batch import PublicationBatch
+from sapwood.matching.publication_batch import may_have_documents
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
@@ -264,7 +264,7 @@ class SidedIndex:
         keys = self._clients.keys_of(self._clients.match_batch(publications))
         keys = keys.first(keys.within(KEYS_AT_ONCE))
         links = [0] * len(keys)
-        if len(self._patterns) and _has_documents(publications):
+        if len(self._patterns) and may_have_documents(publications):
             found = self._patterns.match_batch(publications[: len(links)])
             links = self._patterns.links_of(found)
             keys = keys.first(len(links)).beside(self._patterns.keys_of(found))
@@ -402,8 +402,3 @@ class SidedIndex:
         if not links:
             return []
         return [name for name, side in self._sides.items() if side.bit & links]
-
-
-def _has_documents(publications: Sequence[Publication]) -> bool:
-    """Whether any of some publications may have a document."""
-    return not isinstance(publications, PublicationBatch) or publications.documents is not None

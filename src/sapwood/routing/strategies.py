@@ -102,15 +102,20 @@ class PropagationStrategy(Strategy):
         """The words that it is put together from."""
         return self.of
 
+    @property
+    def tells_all(self) -> bool:
+        """Whether every router is told of every subscription, under its own key."""
+        return self.of == ("simple",)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForwardingStrategy(Strategy):
-    """Makes the forwarding of one core: the router's name, its engines.
+    """Makes the forwarding of one core: the router's name, its engines, how routers are told.
 
     `mark` is the byte with which its digests begin, `None` for one that writes none.
     """
 
-    make: Callable[[str, Engines], Forwarding]
+    make: Callable[[str, Engines, PropagationStrategy], Forwarding]
     mark: int | None = None
 
 
@@ -191,6 +196,10 @@ class Protocol:
     def allows_circles(self) -> bool:
         """Whether links may form circles."""
         return self.membership.allows_circles
+
+    def make_forwarding(self, router: str, engines: Engines) -> Forwarding:
+        """The forwarding of one core of a router."""
+        return self.forwarding.make(router, engines, self.propagation)
 
     @property
     def allows_loss(self) -> bool:

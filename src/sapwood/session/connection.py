@@ -10,6 +10,7 @@ from sapwood.errors import FrameError, InvariantError, PeerError
 from sapwood.limits import PINGS_AT_ONCE_MAX, REASON_CHARS_MAX
 from sapwood.routing import messages as routing
 from sapwood.session.keepalive import Due, KeepAlive
+from sapwood.session.outgoing import LONG_BYTES, Outgoing, Piece
 from sapwood.session.phases import Phase, Trigger, step
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.codec import (
@@ -18,6 +19,7 @@ from sapwood.wire.codec import (
     append_ids,
     append_message,
     append_routing,
+    delivery_in_places,
     greeting_frame,
 )
 from sapwood.wire.greetings import (
@@ -107,7 +109,7 @@ class Connection:
         self.frame_bytes_max = settings.frame_bytes_max
         self._decoder = Decoder(role, settings.frame_bytes_max, runs)
         self._greeting_deadline = now + settings.greeting_s
-        self._outgoing = bytearray()
+        self._outgoing = Outgoing()
 
     @property
     def open(self) -> bool:
@@ -139,7 +141,7 @@ class Connection:
                 if pings > PINGS_AT_ONCE_MAX:
                     self.fault(FrameError(f"more than {PINGS_AT_ONCE_MAX} pings came at once"))
                 else:
-                    append_message(self._outgoing, _PONG)
+                    append_message(self._outgoing.frames, _PONG)
             elif isinstance(message, Goodbye | Refusal):
                 self._ended_there(message)
             if self.ended:
@@ -151,25 +153,32 @@ class Connection:
         """Put a message among the bytes to be sent; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
-        append_message(self._outgoing, message)
+        append_message(self._outgoing.frames, message)
 
     def send_routing(self, message: routing.Message) -> None:
         """Put a router's message among the bytes to be sent; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
-        append_routing(self._outgoing, message, self.frame_bytes_max)
+        append_routing(self._outgoing.frames, message, self.frame_bytes_max)
 
     def send_delivery(self, subscriptions: tuple[str, ...], publication: bytes) -> None:
         """Put a delivery among the bytes to be sent; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
-        append_delivery(self._outgoing, subscriptions, publication, self.frame_bytes_max)
+        long = None
+        if len(publication) >= LONG_BYTES:
+            long = delivery_in_places(subscriptions, publication, self.frame_bytes_max)
+        if long is not None:
+            self._outgoing.add_piece(long)
+        else:
+            frames = self._outgoing.frames
+            append_delivery(frames, subscriptions, publication, self.frame_bytes_max)
 
     def send_frames(self, frames: memoryview) -> None:
         """Put whole frames among the bytes to be sent; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
-        self._outgoing += frames
+        self._outgoing.add(frames)
 
     def send_ids(
         self, reply: type[SubscribedManyReply | UnsubscribedManyReply], ids: Sequence[str]
@@ -177,7 +186,7 @@ class Connection:
         """Put what is said of several ids among the bytes to be sent; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
-        append_ids(self._outgoing, reply, ids, self.frame_bytes_max)
+        append_ids(self._outgoing.frames, reply, ids, self.frame_bytes_max)
 
     @property
     def outgoing_bytes(self) -> int:
@@ -186,20 +195,22 @@ class Connection:
 
     def take_outgoing(self) -> bytes:
         """The bytes to be sent now."""
-        data = bytes(self._outgoing)
-        self._outgoing.clear()
-        return data
+        return b"".join(part for piece in self._outgoing.take() for part in piece)
+
+    def take_pieces(self) -> list[Piece]:
+        """The bytes to be sent now, in pieces of whole frames; what is long is not copied."""
+        return self._outgoing.take()
 
     # Greeting ----------------------------------------------------------------------------------
 
     def greet(self, hello: Hello) -> None:
         """Send the greeting of the end that connects."""
-        self._outgoing += greeting_frame(hello)
+        self._outgoing.frames += greeting_frame(hello)
 
     def welcome(self, welcome: Welcome, role: Role) -> None:
         """Welcome the peer, which has this role."""
         self.phase = step(self.phase, Trigger.WELCOMED if role is Role.CLIENT else Trigger.OFFERED)
-        self._outgoing += greeting_frame(welcome)
+        self._outgoing.frames += greeting_frame(welcome)
 
     def welcomed(self) -> None:
         """Take a connection into use on which this end was welcomed."""
@@ -213,7 +224,7 @@ class Connection:
         """Refuse a greeting; the connection ends with this."""
         self._ended_here(code, reason)
         refusal = Refusal(code=code, reason=shortened(reason), name=self._name)
-        self._outgoing += greeting_frame(refusal)
+        self._outgoing.frames += greeting_frame(refusal)
 
     # The end -----------------------------------------------------------------------------------
 
@@ -222,7 +233,7 @@ class Connection:
         if self.ended:
             return
         if self.phase is not Phase.GREETING:
-            append_message(self._outgoing, Goodbye(code, shortened(reason)))
+            append_message(self._outgoing.frames, Goodbye(code, shortened(reason)))
         self._ended_here(code, reason)
 
     def lost(self, reason: str) -> None:
@@ -251,7 +262,7 @@ class Connection:
             return
         due = self.keepalive.due(now)
         if due is Due.PING:
-            append_message(self._outgoing, _PING)
+            append_message(self._outgoing.frames, _PING)
         elif due is Due.DEAD:
             self.say_goodbye(GoodbyeCode.SILENT, "nothing was heard, and pings went unanswered")
 
@@ -273,7 +284,7 @@ class Connection:
             self._ended_here(RefusalCode.NOT_UNDERSTOOD, reason)
         elif self._decoder.foreign is not None:
             self._ended_here(RefusalCode.NOT_UNDERSTOOD, reason)
-            self._outgoing += self._decoder.foreign.reply
+            self._outgoing.frames += self._decoder.foreign.reply
         elif isinstance(error, VersionMismatchError):
             self.refuse(RefusalCode.VERSION, reason)
         else:

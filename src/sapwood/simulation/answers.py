@@ -17,6 +17,7 @@ from sapwood.routing.effects import (
 )
 from sapwood.simulation.asking_again import AskingAgain
 from sapwood.simulation.history import AdvertisementName, ClientName, History, SubscriptionName
+from sapwood.simulation.timekeeping import Timekeeping
 
 Answer: TypeAlias = (
     Deliver
@@ -43,8 +44,9 @@ _OF_REQUESTS: Final = (
 class Answers:
     """Hands the effects that are for clients to them."""
 
-    def __init__(self, history: History, asking_again: AskingAgain) -> None:
+    def __init__(self, history: History, asking_again: AskingAgain, time: Timekeeping) -> None:
         self._history = history
+        self._time = time
         self._asking_again = asking_again
 
     def give(self, router: str, answer: Answer, now: float) -> None:
@@ -58,6 +60,7 @@ class Answers:
             return
         match answer:
             case Deliver(client, subscriptions, publication):
+                self._time.delivered(router, publication.id, now)
                 for id_ in subscriptions:
                     name = SubscriptionName(router, client, id_)
                     history.delivered(now, publication.id, name)

@@ -24,7 +24,7 @@ from sapwood.simulation.history import History
 from sapwood.simulation.metrics import Metrics, measure
 from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario
-from sapwood.simulation.simulator import protocol_on, router_maker, simulate
+from sapwood.simulation.simulator import check_loss, protocol_on, router_maker, simulate
 
 ENGINE: Final = "auto"
 """The routers' matching engine, unless another is asked for."""
@@ -60,8 +60,9 @@ class Evaluation:
     @property
     def is_right(self) -> bool:
         """Whether nothing went wrong."""
-        closed = self.metrics.links_closed
-        return self.judgment.is_clean and not self.diverged and not closed
+        figures = self.metrics
+        wrong = figures.links_closed + figures.bounds.wrong + figures.bounds.wrong_ages
+        return self.judgment.is_clean and not self.diverged and not wrong
 
 
 def evaluate(
@@ -77,6 +78,7 @@ def evaluate(
     The protocol routes on many trees where the scenario's links form circles.
     """
     protocol = protocol_on(scenario.topology, protocol)
+    check_loss(scenario, protocol)
     make_router = router_maker(protocol, engine)
     with watch("simulating", "steps") as advance:
         outcome = simulate(scenario, make_router, validate=False, progress=lambda _: advance(1))

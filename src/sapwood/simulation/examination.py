@@ -13,7 +13,7 @@ from sapwood.simulation.divergence import divergences, leaks, strays
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario
-from sapwood.simulation.simulator import Outcome, protocol_on, router_maker, simulate
+from sapwood.simulation.simulator import Outcome, check_loss, protocol_on, router_maker, simulate
 from sapwood.simulation.swarm import Mixture, draw_scenario
 from sapwood.simulation.world import World
 
@@ -62,7 +62,9 @@ def draw_for(protocol: str, seed: int, *, rewiring: bool = False) -> Scenario:
 
 def examine(scenario: Scenario, protocol: str) -> Examination:
     """Run a scenario with routers that check themselves at rest, and look for all that is wrong."""
-    make_router = router_maker(protocol_on(scenario.topology, protocol))
+    chosen = protocol_on(scenario.topology, protocol)
+    check_loss(scenario, chosen)
+    make_router = router_maker(chosen)
     outcome = simulate(scenario, make_router, validate=False)
     judgment = judge_world(outcome.world, outcome.stuck, protocol)
     found = findings(outcome.world, judgment, protocol, make_router)
@@ -99,6 +101,7 @@ def findings(
     words = {
         **verdicts(judgment),
         "closed": world.tally.links_closed,
+        "misjudged": world.time.bounds.wrong + world.time.bounds.wrong_ages,
         "parted": len(parted(world)) if is_planned(protocol_named(protocol)) else 0,
         "strayed": len(strayed(world, protocol)),
         "diverged": len(divergences(world, make_router, PROBES, links=links)),

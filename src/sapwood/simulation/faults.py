@@ -40,6 +40,12 @@ Beside them, routers that join and leave for good, and links that are added and 
     at = 1.0
     seconds = 5.0               # for so long, whatever it hears
 
+    [[channel]]                 # what links do to messages: see `channels`
+    loss = 0.05
+
+    [[clock]]                   # clocks that drift, jump or stop: see `clocks`
+    drift = "drawn"
+
     [[recipe]]                  # faults drawn with the seed
     name = "swizzle"            # or "flapping", "crashes"
     start = 3.0
@@ -58,6 +64,8 @@ from typing import Final, TypeAlias, TypeVar
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.overlay.fields import Fields
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Overlay
+from sapwood.simulation.channels import ChannelFault, decode_channel
+from sapwood.simulation.clocks import ClockFault, decode_clock
 from sapwood.simulation.scenario import (
     Action,
     AddLink,
@@ -181,7 +189,7 @@ class SuspicionFault:
 
 
 Fault: TypeAlias = LinkFault | RouterFault
-Written: TypeAlias = Fault | LinkChange | RouterChange | SuspicionFault
+Written: TypeAlias = Fault | LinkChange | RouterChange | SuspicionFault | ChannelFault | ClockFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +262,8 @@ def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[
     A drawn fault does not strike a router or a link that has gone, or has yet to come. Raises
     `InputError` (or one of its kinds) naming the entry that is wrong.
     """
-    fields = Fields("the faults", document, ("link", "router", "suspicion", "recipe"))
+    known = ("link", "router", "suspicion", "channel", "clock", "recipe")
+    fields = Fields("the faults", document, known)
     written: list[tuple[str, Written]] = []
     drawn: list[Fault] = []
     for number, entry in enumerate(fields.tables("link"), 1):
@@ -266,6 +275,12 @@ def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[
     for number, entry in enumerate(fields.tables("suspicion"), 1):
         place = f"suspicion {number}"
         written.append((place, _decode_suspicion(place, entry)))
+    for number, entry in enumerate(fields.tables("channel"), 1):
+        place = f"channel {number}"
+        written.append((place, decode_channel(place, entry)))
+    for number, entry in enumerate(fields.tables("clock"), 1):
+        place = f"clock {number}"
+        written.append((place, decode_clock(place, entry)))
     for number, entry in enumerate(fields.tables("recipe"), 1):
         generator = Random(f"{seed}/faults/{number}")  # noqa: S311 - reproducible on purpose
         drawn.extend(_draw(f"recipe {number}", entry, topology, generator))

@@ -14,6 +14,7 @@ from sapwood.overlay.topology import Hop, Topology
 from sapwood.simulation.history import Published
 from sapwood.simulation.oracle import Judgment
 from sapwood.simulation.simulator import Outcome
+from sapwood.simulation.timekeeping import Bounds
 from sapwood.simulation.world import World
 
 
@@ -97,6 +98,7 @@ class Metrics:
     delay_s: Delays
     tables: Mapping[str, Mapping[str, int]]
     verdicts: Verdicts
+    bounds: Bounds
     trace: str
 
     def with_diverged(self, count: int) -> Metrics:
@@ -152,6 +154,7 @@ def measure(
         delay_s=quantiles(delays),
         tables={name: router.table_sizes() for name, router in world.routers.items()},
         verdicts=_verdicts(judgment),
+        bounds=world.time.bounds,
         trace=world.trace.digest,
     )
 

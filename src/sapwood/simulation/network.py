@@ -1,7 +1,8 @@
 """The network between the routers: FIFO links with latency, which can go down and come up.
 
-While a link is up it loses nothing and keeps the order of each direction. When it goes down,
-everything on it is gone. Each end hears of that on its own, possibly later than the other.
+While a link is up it loses nothing and keeps the order of each direction, unless it is a channel
+that does otherwise (`channels`). When it goes down, everything on it is gone. Each end hears of
+that on its own, possibly later than the other. What is sent carries a stamp (`timekeeping`).
 """
 
 from __future__ import annotations
@@ -15,17 +16,36 @@ from sapwood.overlay.topology import Hop, Link, Overlay
 from sapwood.routing.effects import Effect, Send
 from sapwood.routing.messages import Message, Publish, carried
 from sapwood.routing.tables import CLIENTS
+from sapwood.simulation.channels import Channel, Channels
 from sapwood.simulation.clock import Agenda
+from sapwood.simulation.timekeeping import Timekeeping
+from sapwood.timing.link_bounds import Stamp
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A message reaches the end of a link; `session` tells which life of the link it is from."""
+    """A message reaches the end of a link; `session` tells which life of the link it is from.
+
+    It was really `sent_s`, with a stamp that the clock of its source made.
+    """
 
     source: str
     target: str
     message: Message
     session: int
+    stamp: Stamp
+    sent_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A router has come to sending a message, which was made when its clock showed `born`."""
+
+    source: str
+    target: str
+    message: Message
+    session: int
+    born: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +80,7 @@ class Written:
     life: int
 
 
-Occurrence: TypeAlias = Arrival | Notice | Room | Written
+Occurrence: TypeAlias = Arrival | Departure | Notice | Room | Written
 """What is put on the agenda."""
 
 
@@ -115,6 +135,8 @@ class _LinkState:
     told: dict[str, int | None] = field(default_factory=dict)
     #: no message from this end arrives before this time
     floor: dict[str, float] = field(default_factory=dict)
+    #: nor leaves it before this one
+    leaving: dict[str, float] = field(default_factory=dict)
     #: the ends that are to hear soon that the link takes more
     awaiting_room: set[str] = field(default_factory=set)
     #: this end is told nothing new before this time
@@ -136,6 +158,8 @@ class Network:
         timing: Timing,
     ) -> None:
         self.messages_lost = 0
+        self.time = Timekeeping(draw)
+        self.channels = Channels()
         #: occurrences on the agenda that can still change routing tables
         self.control_pending = 0
         #: messages on the agenda that are periodic
@@ -183,10 +207,11 @@ class Network:
 
     def delay_max_s(self, link: Link) -> float:
         """The longest that a message may be under way on a link, and wait to be written down."""
-        return link.latency_s * (1 + self._timing.jitter) + 2 * self._timing.commit_s
+        waiting_s = 2 * self._timing.commit_s + self.channels.extra_max_s
+        return link.latency_s * (1 + self._timing.jitter) + waiting_s
 
-    def send(self, source: str, target: str, message: Message) -> None:
-        """Put a message on the way.
+    def send(self, source: str, target: str, message: Message, age_ns: int | None = 0) -> None:
+        """Put a message on the way, which says what is so old; of publications the age is known.
 
         It is lost if the link is down, or has been and the sender has yet to hear of it.
         """
@@ -196,14 +221,58 @@ class Network:
         if state.reasons or state.told[source] != state.session:
             self.messages_lost += 1
             return
+        said, now = carried(message), self._agenda.now
+        if isinstance(said, Publish):
+            born = self.time.born(source, said.publication.id)
+        else:
+            born = None if age_ns is None else self.time.read(source, now) - age_ns
+        departure = Departure(source, target, message, state.session, born)
+        pause_s = self.channels.of(source, target).pause_s
+        if pause_s:
+            at = max(now + pause_s * self._draw(), state.leaving.get(source, 0.0))
+            state.leaving[source] = at
+            self._count(message, 1)
+            self._agenda.schedule(at, departure)
+        else:
+            self._put(departure, state)
+
+    def depart(self, departure: Departure) -> None:
+        """Let a message leave that waited at its router."""
+        self._count(departure.message, -1)
+        state = self._state(departure.source, departure.target)
+        if departure.session != state.session or state.told[departure.source] != state.session:
+            self.messages_lost += 1
+        else:
+            self._put(departure, state)
+
+    def _put(self, departure: Departure, state: _LinkState) -> None:
+        """Stamp a message and let it arrive some time, never, or twice, as the channel wants."""
+        source, target, message, session, born = (
+            *(departure.source, departure.target, departure.message),
+            *(departure.session, departure.born),
+        )
+        now = self._agenda.now
+        channel = self.channels.of(source, target)
+        stamp = self.time.stamp(source, target, born, now)
+        arrival = Arrival(source, target, message, session, stamp, now)
+        if channel.loss and self._draw() < channel.loss:
+            self.messages_lost += 1
+        else:
+            self._fly(arrival, state, channel)
+        if channel.duplication and self._draw() < channel.duplication:
+            self._fly(arrival, state, channel)
+
+    def _fly(self, arrival: Arrival, state: _LinkState, channel: Channel) -> None:
         latency = state.link.latency_s
         if self._timing.jitter:
             latency *= 1 + self._timing.jitter * self._draw()
-        # A later message never overtakes an earlier one.
-        at = max(self._agenda.now + latency, state.floor[source])
-        state.floor[source] = at
-        self._count(message, 1)
-        self._agenda.schedule(at, Arrival(source, target, message, state.session))
+        at = self._agenda.now + latency + channel.draw_delay(self._draw)
+        if not (channel.reordering and self._draw() < channel.reordering):
+            # A later message does not overtake an earlier one.
+            at = max(at, state.floor[arrival.source])
+            state.floor[arrival.source] = at
+        self._count(arrival.message, 1)
+        self._agenda.schedule(at, arrival)
 
     def arrive(self, arrival: Arrival) -> bool:
         """Take a message off its link; false if it was lost on the way."""
@@ -212,6 +281,15 @@ class Network:
             self.messages_lost += 1
             return False
         return True
+
+    def age_ns(self, arrival: Arrival) -> int | None:
+        """How old what arrives is at most, as its receiver finds; asked once for each arrival."""
+        source, target, now = arrival.source, arrival.target, self._agenda.now
+        age_ns = self.time.arrived(source, target, arrival.stamp, arrival.sent_s, now)
+        said = carried(arrival.message)
+        if isinstance(said, Publish):
+            self.time.received(target, said.publication.id, age_ns, now)
+        return age_ns
 
     def heed(self, notice: Notice) -> bool:
         """Let a router be told; false if that life of the router is over."""
@@ -297,6 +375,7 @@ class Network:
     def forget(self, router: str) -> None:
         """Let a router lose its state: whatever it was told, or was to be told, is void."""
         self._lives[router] += 1
+        self.time.forget(router)
         for state in self._around[router]:
             state.told[router] = None
             state.notice_floor[router] = self._agenda.now

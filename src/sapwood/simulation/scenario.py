@@ -22,6 +22,8 @@ from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.overlay.rewiring import with_link, with_router, without_link, without_router
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Link, Overlay
+from sapwood.simulation.channels import SetChannel
+from sapwood.simulation.clocks import SetClock
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import NOMINAL, Timing
 from sapwood.simulation.stored import Tail
@@ -213,6 +215,8 @@ Action: TypeAlias = (
     | CrashRouter
     | ReturnRouter
     | Suspect
+    | SetChannel
+    | SetClock
     | Change
     | WaitAction
 )
@@ -373,9 +377,12 @@ class Places:
                 self._known(name.home)
             case AdvertiseAction(advertisement) | UnadvertiseAction(advertisement):
                 self._known(advertisement.home)
-            case PublishAction(client) | DetachAction(client):
-                self._known(client.home)
-            case SubscribeManyAction(client) | UnsubscribeManyAction(client):
+            case (
+                PublishAction(client)
+                | DetachAction(client)
+                | SubscribeManyAction(client)
+                | UnsubscribeManyAction(client)
+            ):
                 self._known(client.home)
             case FailLink(a, b) | ReturnLink(a, b):
                 self.overlay.link(a, b)
@@ -393,8 +400,17 @@ class Places:
                 self.overlay = with_link(self.overlay, Link(a, b, latency_s))
             case RemoveLink(a, b):
                 self.overlay = without_link(self.overlay, a, b)
+            case SetChannel() | SetClock():
+                self._check_conditions(action)
             case WaitAction():
                 pass
+
+    def _check_conditions(self, action: SetChannel | SetClock) -> None:
+        if isinstance(action, SetChannel):
+            if action.between is not None:
+                self.overlay.link(*action.between)
+        elif action.router is not None:
+            self.overlay.known(action.router)
 
     def _known(self, home: str) -> None:
         if home not in self.ever:

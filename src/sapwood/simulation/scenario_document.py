@@ -16,7 +16,8 @@ A subscription or an advertisement of documents has an `xpath` (and `namespaces`
 The other things to do are `unsubscribe`, `advertise` (written like `subscribe`), `unadvertise`,
 `subscribe-many` (with `subscriptions`, a list of `id` and `filter` each), `unsubscribe-many` (with
 `ids`), `detach`, `return-link`, `crash-router`, `return-router` and
-`suspect` (`router`, `of`, `seconds`); and, for routers and links that
+`suspect` (`router`, `of`, `seconds`), `set-channel` and `set-clock` (written like `[[channel]]`
+and `[[clock]]` in a file of faults, without times); and, for routers and links that
 come and go, `add-router` and `remove-router` (with `router`), `add-link` (with `between` and, if
 not 0.01 seconds, `latency`) and `remove-link`. `crash-router` may say which `tail` of what was not
 written is left (`lost`, `torn` or `whole`), and after how many `steps` of writing the router
@@ -40,6 +41,13 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.document import decode_topology, encode_topology
 from sapwood.overlay.fields import Fields
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S
+from sapwood.simulation.channels import (
+    SET_CHANNEL,
+    SetChannel,
+    decode_set_channel,
+    encode_set_channel,
+)
+from sapwood.simulation.clocks import SET_CLOCK, SetClock, decode_set_clock, encode_set_clock
 from sapwood.simulation.faults import tail_of
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import Timing
@@ -156,6 +164,10 @@ def _encode_action(action: Action) -> dict[str, Any]:
             return _encode_fault(action)
         case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
             return _encode_change(action)
+        case SetChannel():
+            return encode_set_channel(action)
+        case SetClock():
+            return encode_set_clock(action)
         case WaitAction(until):
             return {"do": "wait", "until": until.value}
         case _:
@@ -322,6 +334,8 @@ _DECODERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Fields], Action]]
                 lambda f: AddLink(*f.pair("between"), f.number("latency", LINK_LATENCY_DEFAULT_S)),
             ),
             "remove-link": (("between",), lambda f: RemoveLink(*f.pair("between"))),
+            "set-channel": (SET_CHANNEL, decode_set_channel),
+            "set-clock": (SET_CLOCK, decode_set_clock),
             "wait": (("until",), _wait),
         }
     )

@@ -21,6 +21,8 @@ from sapwood.routing.router import Router
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.upkeep.failover.choice import has_plans, is_planned, planned
 from sapwood.routing.upkeep.failover.plans import plans_for
+from sapwood.simulation.channels import SetChannel
+from sapwood.simulation.clocks import SetClock
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.scenario import (
     Action,
@@ -150,6 +152,8 @@ def carry_out(world: World, action: Action) -> None:
             world.suspect(router, neighbor, seconds)
         case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter():
             _fail_or_return(world, action)
+        case SetChannel() | SetClock():
+            _set(world, action)
         case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
             _rewire(world, action)
         case WaitAction(until):
@@ -173,6 +177,27 @@ def _fail_or_return(
             world.return_router(router)
         case _:
             assert_never(fault)
+
+
+def _set(world: World, change: SetChannel | SetClock) -> None:
+    """Let a link or a clock be another one."""
+    if isinstance(change, SetChannel):
+        world.set_channel(change)
+    else:
+        world.set_clock(change)
+
+
+def check_loss(scenario: Scenario, protocol: Protocol) -> None:
+    """See that links lose nothing where a protocol rests on that; raises `InputError`."""
+    if protocol.allows_loss:
+        return
+    for step in scenario.steps:
+        if isinstance(step.action, SetChannel) and step.action.channel.is_datagram:
+            raise InputError(
+                f"scenario {scenario.name!r}: links lose, repeat or reorder messages, and protocol "
+                f"{protocol.name!r} rests on links that do not: take one that allows loss "
+                "(`sapwood protocols`), or leave `loss`, `duplication` and `reordering` out"
+            )
 
 
 def _rewire(world: World, change: Change) -> None:

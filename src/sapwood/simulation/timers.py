@@ -84,15 +84,3 @@ class Timers:
         if now - self._changed_s < self._calm_s:
             return False
         return all(self._ticks.get(router, 0) >= self._rounds for router in self._pending)
-
-
-class RightClocks:
-    """The clocks of routers, which are all right: the one place where they may differ."""
-
-    def _shown(self, router: str, time: float) -> float:  # noqa: ARG002 - of any router
-        """What the clock of a router shows at a time."""
-        return time
-
-    def _when(self, router: str, shown: float) -> float:  # noqa: ARG002 - of any router
-        """When the clock of a router shows a time, the other way round."""
-        return shown

@@ -9,15 +9,11 @@ way at that time already comes first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from random import Random
 
-from sapwood.errors import DuplicateIdError, InputError, InvariantError, LimitError
+from sapwood.errors import InputError, InvariantError, LimitError
 from sapwood.limits import SIMULATION_INPUTS_MAX, SIMULATION_RESTLESS_TICKS_MAX
-from sapwood.model.advertised_content import AdvertisedContent
-from sapwood.model.interest import Interest
-from sapwood.model.publication import Publication
 from sapwood.overlay.rewiring import with_link, with_router, without_link, without_router
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Hop, Link, Overlay
 from sapwood.routing.effects import (
@@ -36,14 +32,7 @@ from sapwood.routing.effects import (
 )
 from sapwood.routing.inputs import (
     AttachClient,
-    ClientAdvertise,
     ClientPublish,
-    ClientSubscribe,
-    ClientSubscribeMany,
-    ClientUnadvertise,
-    ClientUnsubscribe,
-    ClientUnsubscribeMany,
-    DetachClient,
     Drained,
     Input,
     LinkDown,
@@ -55,8 +44,10 @@ from sapwood.routing.inputs import (
 from sapwood.routing.messages import Publish, carried, counted
 from sapwood.simulation.answers import Answers
 from sapwood.simulation.asking_again import AskingAgain
+from sapwood.simulation.channels import CALM, SetChannel
 from sapwood.simulation.clock import Agenda
-from sapwood.simulation.history import AdvertisementName, ClientName, History, SubscriptionName
+from sapwood.simulation.clocks import SetClock
+from sapwood.simulation.history import History
 from sapwood.simulation.machine import (
     Machine,
     MakeRouter,
@@ -70,6 +61,7 @@ from sapwood.simulation.network import (
     NOMINAL,
     REMOVED,
     Arrival,
+    Departure,
     Network,
     Notice,
     Occurrence,
@@ -79,14 +71,15 @@ from sapwood.simulation.network import (
     is_periodic,
     is_upkeep,
 )
+from sapwood.simulation.requests import Requests
 from sapwood.simulation.stored import Stored, Tail, Unit, Wishes
 from sapwood.simulation.tally import Tally
-from sapwood.simulation.timers import RightClocks, Timers
+from sapwood.simulation.timers import Timers
 from sapwood.simulation.trace import Trace
 from sapwood.simulation.writing import Doom, Writing
 
 
-class World(RightClocks):
+class World(Requests):
     """One overlay in virtual time.
 
     `timing` and `seed` decide how far delays differ from the nominal ones. With `validate` each
@@ -124,6 +117,7 @@ class World(RightClocks):
         self._timers = Timers(calm_s)
         draw = Random(f"{seed}/network").random  # noqa: S311 - reproducible on purpose
         self.network = Network(topology, self._agenda, draw, timing)
+        self.time = self.network.time
         shell = self._carry_out, self._kept, self.crash_router
         self._writing = Writing(self.stored, self.network, *shell)
         for name in topology.routers:
@@ -132,7 +126,7 @@ class World(RightClocks):
         self.history = History(topology, is_mesh, keep(self.routers.values()))
         self.history.finds = next((f for f in map(finds_of, self.routers.values()) if f), ())
         self._asking_again = AskingAgain(self.history, self.stored, self._wishes, self._feed)
-        self._answers = Answers(self.history, self._asking_again)
+        self._answers = Answers(self.history, self._asking_again, self.time)
         for link in topology.links:
             self._feed(link.a, LinkUp(link.b))
             self._feed(link.b, LinkUp(link.a))
@@ -142,91 +136,6 @@ class World(RightClocks):
     def now(self) -> float:
         """The current virtual time in seconds."""
         return self._agenda.now
-
-    # Clients -----------------------------------------------------------------------------------
-
-    def subscribe(self, name: SubscriptionName, wanted: Interest) -> None:
-        """Let a client subscribe; if its router is down, as soon as that is back."""
-        wishes = self._wishes_of(name.owner).subscriptions
-        wishes.setdefault(name.id, wanted)
-        if name.home in self.routers:
-            self.history.subscribe(self.now, name, wanted)
-            self._feed(name.home, ClientSubscribe(name.client, name.id, wanted))
-
-    def subscribe_many(self, client: ClientName, wanted: Sequence[tuple[str, Interest]]) -> None:
-        """Let a client subscribe under several ids at once, as by `subscribe` one by one."""
-        wishes = self._wishes_of(client).subscriptions
-        for id_, one in wanted:
-            wishes.setdefault(id_, one)
-        if client.home in self.routers:
-            for id_, one in wanted:
-                self.history.subscribe(self.now, SubscriptionName(*client, id_), one)
-            self._feed(client.home, ClientSubscribeMany(client.client, tuple(wanted)))
-
-    def unsubscribe_many(self, client: ClientName, ids: Sequence[str]) -> None:
-        """Let a client withdraw several subscriptions at once; as `unsubscribe`."""
-        wishes = self._wishes_of(client).subscriptions
-        for id_ in ids:
-            wishes.pop(id_, None)
-        if client.home in self.routers or self.history.is_kept:
-            for id_ in ids:
-                self.history.unsubscribe(self.now, SubscriptionName(*client, id_))
-        if client.home in self.routers:
-            self._feed(client.home, ClientUnsubscribeMany(client.client, tuple(ids)))
-
-    def unsubscribe(self, name: SubscriptionName) -> None:
-        """Let a client withdraw a subscription.
-
-        If its router is down it is gone already, or will be when a router that remembers is back.
-        """
-        self._wishes_of(name.owner).subscriptions.pop(name.id, None)
-        if name.home in self.routers or self.history.is_kept:
-            self.history.unsubscribe(self.now, name)
-        if name.home in self.routers:
-            self._feed(name.home, ClientUnsubscribe(name.client, name.id))
-
-    def advertise(self, name: AdvertisementName, promised: AdvertisedContent) -> None:
-        """Let a client advertise; if its router is down, as soon as that is back."""
-        self._wishes_of(name.owner).advertisements.setdefault(name.id, promised)
-        if name.home in self.routers:
-            self.history.advertise(self.now, name, promised)
-            self._feed(name.home, ClientAdvertise(name.client, name.id, promised))
-
-    def unadvertise(self, name: AdvertisementName) -> None:
-        """Let a client withdraw an advertisement; as `unsubscribe`."""
-        self._wishes_of(name.owner).advertisements.pop(name.id, None)
-        if name.home in self.routers or self.history.is_kept:
-            self.history.unadvertise(self.now, name)
-        if name.home in self.routers:
-            self._feed(name.home, ClientUnadvertise(name.client, name.id))
-
-    def publish(self, publisher: ClientName, publication: Publication) -> bool:
-        """Let a client publish; false if its router is down and nobody took the publication."""
-        if publication.id in self.history.publications:
-            raise DuplicateIdError("publication", publication.id)
-        if self._known(publisher.home) not in self.routers:
-            self.tally.unsent += 1
-            self.trace.remark(self.now, f"{publication.id} unsent, {publisher.home} is down")
-            return False
-        self._wishes_of(publisher)
-        self.history.publish(self.now, publisher, publication)
-        self._feed(publisher.home, ClientPublish(publisher.client, publication))
-        return True
-
-    def detach(self, client: ClientName) -> None:
-        """Let a client leave; what it asked for goes with it."""
-        if self._wishes[self._known(client.home)].pop(client.client, None) is None:
-            return
-        if client.home in self.routers or self.history.is_kept:
-            self.history.gone(self.now, client.home, client.client)
-        if self.history.is_kept:
-            self._asking_again.left(client)
-        if client.home in self.routers:
-            self._feed(client.home, DetachClient(client.client))
-
-    def clients(self) -> list[ClientName]:
-        """The clients that came and have not left."""
-        return [ClientName(home, name) for home, own in self._wishes.items() for name in own]
 
     # Faults ------------------------------------------------------------------------------------
 
@@ -298,6 +207,29 @@ class World(RightClocks):
             self.return_router(router)
         for a, b in tuple(self._failed):
             self.return_link(a, b)
+        self.set_channel(SetChannel(CALM))
+
+    def set_channel(self, change: SetChannel) -> None:
+        """Let a link, or every link, lose, repeat, reorder or delay messages from now on."""
+        if change.between is not None:
+            self.topology.link(*change.between)
+        channels = self.network.channels
+        before = {link: channels.of(link.a, link.b).is_datagram for link in self.topology.links}
+        channels.set(change)
+        for link, was_datagram in before.items():
+            is_datagram = channels.of(link.a, link.b).is_datagram
+            if is_datagram and not was_datagram:
+                self.history.link_down(self.now, link.a, link.b)  # as far as promises go
+            elif was_datagram and not is_datagram and self.network.is_joined(link.a, link.b):
+                self.history.link_joined(self.now, link.a, link.b)
+
+    def set_clock(self, change: SetClock) -> None:
+        """Let the clock of a router, or of each, go differently from now on."""
+        chosen = self.topology.routers if change.router is None else (change.router,)
+        for router in chosen:
+            self.time.change(self.topology.known(router), change, self.now)
+            if router in self.routers:
+                self._await_deadline(router)
 
     # Routers and links that come and go --------------------------------------------------------
 
@@ -419,6 +351,8 @@ class World(RightClocks):
             match occurrence:
                 case Arrival():
                     self._arrive(occurrence)
+                case Departure():
+                    self.network.depart(occurrence)
                 case Notice():
                     self._notice(occurrence)
                 case Written():
@@ -441,19 +375,6 @@ class World(RightClocks):
         ):
             self.history.settle(self.now)
 
-    def _known(self, home: str) -> str:
-        """A router's name, if there is or ever was one; raises `UnknownNameError`."""
-        return home if home in self._wishes else self.topology.known(home)
-
-    def _wishes_of(self, client: ClientName) -> Wishes:
-        """What a client asked for; one that is new comes to its router, if that runs."""
-        own = self._wishes[self._known(client.home)]
-        if client.client not in own:
-            own[client.client] = Wishes()
-            if client.home in self.routers:
-                self._feed(client.home, AttachClient(client.client))
-        return own[client.client]
-
     def _arrive(self, arrival: Arrival) -> None:
         if not self.network.arrive(arrival):
             return
@@ -461,7 +382,8 @@ class World(RightClocks):
         if isinstance(said, Publish):
             crossed = self.tally.crossings.setdefault(said.publication.id, [])
             crossed.append((arrival.source, arrival.target))
-        self._feed(arrival.target, Receive(arrival.source, arrival.message))
+        age_ns = self.network.age_ns(arrival)
+        self._feed(arrival.target, Receive(arrival.source, arrival.message, age_ns))
 
     def _notice(self, notice: Notice) -> None:
         if not self.network.heed(notice):
@@ -528,14 +450,15 @@ class World(RightClocks):
     def _await_deadline(self, router: str) -> None:
         """Let a router have its tick when it wants it: what it wanted before is void."""
         deadline = self.routers[router].next_deadline()
-        at = None if deadline is None else max(self._when(router, deadline), self.now)
-        self._timers.set(router, at)
+        at = None if deadline is None else self.time.when(router, deadline)
+        self._timers.set(router, None if at is None else max(at, self.now))
 
     def _tick(self, router: str) -> None:
         self.tally.ticks += 1
         self._feed(router, Tick())
         due = self.routers[router].next_deadline()
-        if due is not None and self._when(router, due) <= self.now:
+        at = None if due is None else self.time.when(router, due)
+        if at is not None and at <= self.now:
             raise InvariantError(f"{router} asks for a tick by {due!r}, when it has just had it")
 
     # Inputs and effects ------------------------------------------------------------------------
@@ -555,7 +478,7 @@ class World(RightClocks):
         router = self.routers[name]
         is_routine = isinstance(event, Tick) or is_periodic(said)
         sizes = router.table_sizes() if is_routine else None
-        effects = router.handle(event, self._shown(name, self.now))
+        effects = router.handle(event, self.time.shown(name, self.now))
         self.trace.note(self.now, name, event, effects)
         if self._validate:
             router.validate()
@@ -575,7 +498,7 @@ class World(RightClocks):
             case Send(neighbor, message):
                 kind, count = counted(message)
                 self.tally.messages[kind.__name__.lower()] += count
-                self.network.send(router, neighbor, message)
+                self.network.send(router, neighbor, message, effect.age_ns)
             case CloseLink(neighbor, reason):
                 self.tally.links_closed += 1
                 if self.network.close(router, neighbor):

@@ -45,6 +45,12 @@ _LINK: Final[msgspec.msgpack.Decoder[LinkMessage]] = msgspec.msgpack.Decoder(
     LinkMessage, dec_hook=decoded
 )
 
+_LONG_BINARY: Final = b"\xc6"
+_NO_PUBLICATION: Final = b"\xc4\x00\xc2"
+_NO_MORE: Final = b"\xc2"
+"""In MessagePack: what begins binary data of 65,536 bytes or more; an empty publication, and that
+no more ids follow; and the latter alone."""
+
 _ID_HEADER_BYTES: Final = 5
 """At most so many bytes stand before a text in MessagePack."""
 
@@ -106,6 +112,25 @@ def append_delivery(
     for ids in _portions(subscriptions, frame_bytes_max // 2):
         append_message(buffer, Delivery(ids, b"", more=True))
     append_message(buffer, Delivery((), publication))
+
+
+def delivery_in_places(
+    subscriptions: tuple[str, ...], publication: bytes, frame_bytes_max: int
+) -> tuple[bytes, bytes, bytes] | None:
+    """The frame of a delivery in three parts, of which the second is the publication itself.
+
+    That has 65,536 bytes or more. `None` where the ids are too many for one frame.
+    """
+    body = bytearray(HEADER_BYTES)
+    _ENCODER.encode_into(Delivery(subscriptions, b""), body, HEADER_BYTES)
+    del body[-len(_NO_PUBLICATION) :]
+    size = len(publication)
+    body += _LONG_BINARY + size.to_bytes(4, "big")
+    total = len(body) - HEADER_BYTES + size + len(_NO_MORE)
+    if total > frame_bytes_max:
+        return None
+    body[:HEADER_BYTES] = total.to_bytes(HEADER_BYTES, "big")
+    return bytes(body), publication, _NO_MORE
 
 
 def _portions(ids: Sequence[str], bytes_max: int) -> list[tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -15,18 +15,17 @@ from sapwood.matching.publication_batch import PublicationBatch
 from sapwood.routing.effects import DeliverMany
 from sapwood.routing.messages import PublishMany
 from sapwood.wire.kernels.layout import (
-    CLIENT,
     CLIENT_COLUMNS,
-    CLIENT_DELIVERIES,
-    CLIENT_END,
+    CLIENTS,
     COMPOSED_HEAD,
     PLACES,
-    TOO_LONG,
 )
 from sapwood.wire.runs import FRAMES
 
-U8: TypeAlias = npt.NDArray[np.uint8]
 I64: TypeAlias = npt.NDArray[np.int64]
+
+ForClient: TypeAlias = tuple[str, memoryview, int]
+"""A client's name, frames for it, and how many deliveries they are."""
 
 _PUBLISH: Final = b"\x95\x22"
 _ON_TREE: Final = b"\x94\x2c"
@@ -38,21 +37,33 @@ _ENCODER: Final = msgspec.msgpack.Encoder()
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """Frames for clients: of the publications up to, and without, the place `end`."""
+    """Frames for clients: of the publications up to, and without, the place `end`.
 
-    frames: memoryview
+    Where they are many bytes, those of one client are written when they are asked for.
+    """
+
     end: int
-    head: I64
-    names: list[str]
+    _frames: memoryview
+    _head: I64
+    _names: list[str]
+    _write: Callable[[int, int, int], memoryview]
 
-    def by_client(self) -> Iterator[tuple[str, memoryview, int]]:
-        """Each client that gets something, its frames, and how many deliveries they are."""
-        begin = 0
-        columns = self.head[COMPOSED_HEAD:].reshape(-1, CLIENT_COLUMNS).tolist()
-        for row in columns:
-            end = row[CLIENT_END]
-            yield self.names[row[CLIENT]], self.frames[begin:end], row[CLIENT_DELIVERIES]
-            begin = end
+    def by_client(self, takes: Callable[[str, int], bool] | None = None) -> Iterator[ForClient]:
+        """Each client that gets something: its name, its frames, and how many deliveries they are.
+
+        `takes` may say of a client that is to get so many bytes, where that is much, that it gets
+        nothing.
+        """
+        begin = first = 0
+        is_written = len(self._frames) > 0
+        clients, names = self._head.item(CLIENTS), self._names
+        rows = self._head[COMPOSED_HEAD : COMPOSED_HEAD + CLIENT_COLUMNS * clients]
+        for client, end, deliveries, last in rows.reshape(-1, CLIENT_COLUMNS).tolist():
+            if is_written:
+                yield names[client], self._frames[begin:end], deliveries
+            elif takes is None or takes(names[client], end - begin):
+                yield names[client], self._write(first, last, end - begin), deliveries
+            begin, first = end, last
 
 
 class Composer:
@@ -69,8 +80,9 @@ class Composer:
     ) -> Composed | None:
         """The frames of the deliveries of a batch, from the place `first` on.
 
-        They end after the publication with which they have so many bytes. `None` where one of them
-        would be longer than a frame: then they are to be composed one by one.
+        They end after the publication with which they have so many bytes. Those of a client that
+        has gone are left out. `None` where the batch is not one of bytes: then they are to be
+        composed one by one.
         """
         batch, keys, rows = effect.batch, effect.keys, effect.rows
         if not isinstance(batch, PublicationBatch):
@@ -80,14 +92,24 @@ class Composer:
             raise InvariantError("a batch of bytes came before there are kernels to find one")
         if len(self._scratch) < 2 * len(rows.names):
             self._scratch = np.zeros(4 * len(rows.names), np.int64)
+        texts = rows.texts
         frames, head = module.compose_deliveries(
             *(batch.data, batch.starts, batch.ends, first),
             *(keys.offsets, keys.slots, *keys.chains()),
-            *(rows.words, rows.texts, self._scratch, frame_bytes_max, bytes_max),
+            *(rows.words, texts, rows.gone, self._scratch, frame_bytes_max, bytes_max),
         )
-        if head.item(TOO_LONG):
-            return None
-        return Composed(memoryview(frames), first + head.item(PLACES), head, rows.names)
+
+        def write(begin: int, end: int, size: int) -> memoryview:
+            ids, owners = head[COMPOSED_HEAD + CLIENT_COLUMNS * head[CLIENTS] :].reshape(2, -1)
+            places = (batch.data, batch.starts, batch.ends)
+            return memoryview(
+                module.compose_client(
+                    *(*places, ids, owners, begin, end, texts, frame_bytes_max, size)
+                )
+            )
+
+        end = first + head.item(PLACES)
+        return Composed(end, memoryview(frames), head, rows.names, write)
 
 
 def forwards(many: PublishMany) -> memoryview | None:

@@ -98,7 +98,7 @@ class Keys:
 KEYS: Final = ForwardingStrategy(
     name="keys",
     summary="the first router names the subscriptions that it has found",
-    make=Keys,
+    make=lambda router, engines, _: Keys(router, engines),
     mark=MARK,
     requires=(
         Rule(

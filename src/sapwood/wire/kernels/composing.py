@@ -15,11 +15,11 @@ from sapwood.matching.columnar.kernels.views import (
     as_pointer,
     compiled,
     copy_bytes,
-    new_i32,
     new_i64,
     new_u8,
     new_u64,
     signed,
+    word_at,
     zeros_i64,
 )
 from sapwood.routing.client_rows import OWNER, OWNER_BITS, PREFIX, ROW, START, WORD_BYTES
@@ -30,26 +30,39 @@ from sapwood.wire.kernels.layout import (
     CLIENT_COLUMNS,
     CLIENT_DELIVERIES,
     CLIENT_END,
+    CLIENT_IDS,
     CLIENTS,
     COMPOSED_HEAD,
     PLACES,
-    TOO_LONG,
 )
 
-_SIZE_MASK: Final = (1 << OWNER_BITS) - 1
+_OWNED_MASK: Final = (1 << OWNER_BITS) - 1
+
+_SIZE_BITS: Final = 16
+_SIZE_MASK: Final = (1 << _SIZE_BITS) - 1
+"""An id is told by one number: where it lies among the texts, and its size in the last 16 bits
+(limits.ID_CHARS_MAX is far below). One of 9 bytes that begins at byte 8 is 8 << 16 | 9, 524297."""
+
+_PLACE_BITS: Final = 32
+"""Whose an id is, and of which publication: the client's number, and the place in so many bits."""
+
+_ID_HEADER_BYTES: Final = 5
+"""What `wire.codec` takes for what stands before an id, where it cuts them into portions."""
+
 _ARRAY_OF_FOUR: Final = 0x94
 _DELIVERY: Final = 25
 _LAST: Final = 0xC2
-"""A delivery is an array of four: its tag, ids, a publication, and that no more ids follow."""
+_MORE: Final = 0xC3
+"""A delivery is an array of four: its tag, ids, a publication, and whether more ids follow."""
 
 _RUN: Final = 24
 """Ids that are sorted by insertion sooner than by merging."""
 
 _MANY: Final = 128
-"""Ids that are sorted by the bytes of their beginnings sooner than by comparing."""
+"""Ids that are sorted by the digits of their beginnings sooner than by comparing."""
 
-_BYTES: Final = 256
-"""Values of a byte."""
+_DIGIT_BITS: Final = 11
+"""Bits of such a digit, at most: 2,048 counts stay near the processor."""
 
 
 @compiled
@@ -87,21 +100,21 @@ def compose_deliveries(  # noqa: PLR0917 - compiled code takes arrays apart
     nexts: I32,
     rows: U64,
     texts: U8,
+    gone: U8,
     scratch: I64,
     body_max: int,
     bytes_max: int,
 ) -> tuple[U8, I64]:
     """The deliveries of some publications, grouped by client; the contract is `Composer`'s."""
-    clients = len(scratch) // 2
-    places, found = _counted(
-        starts, ends, first_place, offsets, slots, heads, nexts, rows, scratch, bytes_max
+    places, found, owners, ids, keys = _by_client(
+        *_found(
+            starts, ends, first_place, offsets, slots, heads, nexts, rows, gone, scratch, bytes_max
+        ),
+        scratch,
     )
-    touched, total = found[0], 0
-    numbers, owners = _gathered(
-        first_place, places, offsets, slots, heads, nexts, rows, scratch, found
-    )
+    clients, touched, total = len(scratch) // 2, found[0], 0
     # Memory for the ids of one delivery: what is sorted stays near the processor.
-    some, keys = new_i64(2 * _MANY), new_u64(2 * _MANY)
+    spare, spare_keys = new_i64(_MANY), new_u64(_MANY)
     head = zeros_i64(COMPOSED_HEAD + CLIENT_COLUMNS * touched)
     head[PLACES], head[CLIENTS] = places - first_place, touched
     # Sort the ids of each delivery, and add up what it takes.
@@ -114,251 +127,395 @@ def compose_deliveries(  # noqa: PLR0917 - compiled code takes arrays apart
             last = at
             while last < end and owners[last] == owners[at]:
                 last += 1
-            if 2 * (last - at) > len(some):
-                some, keys = new_i64(4 * (last - at)), new_u64(4 * (last - at))
-            _sort(numbers, at, last, some, keys, rows, texts)
-            body = _body_bytes(numbers, at, last, rows, ends[owners[at]] - starts[owners[at]])
-            if body > body_max:
-                head[TOO_LONG] = 1
-            total += HEADER_BYTES + body
+            if last - at > len(spare):
+                spare, spare_keys = new_i64(2 * (last - at)), new_u64(2 * (last - at))
+            _sort(ids, keys, at, last, spare, spare_keys, texts)
+            size = ends[owners[at]] - starts[owners[at]]
+            total += _delivery_bytes(ids, at, last, size, body_max)
             deliveries += 1
             at = last
         row = COMPOSED_HEAD + CLIENT_COLUMNS * each
         head[row + CLIENT], head[row + CLIENT_END] = client, total
-        head[row + CLIENT_DELIVERIES] = deliveries
+        head[row + CLIENT_DELIVERIES], head[row + CLIENT_IDS] = deliveries, end
         scratch[client] = scratch[clients + client] = 0
         begin = end
     head[BYTES] = total
-    frames = new_u8(0 if head[TOO_LONG] else total)
-    if len(frames):
-        _write_deliveries(
-            as_pointer(frames), data, starts, ends, numbers, owners, rows, texts, head
-        )
+    if total > 2 * bytes_max:
+        return new_u8(0), _with_ids(head, ids, owners)
+    frames = new_u8(total)
+    out, at, begin = as_pointer(frames), 0, 0
+    for each in range(touched):
+        end = head[COMPOSED_HEAD + CLIENT_COLUMNS * each + CLIENT_IDS]
+        at = _write_client(out, at, data, starts, ends, ids, owners, begin, end, texts, body_max)
+        begin = end
     return frames, head
 
 
 @compiled
-def _counted(  # noqa: PLR0917 - compiled code takes arrays apart
-    starts: I64, ends: I64, place: int, offsets: I64, slots: I32, heads: I32, nexts: I32,
-    rows: U64, scratch: I64, bytes_max: int,
-) -> tuple[int, I64]:  # fmt: skip
-    """Count the ids of each client, up to the place where there are bytes enough.
+def compose_client(  # noqa: PLR0917 - compiled code takes arrays apart
+    data: bytes, starts: I64, ends: I64, ids: I64, owners: I64, begin: int, end: int, texts: U8,
+    body_max: int, size: int,
+) -> U8:  # fmt: skip
+    """The deliveries of one client, which take so many bytes: `compose_deliveries` has told all."""
+    frames = new_u8(size)
+    out = as_pointer(frames)
+    _write_client(out, 0, data, starts, ends, ids, owners, begin, end, texts, body_max)
+    return frames
 
-    Of each client `scratch` holds how many ids it gets, and one more than the last place that it
-    gets. Returns the first place that is left, and the clients, behind their number.
+
+@compiled
+def _with_ids(head: I64, ids: I64, owners: I64) -> I64:
+    """The head, and behind it all ids and the place that each belongs to."""
+    whole, count = new_i64(len(head) + 2 * len(ids)), len(head)
+    for at in range(count):  # a slice would be compiled with all that it may raise
+        whole[at] = head[at]
+    for at in range(len(ids)):
+        whole[count + at], whole[count + len(ids) + at] = ids[at], owners[at]
+    return whole
+
+
+@compiled
+def _found(  # noqa: PLR0917 - compiled code takes arrays apart
+    starts: I64, ends: I64, place: int, offsets: I64, slots: I32, heads: I32, nexts: I32,
+    rows: U64, gone: U8, scratch: I64, bytes_max: int,
+) -> tuple[int, I64, int, I64, I64, I64]:  # fmt: skip
+    """The ids of each publication, up to the place where there are bytes enough.
+
+    Returns the first place that is left; the clients, behind their number; how many ids there are;
+    whose each id is and of which place, where it lies with its size (`_SIZE_BITS`), and how it
+    begins. Of each client `scratch` holds how many ids it gets, and one more than the last place
+    that it gets.
     """
-    clients, touched, size = len(scratch) // 2, 0, 0
+    clients, touched, size, count = len(scratch) // 2, 0, 0, 0
     found = new_i64(1 + 16)
-    is_plain = len(heads) == 0
+    room = 4 * (offsets[len(starts)] - offsets[place]) + 16
+    numbers, owners, ids, keys = new_i64(room), new_i64(room), new_i64(room), new_i64(room)
+    first_of, next_of, has_heads = as_pointer(heads), as_pointer(nexts), len(heads) > 0
+    words, has_gone, counts = as_pointer(rows), as_pointer(gone), as_pointer(scratch)
     while place < len(starts) and size < bytes_max:
-        publication = ends[place] - starts[place]
+        # First who is first to have each filter, then who is next to have that of each so far: no
+        # step waits for the one before it, so the processor waits for memory many steps at a time.
+        last, read = count, count
         for at in range(offsets[place], offsets[place + 1]):
-            number = signed(slots[at])
-            if not is_plain:
-                number = signed(heads[number])
-            while number >= 0:
-                owner = rows[ROW * number + OWNER]
-                client = signed(owner >> np.uint64(OWNER_BITS))
-                if scratch[client] == 0:
+            if last == len(numbers):
+                numbers = _doubled(numbers)
+            numbers[last] = signed(first_of[slots[at]]) if has_heads else signed(slots[at])
+            last += numbers[last] >= 0
+        while read < last and has_heads:
+            if last == len(numbers):
+                numbers = _doubled(numbers)
+            number = signed(next_of[numbers[read]])
+            numbers[last] = number
+            last += number >= 0
+            read += 1
+        while last > len(ids):
+            owners, ids, keys = _doubled(owners), _doubled(ids), _doubled(keys)
+        publication = ends[place] - starts[place]
+        all_numbers, all_owners = as_pointer(numbers), as_pointer(owners)
+        all_ids, all_keys = as_pointer(ids), as_pointer(keys)
+        for at in range(count, last):
+            row = ROW * all_numbers[at]
+            owner, start, key = words[row + OWNER], words[row + START], words[row + PREFIX]
+            client, bytes_ = signed(owner >> np.uint64(OWNER_BITS)), owner & np.uint64(_OWNED_MASK)
+            if has_gone[client]:
+                continue
+            all_owners[count] = client << _PLACE_BITS | place
+            all_ids[count] = signed(start << np.uint64(_SIZE_BITS) | bytes_)
+            all_keys[count] = signed(key)
+            count += 1
+            size += signed(bytes_) + 1
+            if counts[clients + client] != place + 1:
+                counts[clients + client] = place + 1
+                size += publication
+                if counts[client] == 0:
                     if 1 + touched == len(found):
                         found = _doubled(found)
                     found[1 + touched] = client
                     touched += 1
-                scratch[client] += 1
-                size += signed(owner & np.uint64(_SIZE_MASK)) + 1
-                if scratch[clients + client] != place + 1:
-                    scratch[clients + client] = place + 1
-                    size += publication
-                number = -1 if is_plain else signed(nexts[number])
+            counts[client] += 1
         place += 1
     found[0] = touched
-    return place, found
+    return place, found, count, owners, ids, keys
 
 
 @compiled
-def _gathered(  # noqa: PLR0917 - compiled code takes arrays apart
-    place: int, places: int, offsets: I64, slots: I32, heads: I32, nexts: I32, rows: U64,
-    scratch: I64, found: I64,
-) -> tuple[I64, I32]:  # fmt: skip
-    """All ids by number, and the place that each belongs to: client by client, in order."""
+def _by_client(  # noqa: PLR0917 - compiled code takes arrays apart
+    places: int, found: I64, count: int, owners: I64, ids: I64, keys: I64, scratch: I64
+) -> tuple[int, I64, I64, I64, U64]:
+    """What was found, client by client, in order; and of each id the place alone."""
     clients, total = len(scratch) // 2, 0
-    is_plain = len(heads) == 0
     for each in range(found[0]):
         scratch[clients + found[1 + each]] = total
         total += scratch[found[1 + each]]
-    numbers, owners = new_i64(total), new_i32(total)
-    while place < places:
-        for at in range(offsets[place], offsets[place + 1]):
-            number = signed(slots[at])
-            if not is_plain:
-                number = signed(heads[number])
-            while number >= 0:
-                client = signed(rows[ROW * number + OWNER] >> np.uint64(OWNER_BITS))
-                where = scratch[clients + client]
-                numbers[where], owners[where] = number, place
-                scratch[clients + client] = where + 1
-                number = -1 if is_plain else signed(nexts[number])
-        place += 1
-    return numbers, owners
+    whose, own, beginnings = new_i64(count), new_i64(count), new_u64(count)
+    for each in range(count):
+        client = clients + (owners[each] >> _PLACE_BITS)
+        where = scratch[client]
+        whose[where] = owners[each] & (1 << _PLACE_BITS) - 1
+        own[where], beginnings[where] = ids[each], np.uint64(keys[each])
+        scratch[client] = where + 1
+    return places, found, whose, own, beginnings
 
 
 @compiled
-def _write_deliveries(  # noqa: PLR0917 - compiled code takes arrays apart
-    out: U8, data: bytes, starts: I64, ends: I64, numbers: I64, owners: I32, rows: U64, texts: U8,
-    head: I64,
-) -> None:  # fmt: skip
-    letters, ids = all_bytes(data), as_pointer(texts)
-    at, begin, row = 0, 0, COMPOSED_HEAD
-    while begin < len(numbers):
-        # A delivery ends with its place, or with its client: where another one's bytes begin.
-        if at == head[row + CLIENT_END]:
-            row += CLIENT_COLUMNS
+def _write_client(  # noqa: PLR0917 - compiled code takes arrays apart
+    out: U8, at: int, data: bytes, starts: I64, ends: I64, ids: I64, owners: I64, begin: int,
+    end: int, texts: U8, body_max: int,
+) -> int:  # fmt: skip
+    """Write the deliveries of one client; returns the end."""
+    letters, beginnings = all_bytes(data), as_pointer(texts)
+    while begin < end:
         place, last = owners[begin], begin
-        client = np.uint64(head[row + CLIENT])
-        while (
-            last < len(numbers)
-            and owners[last] == place
-            and rows[ROW * numbers[last] + OWNER] >> np.uint64(OWNER_BITS) == client
-        ):
+        while last < end and owners[last] == place:
             last += 1
-        body = at + HEADER_BYTES
-        out[body], out[body + 1] = _ARRAY_OF_FOUR, _DELIVERY
-        end = _write_array(out, body + 2, last - begin)
-        for each in range(begin, last):
-            size = _id_bytes(numbers[each], rows)
-            first, end = signed(rows[ROW * numbers[each] + START]), _write_text(out, end, size)
-            # Ids lie in whole words, and what is written behind them has seven bytes at least.
-            for step in range(0, size, WORD_BYTES):
-                copy_bytes(out, end + step, ids, first + step, WORD_BYTES)
-            end += size
-        end = _write_binary(out, end, letters, starts[place], ends[place])
-        out[end] = _LAST
-        _write_size(out, at, end + 1 - body)
-        at, begin = end + 1, last
+        first, stop = starts[place], ends[place]
+        if _body_bytes(ids, begin, last, stop - first) > body_max:
+            while begin < last:
+                some = _portion(ids, begin, last, body_max // 2)
+                at = _write_frame(out, at, ids, begin, some, beginnings, letters, 0, 0)
+                out[at - 1] = _MORE
+                begin = some
+        at = _write_frame(out, at, ids, begin, last, beginnings, letters, first, stop)
+        begin = last
+    return at
 
 
 @compiled
-def _body_bytes(numbers: I64, first: int, last: int, rows: U64, publication: int) -> int:
-    """What a delivery of so many ids takes."""
+def _write_frame(  # noqa: PLR0917 - compiled code takes arrays apart
+    out: U8, at: int, ids: I64, begin: int, last: int, texts: U8, letters: U8, first: int, stop: int
+) -> int:
+    """Write a frame with some ids and a publication; returns the end."""
+    body = at + HEADER_BYTES
+    out[body], out[body + 1] = _ARRAY_OF_FOUR, _DELIVERY
+    end = _write_array(out, body + 2, last - begin)
+    for each in range(begin, last):
+        size, start = ids[each] & _SIZE_MASK, ids[each] >> _SIZE_BITS
+        end = _write_text(out, end, size)
+        # Ids lie in whole words, and what is written behind them has seven bytes at least: the
+        # publication, or the frame that goes on.
+        for step in range(0, size, WORD_BYTES):
+            copy_bytes(out, end + step, texts, start + step, WORD_BYTES)
+        end += size
+    end = _write_binary(out, end, letters, first, stop)
+    out[end] = _LAST
+    _write_size(out, at, end + 1 - body)
+    return end + 1
+
+
+@compiled
+def _delivery_bytes(ids: I64, first: int, last: int, publication: int, body_max: int) -> int:
+    """What the frames of a delivery take: one, or one for each portion of the ids, and the last."""
+    body = _body_bytes(ids, first, last, publication)
+    if body <= body_max:
+        return HEADER_BYTES + body
+    total = HEADER_BYTES + _body_bytes(ids, last, last, publication)
+    while first < last:
+        some = _portion(ids, first, last, body_max // 2)
+        total += HEADER_BYTES + _body_bytes(ids, first, some, 0)
+        first = some
+    return total
+
+
+@compiled
+def _portion(ids: I64, first: int, last: int, bytes_max: int) -> int:
+    """The end of as many ids as take so many bytes, one at least: `wire.codec` cuts likewise."""
+    total, at = 0, first
+    while at < last:
+        total += (ids[at] & _SIZE_MASK) + _ID_HEADER_BYTES
+        if at > first and total > bytes_max:
+            break
+        at += 1
+    return at
+
+
+@compiled
+def _body_bytes(ids: I64, first: int, last: int, publication: int) -> int:
+    """What a frame of some ids takes."""
     total = 2 + (1 if last - first < 16 else 3 if last - first < 1 << 16 else 5)
     for each in range(first, last):
-        size = _id_bytes(numbers[each], rows)
+        size = ids[each] & _SIZE_MASK
         total += size + (1 if size < 32 else 2 if size < 256 else 3)
     return total + _binary_bytes(publication) + 1
 
 
 @compiled
-def _id_bytes(number: int, rows: U64) -> int:
-    return signed(rows[ROW * number + OWNER] & np.uint64(_SIZE_MASK))
-
-
-@compiled
 def _sort(  # noqa: PLR0917 - compiled code takes arrays apart
-    numbers: I64, first: int, last: int, some: I64, keys: U64, rows: U64, texts: U8
+    ids: I64, keys: U64, first: int, last: int, spare: I64, spare_keys: U64, texts: U8
 ) -> None:
-    """Sort some ids, which are told by number, as texts, in memory for twice as many.
+    """Sort some ids as texts, whose beginnings are `keys`; there is memory for as many.
 
-    Many are sorted by the bytes of their beginnings, and then those whose beginnings are the same.
+    Many are sorted by their first words, then those with equal ones by the next, and so on: each
+    word of each id is looked at once, however long they are and whatever they begin with.
     """
-    count, varying, is_sorted = last - first, np.uint64(0), True
-    for each in range(count):
-        some[each] = numbers[first + each]
-        keys[each] = rows[ROW * some[each] + PREFIX]
-        varying |= keys[each] ^ keys[0]
-        is_sorted &= each == 0 or keys[each - 1] < keys[each]
+    varying, is_sorted = np.uint64(0), True
+    for each in range(first + 1, last):
+        varying |= keys[each] ^ keys[first]
+        is_sorted &= keys[each - 1] < keys[each]
     if is_sorted:
         return
-    here, there = signed(np.int64(0)), len(some) // 2
-    if count < _MANY:
-        _merge_sort(some, keys, here, count, there, rows, texts)
-    else:
-        places = new_i64(_BYTES + 1)
-        for shift in range(0, 64, 8):
-            if varying >> np.uint64(shift) & np.uint64(_BYTES - 1):
-                _sort_by_byte(some, keys, here, there, count, shift, places)
-                here, there = there, here
-        begin = here
-        while begin < here + count:
-            end = begin + 1
-            while end < here + count and keys[end] == keys[begin]:
-                end += 1
-            if end - begin > 1:
-                _merge_sort(some, keys, begin, end, there - here, rows, texts)
-            begin = end
-    for each in range(count):
-        numbers[first + each] = some[here + each]
+    if last - first < _MANY:
+        _merge_sort(ids, keys, first, last, 0, spare, spare_keys, texts)
+        return
+    counts = new_i64((1 << _DIGIT_BITS) + 1)
+    # Ids that are alike up to a word: where they begin and end, and the word. No two overlap.
+    groups, waiting = new_i64(3 * (last - first)), 3
+    groups[0], groups[1], groups[2] = first, last, 0
+    while waiting:
+        waiting -= 3
+        begin, end, word = groups[waiting], groups[waiting + 1], groups[waiting + 2]
+        if end - begin < _MANY:
+            _merge_sort(ids, keys, begin, end, word, spare, spare_keys, texts)
+            continue
+        is_last = False
+        if word:
+            is_last = _load_words(ids, keys, begin, end, word, texts)
+        varying = np.uint64(0)
+        for each in range(begin + 1, end):
+            varying |= keys[each] ^ keys[begin]
+        if varying:
+            _sort_by_digits(ids, keys, begin, end, varying, spare, spare_keys, counts)
+        while begin < end and not is_last:
+            some = begin + 1
+            while some < end and keys[some] == keys[begin]:
+                some += 1
+            if some - begin > 1:
+                groups[waiting], groups[waiting + 1], groups[waiting + 2] = begin, some, word + 1
+                waiting += 3
+            begin = some
 
 
 @compiled
-def _sort_by_byte(  # noqa: PLR0917 - compiled code takes arrays apart
-    some: I64, keys: U64, here: int, there: int, count: int, shift: int, places: I64
-) -> None:
-    """Write what is here to there, sorted by one byte of the keys, and else as it was."""
-    for byte in range(_BYTES + 1):
-        places[byte] = 0
-    for each in range(here, here + count):
-        places[1 + signed(keys[each] >> np.uint64(shift) & np.uint64(_BYTES - 1))] += 1
-    places[0] = there
-    for byte in range(_BYTES):
-        places[byte + 1] += places[byte]
-    for each in range(here, here + count):
-        byte = signed(keys[each] >> np.uint64(shift) & np.uint64(_BYTES - 1))
-        at = places[byte]
-        places[byte] = at + 1
-        some[at], keys[at] = some[each], keys[each]
+def _load_words(  # noqa: PLR0917 - compiled code takes arrays apart
+    ids: I64, keys: U64, begin: int, end: int, word: int, texts: U8
+) -> bool:
+    """Take a word of each id for its key, or its size where all have ended; whether they have."""
+    longest, letters = 0, as_pointer(texts)
+    for each in range(begin, end):
+        size, start = ids[each] & _SIZE_MASK, ids[each] >> _SIZE_BITS
+        longest = max(longest, size)
+        keys[each] = np.uint64(0)
+        if WORD_BYTES * word < size:
+            keys[each] = _turned(word_at(letters, start + WORD_BYTES * word))
+    if WORD_BYTES * word < longest:
+        return False
+    for each in range(begin, end):
+        keys[each] = np.uint64(ids[each] & _SIZE_MASK)
+    return True
+
+
+@compiled
+def _sort_by_digits(  # noqa: PLR0917 - compiled code takes arrays apart
+    ids: I64, keys: U64, begin: int, end: int, varying: np.uint64, spare: I64, spare_keys: U64,
+    counts: I64,
+) -> None:  # fmt: skip
+    """Sort ids by those bits of their keys that vary, which the keys become.
+
+    Of each byte the bits from the lowest to the highest one that vary are taken: of the texts of
+    five decimal digits, 20 bits, which are two digits of ten bits.
+    """
+    count, width = end - begin, np.uint64(0)
+    for each in range(count):
+        spare_keys[each] = np.uint64(0)
+    for byte in range(0, 64, 8):
+        field = varying >> np.uint64(byte) & np.uint64(0xFF)
+        if field == np.uint64(0):
+            continue
+        low, high = np.uint64(0), np.uint64(8)
+        while not field >> low & np.uint64(1):
+            low += np.uint64(1)
+        while not field >> (high - np.uint64(1)):
+            high -= np.uint64(1)
+        shift, mask = np.uint64(byte) + low, (np.uint64(1) << (high - low)) - np.uint64(1)
+        for each in range(count):
+            spare_keys[each] |= (keys[begin + each] >> shift & mask) << width
+        width += high - low
+    for each in range(count):
+        keys[begin + each] = spare_keys[each]
+    digits = (signed(width) + _DIGIT_BITS - 1) // _DIGIT_BITS
+    bits = np.uint64((signed(width) + digits - 1) // digits)
+    here, there = as_pointer(ids), as_pointer(spare)
+    here_keys, there_keys = as_pointer(keys), as_pointer(spare_keys)
+    first, other = begin, signed(np.int64(0))
+    for digit in range(digits):
+        shift = bits * np.uint64(digit)
+        mask = (np.uint64(1) << bits) - np.uint64(1)
+        for each in range(signed(mask) + 2):
+            counts[each] = 0
+        for each in range(first, first + count):
+            counts[1 + signed(here_keys[each] >> shift & mask)] += 1
+        for each in range(signed(mask) + 1):
+            counts[each + 1] += counts[each]
+        for each in range(first, first + count):
+            value = signed(here_keys[each] >> shift & mask)
+            at = other + counts[value]
+            counts[value] += 1
+            there[at], there_keys[at] = here[each], here_keys[each]
+        here, there, here_keys, there_keys = there, here, there_keys, here_keys
+        first, other = other, first
+    if digits % 2:
+        for each in range(count):
+            ids[begin + each], keys[begin + each] = spare[each], spare_keys[each]
 
 
 @compiled
 def _merge_sort(  # noqa: PLR0917 - compiled code takes arrays apart
-    some: I64, keys: U64, first: int, last: int, away: int, rows: U64, texts: U8
+    ids: I64, keys: U64, first: int, last: int, word: int, spare: I64, spare_keys: U64, texts: U8
 ) -> None:
-    """Sort some ids whose keys are there: runs by insertion, then merged.
-
-    So far away is memory for as many.
-    """
+    """Sort some ids that are alike before a word: runs by insertion, then merged."""
     for begin in range(first, last, _RUN):
         for each in range(begin + 1, min(begin + _RUN, last)):
-            number, key, at = some[each], keys[each], each
+            one, key, at = ids[each], keys[each], each
             while at > begin:
-                before, last_key = some[at - 1], keys[at - 1]
-                if not _is_before(key, number, last_key, before, rows, texts):
+                before, last_key = ids[at - 1], keys[at - 1]
+                if not _is_before(key, one, last_key, before, word, texts):
                     break
-                some[at], keys[at] = before, last_key
+                ids[at], keys[at] = before, last_key
                 at -= 1
-            some[at], keys[at] = number, key
+            ids[at], keys[at] = one, key
     width = _RUN
     while width < last - first:
         for begin in range(first, last, 2 * width):
             middle, end = min(begin + width, last), min(begin + 2 * width, last)
             left, right = begin, middle
-            for at in range(begin, end):
+            for at in range(begin - first, end - first):
                 if right < end and (
                     left == middle
-                    or _is_before(keys[right], some[right], keys[left], some[left], rows, texts)
+                    or _is_before(keys[right], ids[right], keys[left], ids[left], word, texts)
                 ):
-                    some[at + away], keys[at + away] = some[right], keys[right]
+                    spare[at], spare_keys[at] = ids[right], keys[right]
                     right += 1
                 else:
-                    some[at + away], keys[at + away] = some[left], keys[left]
+                    spare[at], spare_keys[at] = ids[left], keys[left]
                     left += 1
         for at in range(first, last):
-            some[at], keys[at] = some[at + away], keys[at + away]
+            ids[at], keys[at] = spare[at - first], spare_keys[at - first]
         width *= 2
 
 
 @compiled
 def _is_before(  # noqa: PLR0917 - compiled code takes arrays apart
-    key: np.uint64, number: int, other_key: np.uint64, other: int, rows: U64, texts: U8
+    key: np.uint64, one: int, other_key: np.uint64, other: int, word: int, texts: U8
 ) -> bool:
-    """Whether an id sorts before another one; their first eight bytes tell as a rule."""
+    """Whether an id sorts before another one; their keys tell as a rule."""
     if key != other_key:
         return bool(key < other_key)
-    size, other_size = _id_bytes(number, rows), _id_bytes(other, rows)
-    at, there = signed(rows[ROW * number + START]), signed(rows[ROW * other + START])
-    for step in range(min(size, other_size)):
-        if texts[at + step] != texts[there + step]:
-            return bool(texts[at + step] < texts[there + step])
-    return size < other_size
+    size, other_size = one & _SIZE_MASK, other & _SIZE_MASK
+    letters, at, there = as_pointer(texts), one >> _SIZE_BITS, other >> _SIZE_BITS
+    for step in range(WORD_BYTES * word, min(size, other_size), WORD_BYTES):
+        mine, others = word_at(letters, at + step), word_at(letters, there + step)
+        if mine != others:
+            return bool(_turned(mine) < _turned(others))
+    return bool(size < other_size)
+
+
+@compiled
+def _turned(word: np.uint64) -> np.uint64:
+    """A word with its bytes in the other order: of two, that of the earlier text is the smaller."""
+    pairs = np.uint64(0x00FF00FF00FF00FF)
+    word = (word & pairs) << np.uint64(8) | word >> np.uint64(8) & pairs
+    halves = np.uint64(0x0000FFFF0000FFFF)
+    word = (word & halves) << np.uint64(16) | word >> np.uint64(16) & halves
+    return word << np.uint64(32) | word >> np.uint64(32)
 
 
 @compiled

@@ -28,11 +28,12 @@ size of the head."""
 BODY, BEGIN, FINISH, RECORD, RECORD_END, RUN_COLUMNS = range(6)
 """The columns of a run. The last number is how many there are."""
 
-CLIENT, CLIENT_END, CLIENT_DELIVERIES, CLIENT_COLUMNS = range(4)
+CLIENT, CLIENT_END, CLIENT_DELIVERIES, CLIENT_IDS, CLIENT_COLUMNS = range(5)
 """What is told of each client that gets something: its number; where its bytes end; how many
-deliveries they are. The last number is how many words that takes."""
+deliveries they are; where its ids end among all. The last number is how many words that takes."""
 
-PLACES, BYTES, CLIENTS, TOO_LONG, COMPOSED_HEAD = range(5)
+PLACES, BYTES, CLIENTS, COMPOSED_HEAD = range(4)
 """What is told first of composed deliveries: how many publications were delivered, before there
-were bytes enough; bytes; to how many clients; whether a frame would be too long, and nothing was
-written."""
+were bytes enough; bytes; to how many clients. Where the bytes are too many to be written for all
+clients at once, none are, and behind what is told of clients stand all ids, sorted, and then the
+place of the publication that each belongs to."""

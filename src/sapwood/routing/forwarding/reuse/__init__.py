@@ -1,0 +1,1 @@
+"""Lookup reuse: routers further on look up what the first one has found (Shen, chapter 3)."""

@@ -1,6 +1,7 @@
 """The gate: what must hold before a change goes in. `make test` runs it.
 
-All steps run, whatever the earlier ones found, and one line at the end says how it went.
+All steps run, whatever the earlier ones found; the last lines say how long each took, the slowest
+tests before them, and how it went.
 """
 
 # ruff: noqa: S603, T201 - it runs tools, and talks to the person who called it
@@ -39,6 +40,11 @@ class Outcome(NamedTuple):
     said: str
 
 
+PARALLEL: Final = ("-n", "3", "--dist", "loadgroup")
+
+SLOWEST: Final = ("--durations=20", "--durations-min=2")
+"""What comes into the gate and is slow is seen by whoever brings it."""
+
 STEPS: Final = (
     Step("style", ("ruff", "check", "--quiet")),
     Step("format", ("ruff", "format", "--check", "--quiet")),
@@ -50,13 +56,14 @@ STEPS: Final = (
     # One worker begins with what runs on Spark, one with what starts brokers, both one after the
     # other. These wait for other processes at times; the third keeps two processors busy then. The
     # lab's come with the product's: a run of their own would collect anew, and start Spark again.
-    Step("tests", ("pytest", "-q", "-n", "3", "--dist", "loadgroup", "tests", "tests_lab")),
+    Step("tests", ("pytest", "-q", *PARALLEL, *SLOWEST, "tests", "tests_lab")),
 )
 
 
 def main() -> int:
     """Run all steps and return the exit status."""
     outcomes: dict[str, Outcome] = {}
+    started = time.monotonic()
     with ThreadPoolExecutor() as pool:
         beside = {step.name: pool.submit(run, step) for step in STEPS if step.beside}
         for step in STEPS:
@@ -65,12 +72,19 @@ def main() -> int:
                 outcomes[step.name] = told(step.name, run(step))
         for name, running in beside.items():
             outcomes[name] = told(name, running.result())
+    whole = time.monotonic() - started
+    print(f"\ngate: {whole:.0f} s: {', '.join(spent(step, outcomes[step.name]) for step in STEPS)}")
     failed = [step.name for step in STEPS if outcomes[step.name].status != 0]
     if failed:
-        print(f"\ngate: FAILED: {', '.join(failed)}")
+        print(f"gate: FAILED: {', '.join(failed)}")
         return 1
-    print(f"\ngate: passed ({', '.join(step.name for step in STEPS)})")
+    print(f"gate: passed ({', '.join(step.name for step in STEPS)})")
     return 0
+
+
+def spent(step: Step, outcome: Outcome) -> str:
+    """How long a step took, for the sum at the end."""
+    return f"{step.name} {outcome.seconds:.0f} s{' beside the others' if step.beside else ''}"
 
 
 def run(step: Step) -> Outcome:

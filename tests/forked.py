@@ -1,9 +1,10 @@
-"""Broker processes that are forked from one which has imported everything.
+"""Broker processes that are forked from one which has imported everything, and loaded kernels.
 
-A broker's interpreter spends half a second of processor time on imports before it listens, and the
-comparison of simulator and processes starts about seventy. Forked ones are processes of their own
-all the same: with their own sockets, loops and exit statuses, and killed like others. That the
-command itself starts is for `tests/testing/test_overlay.py`, `tests/broker` and `tests/cli`.
+A broker's interpreter spends half a second of processor time on imports before it listens, and as
+much on kernels as soon as somebody subscribes, and the comparison of simulator and processes starts
+about seventy. Forked ones are processes of their own all the same: with their own sockets, loops
+and exit statuses, and killed like others. That the command itself starts is for
+`tests/testing/test_overlay.py`, `tests/broker` and `tests/cli`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from sapwood.testing import overlay
 
 _SERVER = get_context("forkserver")
 _SERVER.set_forkserver_preload(
-    ["sapwood.cli.main", "sapwood.cli.broker", "sapwood.broker", "sapwood.broker.broker"]
+    ["sapwood.cli.main", "sapwood.cli.broker", "sapwood.broker.broker", "tests.kernels_at_hand"]
 )
 
 

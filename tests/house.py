@@ -39,7 +39,7 @@ ROOMS: Final = (
     ("session",),
     ("files",),
     ("store",),
-    ("deadline_timer",),
+    ("deadline_timer", "local_clock"),
     ("broker", "client"),
     ("pipeline",),
     ("testing",),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import contents as c
+from links import LINKS
 from peer import (
     HEADER,
     PING,
@@ -336,6 +337,13 @@ MORE.update(
         ),
     }
 )
+
+
+def _of_links(attack: Callable[[str, int], None]) -> Attack:
+    return lambda target: attack(target.host, target.port)
+
+
+MORE.update({name: _of_links(attack) for name, attack in LINKS.items()})
 
 
 def _send_all(target: Target, frames: list[bytes]) -> None:

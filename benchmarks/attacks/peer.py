@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import msgspec
 
+from sapwood.limits import FRAME_BYTES_MAX
 from sapwood.wire.greetings import VERSION
 
 HEADER = struct.Struct(">I")
@@ -25,6 +26,11 @@ def frame(*fields: Any) -> bytes:
 def subscribe(id_: str, filter_: str) -> bytes:
     """A request to subscribe to records."""
     return frame(10, id_, filter_)
+
+
+def subscribe_many(filters: dict[str, str]) -> bytes:
+    """A request to subscribe to several filters for records, by id."""
+    return frame(16, list(filters), list(filters.values()))
 
 
 def subscribe_xpath(id_: str, text: str) -> bytes:
@@ -68,9 +74,9 @@ class Peer:
         self.name = name
         self._held = bytearray()
         if greeted:
-            self.send(
-                frame("sapwood", VERSION, "hello", role, name, secrets.token_hex(8), 0, "", 0)
-            )
+            protocol = ("covering", FRAME_BYTES_MAX) if role == "broker" else ("", 0)
+            session = secrets.token_hex(8)
+            self.send(frame("sapwood", VERSION, "hello", role, name, session, 0, *protocol))
             self.answer()
 
     def __enter__(self) -> Self:

@@ -94,41 +94,65 @@ async def test_publishers_wait_while_a_link_is_slow_and_go_on_when_it_has_draine
                 received += isinstance(await slow.next(), Publish)
             assert (await soon(publishing)).accepted == count
             assert await other.next() == LinkCongestion(False)
-            assert not broker.congestion.hold_publishers
+            assert not broker.congestion.holds(("slow",))
         for raw in (slow, other):
             await raw.close()
 
 
-async def test_what_a_neighbor_says_of_congestion_holds_publishers_too() -> None:
+async def test_what_a_neighbor_says_of_congestion_holds_those_who_publish_to_it() -> None:
     async with running() as broker:
         near, far = await Raw.neighbor(broker, "near"), await Raw.neighbor(broker, "far", "t")
-        far.say(LinkCongestion(True))
-        assert await near.next() == LinkCongestion(True)
+        far.say(Subscribe("far.1", parse_filter("a = 1"), 1), LinkCongestion(True))
+        assert (await near.until(LinkCongestion))[-1] == LinkCongestion(True)
         publisher = await Raw.client(broker.address, "pub")
-        # The first publication is accepted: only then is this client known to publish.
-        publisher.say(PublishRequest(1, body("p1")))
+        other = await Raw.client(broker.address, "other")
+        # The first publication is accepted: only then is this client known to publish there.
+        publisher.say(PublishRequest(1, body("p1", a=1)))
         assert await publisher.next() == AcceptedReply(1)
-        publisher.say(PublishRequest(2, body("p2")))
+        publisher.say(PublishRequest(2, body("p2", a=1)))
+        for number in (1, 2):  # the other one does not
+            other.say(PublishRequest(number, body(f"q{number}", a=2)))
+            assert await other.next() == AcceptedReply(number)
         far.say(LinkCongestion(False))
-        assert await near.next() == LinkCongestion(False)
+        assert (await near.until(LinkCongestion))[-1] == LinkCongestion(False)
         assert await publisher.next() == AcceptedReply(2)
         assert broker.counters.publishers_held == 1
-        for raw in (near, far, publisher):
+        for raw in (near, far, publisher, other):
             await raw.close()
 
 
 async def test_a_held_publisher_goes_on_when_the_slow_link_is_gone() -> None:
     async with running() as broker:
         far = await Raw.neighbor(broker, "far")
-        far.say(LinkCongestion(True), Ping())
-        assert await far.next() == Pong()
+        far.say(Subscribe("far.1", parse_filter("a = 1"), 1), LinkCongestion(True), Ping())
+        await far.until(Pong)
         publisher = await Raw.client(broker.address, "pub")
-        publisher.say(PublishRequest(1, body("p1")))
+        publisher.say(PublishRequest(1, body("p1", a=1)))
         await publisher.next()
-        publisher.say(PublishRequest(2, body("p2")))
+        publisher.say(PublishRequest(2, body("p2", a=1)))
         await far.close()
         assert await publisher.next() == AcceptedReply(2)
         await publisher.close()
+
+
+async def test_a_publisher_who_feeds_two_slow_links_waits_for_both() -> None:
+    async with running() as broker:
+        slow = [await Raw.neighbor(broker, name, name) for name in ("slow", "slower")]
+        for raw, name in zip(slow, ("slow", "slower"), strict=True):
+            raw.say(Subscribe(f"{name}.1", parse_filter("a = 1"), 1), LinkCongestion(True), Ping())
+            await raw.until(Pong)
+        publisher = await Raw.client(broker.address, "pub")
+        publisher.say(PublishRequest(1, body("p1", a=1)), PublishRequest(2, body("p2", a=1)))
+        assert (await publisher.until(AcceptedReply))[-1] == AcceptedReply(2)
+        publisher.say(PublishRequest(3, body("p3", a=1)))
+        slow[0].say(LinkCongestion(False), Ping())
+        await slow[0].until(Pong)
+        assert list(broker.connections._paused) == [broker.connections.clients["pub"]]
+        slow[1].say(LinkCongestion(False))
+        assert await publisher.next() == AcceptedReply(3)
+        assert broker.counters.publishers_held == 1
+        for raw in (*slow, publisher):
+            await raw.close()
 
 
 async def test_a_link_beyond_its_bound_is_given_up() -> None:

@@ -96,6 +96,34 @@ async def test_what_stands_behind_a_commit_waits_and_what_comes_meanwhile_is_the
         await pub.close()
 
 
+async def test_whether_the_disk_has_room_is_looked_at_after_so_many_bytes_and_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+    monkeypatch.setattr(committing, "STORE_ROOM_S", 1e9)
+    monkeypatch.setattr(committing, "STORE_ROOM_BYTES", 3000)
+    async with running(settings(data=tmp_path)) as broker:
+        assert broker.store is not None
+        store = broker.store.store
+
+        def has_room(_: object) -> bool:
+            looks.append(1)
+            return True
+
+        monkeypatch.setattr(type(store), "has_room", has_room)
+        pub = await Raw.client(broker.address, "pub")
+        seen = []
+        for number in range(1, 10):
+            if number == 9:
+                monkeypatch.setattr(committing, "STORE_ROOM_S", 0.0)
+            pub.say(PublishRequest(number, body(f"p{number}", text="x" * 1000)))
+            assert await pub.next() == AcceptedReply(number)
+            seen.append(len(looks))
+        # At the first one, as it was never looked; at each third; and when the time has come.
+        assert seen == [1, 1, 1, 2, 2, 2, 3, 3, 4]
+        await pub.close()
+
+
 async def test_publishers_are_held_back_while_too_much_waits_for_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,12 +140,12 @@ async def test_publishers_are_held_back_while_too_much_waits_for_the_disk(
         async with asyncio.timeout(PATIENCE_S):
             while not broker.counters.publishers_held:
                 await asyncio.sleep(0)
-        assert broker.congestion.hold_publishers
+        assert broker.congestion.holds(())
         assert len(some) < UNACKNOWLEDGED_MAX
         gate.open()
         while await pub.next() != AcceptedReply(100):
             pass
-        assert not broker.congestion.hold_publishers
+        assert not broker.congestion.holds(())
         await pub.close()
 
 

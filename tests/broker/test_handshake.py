@@ -166,6 +166,7 @@ class Wire:
     client: Any = None
     link: Any = None
     was_up: bool = False
+    is_datagram: bool = False
     mail: list[bytes] = field(default_factory=list)
 
     def flush(self) -> None:

@@ -118,6 +118,21 @@ def test_a_newcomer_gets_no_credit_for_the_past() -> None:
     assert 0 <= ahead <= 15  # the turn at once, and one below the level: not the fifty of the past
 
 
+def test_who_has_been_at_work_for_long_does_not_wait_until_newcomers_have_been() -> None:
+    loop = Loop()
+    old, busy = Connection(loop), [Connection(loop) for _ in range(10)]
+    for _ in range(1000):
+        old.arrive(MESSAGE_S)
+        loop.until_calm()
+    for one in busy:
+        one.arrive(*[MESSAGE_S] * 1000)
+    sent = loop.now
+    old.arrive(MESSAGE_S)
+    while old.is_put_off:
+        loop.come_by()
+    assert loop.now - sent <= 3 * len(busy) * TURN_S
+
+
 def test_a_hundred_busy_connections_delay_a_modest_one_by_a_few_turns() -> None:
     loop = Loop()
     hostile = [Connection(loop) for _ in range(100)]

@@ -1,7 +1,8 @@
-"""`scripts/gate.py`: all steps run, one line says how it went."""
+"""`scripts/gate.py`: all steps run, the last lines say how long each took and how it went."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from subprocess import CompletedProcess
 from typing import Any
@@ -39,4 +40,9 @@ def test_gate_runs_all_steps_and_says_which_failed(
     assert sorted(ran) == ["mypy", "pytest", "ruff", "ruff", "scripts.kernels"]
     printed = capsys.readouterr().out.splitlines()
     assert printed.index("mypy says") == printed.index("gate: tests ...") + 2
+    assert re.fullmatch(
+        r"gate: \d+ s: style \d+ s, format \d+ s, types \d+ s beside the others, "
+        r"kernels \d+ s, tests \d+ s",
+        printed[-2],
+    )
     assert printed[-1] == last

@@ -20,19 +20,21 @@ def linked(*neighbors: str) -> Congestion:
 def test_a_long_queue_holds_publishers_here_and_on_the_other_sides() -> None:
     congestion = linked("a", "b", "c")
     congestion.queued("b", high=True)
-    assert congestion.hold_publishers
+    assert congestion.holds("abc")
+    assert not congestion.holds("ac")  # what goes there does not pile up
     assert congestion.is_queued("b")
     assert congestion.announcements() == [("a", True), ("c", True)]
     assert congestion.announcements() == []
     congestion.queued("b", high=False)
-    assert not congestion.hold_publishers
+    assert not congestion.holds("abc")
     assert congestion.announcements() == [("a", False), ("c", False)]
 
 
 def test_what_a_neighbor_says_is_passed_on_to_all_but_itself() -> None:
     congestion = linked("a", "b")
     congestion.reported("a", congested=True)
-    assert congestion.hold_publishers
+    assert congestion.holds("abc")
+    assert not congestion.holds("bc")
     assert congestion.announcements() == [("b", True)]
     congestion.reported("a", congested=False)
     assert congestion.announcements() == [("b", False)]
@@ -45,7 +47,7 @@ def test_two_causes_end_only_when_both_have() -> None:
     assert congestion.announcements() == [("a", True), ("b", True), ("c", True)]
     congestion.queued("b", high=False)
     assert congestion.announcements() == [("a", False)]
-    assert congestion.hold_publishers
+    assert congestion.holds("abc")
 
 
 def test_a_link_that_goes_takes_its_cause_with_it() -> None:
@@ -54,7 +56,7 @@ def test_a_link_that_goes_takes_its_cause_with_it() -> None:
     congestion.reported("b", congested=True)
     assert congestion.announcements() == [("a", True)]
     congestion.link_down("b")
-    assert not congestion.hold_publishers
+    assert not congestion.holds("abc")
     assert congestion.announcements() == [("a", False)]
 
 
@@ -75,6 +77,7 @@ def test_in_any_tree_publishers_go_on_when_the_queues_have_drained(
     size: int, seed: int, steps: int
 ) -> None:
     random = Random(seed)
+    everybody = [str(n) for n in range(size)]
     brokers = {n: Congestion() for n in range(size)}
     edges = [(random.randrange(n), n) for n in range(1, size)]
     for one, other in edges:
@@ -105,13 +108,13 @@ def test_in_any_tree_publishers_go_on_when_the_queues_have_drained(
     while deliver_one():
         pass
     # Quiet, some queues long: whoever can send into one is held.
-    assert all(brokers[one].hold_publishers for one, _ in high)
+    assert all(brokers[one].holds([str(other)]) for one, other in high)
     for one, other in sorted(high):
         brokers[one].queued(str(other), high=False)
         post(one)
     while deliver_one():
         pass
-    assert not any(broker.hold_publishers for broker in brokers.values())
+    assert not any(broker.holds(everybody) for broker in brokers.values())
 
 
 def test_where_links_form_circles_it_is_told_on_one_tree_only() -> None:
@@ -122,12 +125,16 @@ def test_where_links_form_circles_it_is_told_on_one_tree_only() -> None:
     assert congestion.announcements() == [("a", True), ("b", True)]
     congestion.reported("c", congested=True)
     congestion.queued("c", high=False)
-    assert not congestion.hold_publishers
+    assert not congestion.holds("abc")
+    congestion.reported("b", congested=True)
+    assert congestion.holds("a")  # a tree of its own may lead there
+    congestion.reported("b", congested=False)
     assert congestion.announcements() == [("a", False), ("b", False)]
 
 
 def test_what_went_in_a_circle_ends_when_brokers_agree_on_a_tree() -> None:
-    brokers = {name: Congestion() for name in "abc"}
+    everybody = "abc"
+    brokers = {name: Congestion() for name in everybody}
     for name, broker in brokers.items():
         for other in "abc".replace(name, ""):
             broker.link_up(other)
@@ -142,8 +149,14 @@ def test_what_went_in_a_circle_ends_when_brokers_agree_on_a_tree() -> None:
     tell()
     brokers["a"].queued("b", high=False)
     tell()
-    assert all(broker.hold_publishers for broker in brokers.values())  # it keeps itself up
+    assert all(broker.holds(everybody) for broker in brokers.values())  # it keeps itself up
     for name, ways in (("a", "bc"), ("b", "a"), ("c", "a")):
         brokers[name].restrict_to(frozenset(ways))
     tell()
-    assert not any(broker.hold_publishers for broker in brokers.values())
+    assert not any(broker.holds(everybody) for broker in brokers.values())
+
+
+def test_who_waits_for_the_disk_waits_wherever_publications_go() -> None:
+    congestion = linked("a")
+    congestion.blocked = True
+    assert congestion.holds(())

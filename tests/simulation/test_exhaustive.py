@@ -34,9 +34,10 @@ PAUSES = (0.5 * HOP_S, 1.5 * HOP_S, None)
 SHAPES = ((), (0,), (0, 1), (0, 1, 2), (0, 0, 0))
 """Trees up to renaming, as the parent of each router but the first: point, lines, star."""
 
-AT_REST = ("flooding", "covering+merging")
-"""What these two do on three routers is known: under flooding no subscription leaves its router,
-and two subscriptions are too few to be merged, so that `covering` shows it."""
+AT_REST = ("flooding", "simple", "covering+merging")
+"""What these do on three routers is known: under flooding no subscription leaves its router, two
+subscriptions are too few to be merged, so that `covering` shows it, and where no two filters are
+equal `identity` sends what `simple` does."""
 
 WORLDS: list[Any] = [(parents, protocol) for parents in SHAPES[:2] for protocol in PROTOCOLS]
 WORLDS += [

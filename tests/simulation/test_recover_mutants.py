@@ -409,8 +409,8 @@ class ReadsTornPieces(Stored):
 class LosesNotes(Stored):
     """Notes are kept until the first restart."""
 
-    def restored(self, router: str) -> Restored | None:
-        restored = super().restored(router)
+    def restored(self, router: str, machine: object = None) -> Restored | None:
+        restored = super().restored(router, machine)
         if restored is None:
             return None
         kept = (one for one in restored.records if not _is_about_links(one))
@@ -431,8 +431,8 @@ class LosesTheLast(Stored):
 class CountsFromZero(Stored):
     """What was released is forgotten to have had places."""
 
-    def restored(self, router: str) -> Restored | None:
-        restored = super().restored(router)
+    def restored(self, router: str, machine: object = None) -> Restored | None:
+        restored = super().restored(router, machine)
         return None if restored is None else Restored(restored.records)
 
 

@@ -35,6 +35,15 @@ def test_a_stored_batch_is_the_publications_that_were_stored(given_: list[Any]) 
     assert ids_in(bodies, starts) == [one.id.encode() for one in publications]
 
 
+@given(st.lists(st.text("ab", min_size=3, max_size=4), min_size=1, max_size=9), st.booleans())
+def test_ids_are_found_whether_they_are_equally_long_or_not(ids: list[str], same: bool) -> None:
+    ids = [id_[:3] for id_ in ids] if same else ids
+    bodies, ends = joined([Publication(id_, {"a": 1}) for id_ in ids])
+    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1]))
+    assert ids_in(bodies, starts) == [id_.encode() for id_ in ids]
+    assert ids_in(bodies, starts[:0]) == []
+
+
 def test_documents_are_decoded_one_by_one() -> None:
     publications = [Publication("p", {"a": None}, b"<a/>"), Publication("q", None, b"<b/>")]
     found = stored_publications(*joined(publications))

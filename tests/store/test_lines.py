@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sapwood.errors import InputError, LimitError
 from sapwood.files.lines import decode_publication
@@ -16,6 +18,7 @@ from sapwood.store.lines import (
     bounds,
     check_line,
     end_of,
+    is_finite,
     is_plainly_a_line,
     line_of,
     read_lines,
@@ -23,6 +26,22 @@ from sapwood.store.lines import (
 from sapwood.store.segments import Segment
 from sapwood.wire.publications import encode_publication
 from tests.store.test_store import batch, commit, opened
+
+INFINITE = (
+    b"\xcb\x7f\xf0\0\0\0\0\0\0",
+    b"\xcb\xff\xf0\0\0\0\0\0\0",
+    b"\xca\x7f\x80\0\0",
+    b"\xca\xff\x80\0\0",
+)
+PIECES = (
+    *INFINITE,
+    b"\xcb\x3f\xf0\0\0\0\0\0\0",
+    b"\xcb\x7f\xf0\1",
+    b"\xca\xff",
+    b"\xcb",
+    b"b",
+    b"\0",
+)
 
 
 def test_lines_of_the_version_before_are_whole_and_numbered_from_the_name(tmp_path: Path) -> None:
@@ -88,3 +107,13 @@ def test_a_publication_that_makes_too_long_a_line_is_refused() -> None:
     check_line(encode_publication(Publication("p", {"x": "x" * (JOURNAL_LINE_BYTES_MAX // 2)})))
     with pytest.raises(LimitError, match="JOURNAL_LINE_BYTES_MAX is 600"):
         check_line(encode_publication(Publication("p", {"x": "x" * 300})), 600)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=40), st.integers(0, 3000), st.integers(0, 9))
+def test_numbers_that_json_cannot_say_are_found_in_few_bytes_and_in_many(
+    pieces: list[bytes], filling: int, cut: int
+) -> None:
+    data = b"a" * filling + b"".join(pieces)
+    end = max(0, len(data) - cut)
+    whole = any(number in data[3:end] for number in INFINITE)
+    assert is_finite(data, 3, end) == (not whole)

@@ -25,8 +25,9 @@ from sapwood_lab.benchmarks.documents_covering import (
 
 
 def test_every_size_has_a_row_that_agrees_with_the_patterns(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(documents_covering, "_ADVERTISED_XPES", 10)
     report = run_documents_covering("proteins", (150, 60), (40,), queries=10)
     first, second = report["search"]
     assert [row["patterns"] for row in (first, second)] == [60, 150]

@@ -9,7 +9,14 @@ import pytest
 from click.testing import CliRunner
 
 from sapwood.cli.main import main
+from sapwood_lab.benchmarks import records
+from sapwood_lab.benchmarks.machine import stream_bytes_per_s
 from sapwood_lab.cli import bench
+
+
+@pytest.fixture(autouse=True)
+def _short_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "stream_bytes_per_s", lambda: stream_bytes_per_s(1 << 22))
 
 
 def test_bench_writes_json_and_prints_a_table(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from sapwood.broker.connections import Connections
@@ -108,9 +109,12 @@ class Backpressure:
         self.announce()
         return True
 
-    def published(self, tcp: TcpConnection) -> None:
-        """Stop reading a client that has published, if and while publications pile up."""
-        if self.congestion.hold_publishers and self._connections.pause(tcp):
+    def published(self, client: str, neighbors: Collection[str]) -> None:
+        """Stop reading a client that has published to neighbors where, and while, it piles up."""
+        if not self.congestion.holds(neighbors):
+            return
+        tcp = self._connections.clients.get(client)
+        if tcp is not None and self._connections.pause(tcp, frozenset(neighbors)):
             self._counters.publishers_held += 1
 
     def reported(self, neighbor: str, *, congested: bool) -> None:
@@ -134,13 +138,12 @@ class Backpressure:
             self.announce()
 
     def announce(self) -> None:
-        """Report changes to the neighbors; read publishers again if nothing piles up any more."""
+        """Report changes to the neighbors; read publishers again for whom nothing piles up."""
         for neighbor, congested in self.congestion.announcements():
             link = self._connections.to_link(neighbor, is_routed=False)
             if link is not None:
                 link.congested(congested=congested)
-        if not self.congestion.hold_publishers:
-            self._connections.resume_all()
+        self._connections.resume(self.congestion.holds)
 
     def _give_up_slow(self, tcp: TcpConnection, queued: int) -> None:
         self._counters.slow_consumers += 1

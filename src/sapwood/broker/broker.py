@@ -8,19 +8,20 @@ output is flushed in one write.
 from __future__ import annotations
 
 import asyncio
-import errno
 import secrets
 import signal
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Final
 
 from sapwood.broker.backpressure import Backpressure
 from sapwood.broker.circle_watch import CircleWatch
 from sapwood.broker.connections import Connections, client_of, link_of
 from sapwood.broker.counters import Counters
+from sapwood.broker.datagrams import DatagramPort
+from sapwood.broker.datagrams import connect as connect_by_datagrams
 from sapwood.broker.descriptors import LoopFaults, lengthen_queues, with_descriptors
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.durables import Shell, about_durables
@@ -30,6 +31,7 @@ from sapwood.broker.garbage import TableGrowth, without_garbage
 from sapwood.broker.handshake import Handshake
 from sapwood.broker.keeping import no_replay
 from sapwood.broker.kernels import KernelLoader, kernels_of
+from sapwood.broker.listening import bound, bound_for_datagrams
 from sapwood.broker.logs import Log, make_log
 from sapwood.broker.memory import give_memory_back, leave_alone_what_is_here
 from sapwood.broker.settings import BrokerSettings
@@ -40,8 +42,9 @@ from sapwood.broker.tcp_connection import Single, TcpConnection
 from sapwood.broker.telling import Telling
 from sapwood.broker.turns import Turns
 from sapwood.deadline_timer import DeadlineTimer
-from sapwood.errors import EnvironmentMissingError, InvariantError, SapwoodError
+from sapwood.errors import InvariantError, SapwoodError
 from sapwood.limits import GOODBYE_S
+from sapwood.local_clock import local_clock
 from sapwood.matching.beside import working
 from sapwood.matching.readiness import loading
 from sapwood.routing.inputs import (
@@ -99,6 +102,9 @@ class Broker:
         owns_process: bool = False,
     ) -> None:
         self.settings = settings
+        #: what is used of connections, with the clock of the process
+        clock = settings.connection.clock or local_clock(settings.drift_ppm)
+        self.connecting = replace(settings.connection, clock=clock)
         self.connections = Connections()
         self.counters = Counters()
         self._log = make_log() if log is None else log
@@ -116,6 +122,9 @@ class Broker:
         self._filter_process = FilterProcess(self._log)
         self._dialers = Dialers(self.connect, self.connections, self._log)
         self._server: asyncio.Server | None = None
+        #: where brokers may link by datagrams
+        self._port: DatagramPort | None = None
+        self.datagrams: Address | None = None
         self._stopping = False
 
     # Life --------------------------------------------------------------------------------------
@@ -132,9 +141,12 @@ class Broker:
         self._failure: asyncio.Future[None] = loop.create_future()
         await self._kernels.prepare(kernels_of(settings.engines))
         self._timer = DeadlineTimer(loop.call_at, self._tick)
-        self._server = await self._bound(loop)
+        self._server = await bound(settings.listen, self._accept)
         host, port = self._server.sockets[0].getsockname()[:2]
         self.address = Address(host, port)
+        if settings.listen_datagrams is not None:
+            given = settings.listen_datagrams
+            self._port, self.datagrams = await bound_for_datagrams(given, self._accept)
         earlier = None if settings.data is None else told_name(settings.data)
         self.name = settings.name or earlier or f"{socket.gethostname()}-{port}"
         protocol = settings.planned(self.name, self.address)
@@ -147,8 +159,8 @@ class Broker:
         )
         circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
         self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
-        given = (me, self.connections, self._memory, self._log, circles)
-        self.handshake = Handshake(*given, elsewhere=self._filter_process.ask)
+        shared = (me, self.connections, self._memory, self._log, circles)
+        self.handshake = Handshake(*shared, elsewhere=self._filter_process.ask)
         self._telling = Telling(
             self.router.behind, self._room_for, self.connections, loop.call_soon
         )
@@ -158,11 +170,15 @@ class Broker:
             self._open_store()
         except SapwoodError:
             self._server.close()
+            if self._port is not None:
+                self._port.close()
             raise
         self._timer.set(self.router.next_deadline())
         await self._server.start_serving()
         lengthen_queues(self._server.sockets)
         self._announce_line(f"listening on {self.address} as {self.name}")
+        if self.datagrams is not None:
+            self._announce_line(f"listening on {self.datagrams} as {self.name}")
         for address in settings.peers:
             self.keep_link(address)
         self._log.info(
@@ -172,20 +188,6 @@ class Broker:
             connections_max=settings.connections_max,
         )
         return self.address
-
-    async def _bound(self, loop: asyncio.AbstractEventLoop) -> asyncio.Server:
-        """A server at the address to listen on, which serves nobody yet."""
-        settings, listen = self.settings, self.settings.listen
-        try:
-            return await loop.create_server(
-                lambda: TcpConnection(self, None, settings.connection, self.name, self._runs),
-                listen.host,
-                listen.port,
-                backlog=1,  # so many are accepted at a time
-                start_serving=False,
-            )
-        except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
-            raise _cannot_listen(listen, error) from error
 
     async def stop(self, reason: str = "the broker is shutting down") -> None:
         """Stop accepting, say goodbye on all connections, send what is queued, close everything."""
@@ -208,6 +210,9 @@ class Broker:
                 tcp.abort()
             await asyncio.wait([tcp.finished for tcp in leaving])
         await self._server.wait_closed()
+        if self._port is not None:
+            self._port.close()
+            await self._port.closed
         self._filter_process.close()
         await asyncio.to_thread(self._side_work.close)
         await asyncio.to_thread(self._kernels.close)
@@ -233,15 +238,16 @@ class Broker:
 
     async def connect(self, address: Address) -> TcpConnection:
         """Connect to another broker; raises `OSError`."""
+        tcp = TcpConnection(self, Role.BROKER, self.connecting, self.name, self._runs)
+        if address.is_datagram:
+            await connect_by_datagrams(address.host, address.port, tcp)
+            return tcp
         loop = asyncio.get_running_loop()
-        _, tcp = await loop.create_connection(
-            lambda: TcpConnection(
-                self, Role.BROKER, self.settings.connection, self.name, self._runs
-            ),
-            address.host,
-            address.port,
-        )
+        await loop.create_connection(lambda: tcp, address.host, address.port)
         return tcp
+
+    def _accept(self) -> TcpConnection:
+        return TcpConnection(self, None, self.connecting, self.name, self._runs)
 
     # What connections call (`sapwood.broker.tcp_connection.Host`) ------------------------------
 
@@ -283,8 +289,6 @@ class Broker:
                 return
             if request is not None:
                 self._handle(request, now)
-                if isinstance(request, ClientPublish):
-                    self._backpressure.published(tcp)
         elif isinstance(message, ReadMany):
             raise InvariantError("only what clients say is read in parts")
         elif tcp.link is not None:
@@ -327,7 +331,6 @@ class Broker:
             if request is not None:
                 for part in self._admitted(client, request):
                     yield from self._in_parts(part, now)
-                    self._backpressure.published(tcp)
                 first = last
             for message in run.part(first, last + 1).messages():
                 self.received(tcp, message, now)
@@ -455,7 +458,10 @@ class Broker:
                 effects = self.router.handle(request, now)
             if self._growth is not None:
                 self._growth.handled(request)
-            remaining = self._effect_runner.run(effects, request)
+            runner = self._effect_runner
+            remaining = runner.run(effects, request)
+            if isinstance(request, ClientPublish | ClientPublishMany):
+                self._backpressure.published(request.client, runner.told)
             if not self.router.is_tree:
                 self._backpressure.restrict_to(self.router.tells_over())
             self._timer.set(self.router.next_deadline())
@@ -537,9 +543,8 @@ class Broker:
     def committed(self, ticket: int) -> None:
         """Send what waited for the commits up to this one."""
         assert self.store is not None
-        for tcp in self.store.release(ticket):
+        for tcp in self.store.release(ticket):  # whose queues have only grown
             self._backpressure.check(tcp)
-            self.drained(tcp)
 
     def blocked(self, *, blocked: bool) -> None:
         """Hold publishers, here and beyond links, as long as the disk does not keep up."""
@@ -558,13 +563,6 @@ class Broker:
     def _announce_line(self, line: str) -> None:
         if self._announce is not None:
             self._announce(line)
-
-
-def _cannot_listen(address: Address, error: OSError | UnicodeError) -> EnvironmentMissingError:
-    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-        remedy = "stop what listens there, or choose another port (0 picks a free one)"
-        return EnvironmentMissingError(f"--listen {address}: the port is in use; {remedy}")
-    return EnvironmentMissingError(f"--listen {address}: cannot listen there: {error}")
 
 
 def run_broker(settings: BrokerSettings, log: Log, announce: Callable[[str], None]) -> None:

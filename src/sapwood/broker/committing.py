@@ -19,13 +19,19 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from math import inf
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Final, Protocol
 
 from sapwood.broker.logs import Log
 from sapwood.errors import EnvironmentMissingError, SapwoodError
-from sapwood.limits.store import STORE_PENDING_BYTES_MAX, STORE_RETRY_S
+from sapwood.limits.store import (
+    STORE_PENDING_BYTES_MAX,
+    STORE_RETRY_S,
+    STORE_ROOM_BYTES,
+    STORE_ROOM_S,
+)
 from sapwood.store.store import Store
 from sapwood.store.writer import Gathered, StoreFullError
 
@@ -64,6 +70,8 @@ class GroupCommit:
         self._log = log
         self._taken = self._done = 0
         self._under_way_bytes = 0
+        #: when it was looked whether the disk has room, and what was committed since
+        self._looked_at, self._unlooked_bytes = -inf, 0
         #: bytes of output that is held back
         self.held_bytes = 0
         self._is_scheduled = False
@@ -119,10 +127,19 @@ class GroupCommit:
             return
         self._taken += 1
         self._under_way_bytes = self._store.pending_bytes
+        self._unlooked_bytes += self._under_way_bytes
         self._waiting.put(self._store.take())
-        if not self._store.has_room():
+        if self._is_to_look() and not self._store.has_room():
             self._fill()
         self._check_blocked()
+
+    def _is_to_look(self) -> bool:
+        """Whether it is time to look again whether the disk has room; then it counts as done."""
+        now = self._loop.time()
+        if now < self._looked_at + STORE_ROOM_S and self._unlooked_bytes < STORE_ROOM_BYTES:
+            return False
+        self._looked_at, self._unlooked_bytes = now, 0
+        return True
 
     def _committed(self, gathered: Gathered) -> None:
         self._done = self._taken

@@ -32,8 +32,8 @@ class Connections:
         self.offered: dict[TcpConnection, str] = {}
         #: name and session of neighbors whose links were closed for good
         self.barred: set[tuple[str, str]] = set()
-        #: publishers that are not read because publications pile up
-        self._paused: dict[TcpConnection, None] = {}
+        #: publishers that are not read because publications pile up, and to whom theirs went
+        self._paused: dict[TcpConnection, frozenset[str]] = {}
         #: connections that may have output, and whether the router had part in that
         self._unflushed: dict[TcpConnection, bool] = {}
         self._watchers: list[asyncio.Future[None]] = []
@@ -102,18 +102,18 @@ class Connections:
 
     # Publishers that are not read --------------------------------------------------------------
 
-    def pause(self, tcp: TcpConnection) -> bool:
-        """Stop reading a publisher; whether it was read until now."""
-        if tcp in self._paused:
-            return False
-        self._paused[tcp] = None
-        tcp.pause_reading()
-        return True
+    def pause(self, tcp: TcpConnection, neighbors: frozenset[str]) -> bool:
+        """Stop reading a publisher, whose publications go to neighbors; whether it was read."""
+        before = self._paused.get(tcp)
+        self._paused[tcp] = neighbors if before is None else before | neighbors
+        if before is None:
+            tcp.pause_reading()
+        return before is None
 
-    def resume_all(self) -> None:
-        """Read all paused publishers again."""
-        paused, self._paused = self._paused, {}
-        for tcp in paused:
+    def resume(self, waits: Callable[[frozenset[str]], bool]) -> None:
+        """Read those paused publishers again for whose neighbors `waits` does not hold."""
+        for tcp in [tcp for tcp, neighbors in self._paused.items() if not waits(neighbors)]:
+            del self._paused[tcp]
             tcp.resume_reading()
 
     def forget_paused(self, tcp: TcpConnection) -> None:

@@ -63,7 +63,7 @@ class DebugLog:
     def _write_all(self, those: Iterable[Input | Effect]) -> None:
         for one in those:
             members: dict[str, object] = {}
-            for name in (field.name for field in fields(one)):
+            for name in (field.name for field in fields(one) if field.compare):
                 value = getattr(one, name)
                 members |= _of_message(value) if name == "message" else {name: _shown(value)}
             self._log.debug(_WORD_START.sub(" ", type(one).__name__).lower(), **members)

@@ -106,7 +106,7 @@ class Dialers:
     def ask(self, neighbor: str, address: str) -> None:
         """Connect to a neighbor that the router asks for, and again whenever the link is gone."""
         try:
-            found = parse_address(address)
+            found = parse_address(address, linking=True)
         except InputError as error:
             self._log.error("no link", neighbor=neighbor, reason=str(error))
             return

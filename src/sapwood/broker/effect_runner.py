@@ -13,6 +13,7 @@ from sapwood.broker.keeping import Keeper
 from sapwood.broker.logs import Log
 from sapwood.errors import InvariantError
 from sapwood.limits import COMPOSED_BYTES, FRAME_BYTES_MAX
+from sapwood.matching.publication_batch import oldest
 from sapwood.routing.effects import (
     Accepted,
     AcceptedMany,
@@ -93,6 +94,8 @@ class EffectRunner:
         self._debug_log = DebugLog.of(log)
         #: the input whose effects are being carried out, for the effects that refer to it
         self._request: Input | None = None
+        #: the neighbors that its effects have told something
+        self.told: set[str] = set()
         #: what the effects of that ask for to be handed in next
         self._remaining: BatchInput | None = None
         self._composer = Composer()
@@ -123,6 +126,7 @@ class EffectRunner:
     def run(self, effects: Iterable[Effect], request: Input) -> BatchInput | None:
         """Carry out the effects of an input, in order; returns what is to be handed in next."""
         self._request, self._remaining = request, None
+        self.told.clear()
         if self._debug_log is not None:
             effects = tuple(effects)
             self._debug_log.handled(request, effects)
@@ -145,7 +149,7 @@ class EffectRunner:
     def _deliver_many(self, effect: DeliverMany) -> None:
         if self._owners is not None:
             self._owners.deliver_many(effect, self._asked())
-        place, count = 0, len(effect.keys)
+        place, count, born = 0, len(effect.keys), oldest(effect.batch)
         while place < count:
             composed = self._composer.deliveries(
                 effect, place, self._frame_bytes_max, COMPOSED_BYTES
@@ -158,10 +162,12 @@ class EffectRunner:
                 client = self._connections.to_client(name)
                 if client is not None:
                     self._counters.deliveries += deliveries
+                    client.connection.mark(born)
                     client.connection.send_frames(frames)
             place = composed.end
 
     def _send_many(self, effect: SendMany) -> None:
+        self.told.add(effect.neighbor)
         link = self._connections.to_link(effect.neighbor)
         if link is not None:
             link.send_many(effect.publications)
@@ -175,9 +181,10 @@ class EffectRunner:
         self._remaining = effect.input
 
     def _send(self, effect: Send) -> None:
+        self.told.add(effect.neighbor)
         link = self._connections.to_link(effect.neighbor)
         if link is not None:
-            link.send(effect.message)
+            link.send(effect.message, effect.age_ns)
 
     def _accepted(self, effect: Accepted) -> None:
         self._counters.publications += 1

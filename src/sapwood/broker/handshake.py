@@ -93,6 +93,9 @@ class Handshake:
         earlier = connections.clients.get(hello.name)
         present = None if earlier is None else client_of(earlier).ledger.session
         refused = refuse_client(hello, present)
+        if tcp.is_datagram:
+            reason = "over UDP brokers link; clients connect by TCP"
+            refused = Refused(RefusalCode.SETTINGS, reason)
         if refused is not None:
             self._refuse(tcp, hello.name, refused)
             return None
@@ -126,13 +129,15 @@ class Handshake:
             self._refuse(tcp, hello.name, refused)
             return
         tcp.connection.welcome(self._welcome(), Role.BROKER)
-        tcp.link = LinkSession(hello.name, hello.session, tcp.connection)
+        tcp.link = LinkSession(hello.name, hello.session, tcp.connection, is_lossy=tcp.is_datagram)
         connections.offered[tcp] = hello.name
 
     def _welcomed(self, tcp: TcpConnection, welcome: Welcome) -> LinkUp | None:
         connections = self._connections
         tcp.connection.welcomed()
-        tcp.link = LinkSession(welcome.name, welcome.session, tcp.connection)
+        tcp.link = LinkSession(
+            welcome.name, welcome.session, tcp.connection, is_lossy=tcp.is_datagram
+        )
         if (welcome.name, welcome.session) in connections.barred:
             tcp.connection.say_goodbye(GoodbyeCode.BARRED, "this link was closed for good")
             return None

@@ -19,6 +19,7 @@ from sapwood.limits import (
     OUTGOING_TOTAL_BYTES_MAX,
     SESSIONS_REMEMBERED_MAX,
 )
+from sapwood.limits.timing import DRIFT_PPM, DRIFT_PPM_MAX
 from sapwood.matching.documents.engines import document_engine_info
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.engines import engine_info
@@ -47,7 +48,9 @@ class BrokerSettings:
     host's name and the port. `peers` are the brokers to link with; `backups` those to link with in
     the place of the peer, under `failover`, when that is gone for long. Queue bounds are in bytes.
     `data` is the folder of what the broker keeps, `None` for nothing; `keep_bytes_max` and
-    `keep_age_s` bound what of it nobody needs any more. Raises `InputError` (or one of its kinds)
+    `keep_age_s` bound what of it nobody needs any more. `drift_ppm` is how far the machine's clock
+    is off at most. Brokers may link by UDP at `listen_datagrams`, and at peers that are so
+    addressed. Raises `InputError` (or one of its kinds)
     that names the option of `sapwood broker` and what it takes.
     """
 
@@ -68,6 +71,8 @@ class BrokerSettings:
     durability: Durability = Durability()  # noqa: RUF009 - a value
     keep_bytes_max: int = JOURNAL_BYTES_MAX
     keep_age_s: float | None = None
+    drift_ppm: int = DRIFT_PPM
+    listen_datagrams: Address | None = None
 
     def __post_init__(self) -> None:
         protocol = self.protocol
@@ -79,6 +84,7 @@ class BrokerSettings:
                 "the word out"
             )
         self._check_backups(chosen)
+        self._check_datagrams(chosen)
         engine_info(self.engines.records)
         document_engine_info(self.engines.documents)
         if self.name is not None:
@@ -102,6 +108,7 @@ class BrokerSettings:
         _within("--keep-bytes", self.keep_bytes_max, JOURNAL_SEGMENT_BYTES_MAX, 2**50)
         if self.keep_age_s is not None:
             _within("--keep-age", self.keep_age_s, KEEP_AGE_S_MIN, KEEP_AGE_S_MAX)
+        _within("--drift-ppm", self.drift_ppm, 0, DRIFT_PPM_MAX)
         _within("--sessions-remembered-max", self.sessions_remembered_max, 0, 2**24)
 
     def planned(self, name: str, address: Address) -> Protocol:
@@ -110,6 +117,16 @@ class BrokerSettings:
         chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
         backups = tuple((str(backup), str(backup)) for backup in self.backups)
         return planned(chosen, {name: Plan(backups=backups, address=str(address))})
+
+    def _check_datagrams(self, chosen: Protocol) -> None:
+        others = () if self.listen_datagrams is None else (self.listen_datagrams,)
+        by_datagrams = [one for one in (*others, *self.peers, *self.backups) if one.is_datagram]
+        if by_datagrams and not chosen.allows_loss:
+            raise InputError(
+                f"{by_datagrams[0]}: links over UDP lose, repeat and reorder messages, and "
+                f"protocol {chosen.name!r} rests on links that do not; link by TCP, or take a "
+                "protocol that allows loss (`sapwood protocols`)"
+            )
 
     def _check_backups(self, chosen: Protocol) -> None:
         if not is_planned(chosen):

@@ -107,6 +107,8 @@ class TcpConnection(asyncio.Protocol):
         self._lost: str | None = None
         self.spent_s = 0.0
         self.address = "?"
+        #: over UDP: what is sent may be lost, repeated and reordered
+        self.is_datagram = False
         self.client: ClientSessionAtBroker | None = None
         self.link: LinkSession | None = None
         #: the link carried (or carries) messages
@@ -121,6 +123,7 @@ class TcpConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self.outbox = Outbox(self._transport)
         self.address = _address(self._transport)
+        self.is_datagram = bool(self._transport.get_extra_info("is_datagram"))
         now = self._loop.time()
         self.connection = Connection(self._role, self._settings, now, self._broker_name, self._runs)
         self._timer.set(self.connection.next_deadline())
@@ -132,6 +135,7 @@ class TcpConnection(asyncio.Protocol):
         if self._closing:
             return
         self._unread = self._unread + data if self._unread else data
+        self.connection.arrived()
         if not self._put_off:
             self._host.turns.arrived(self)
 

@@ -10,7 +10,8 @@ Worked example, turns of 5 ms: A's read holds 23 ms of work, B's 1 ms, and both 
 first. A has its first turn (5 ms), then B is handled at once. The loop comes by: A has its second
 turn. C's read of 1 ms arrives and is handled at once; A has its third turn, and so on. Had D
 arrived with 12 ms of work after A's third turn (15 ms), D would begin level with A, not with the
-whole of the past as a credit, and the two would take turns from there on.
+whole of the past as a credit, and the two would take turns from there on. Likewise E, who has used
+10 s in small reads since yesterday, does not wait until D has used as much.
 """
 
 from __future__ import annotations
@@ -87,7 +88,8 @@ class Turns:
         #: those put off, as a heap: time spent, number of the request for a turn, worker
         self._waiting: list[tuple[float, int, Worker]] = []
         self._count = 0
-        #: what the worker who had the last turn had spent before: nobody begins far below
+        #: the most that a worker had spent before a turn, or before it was handled at once: nobody
+        #: begins far below
         self._level_s = 0.0
         #: time spent on reads that were handled at once since those put off had their turn
         self._used_s = 0.0
@@ -111,8 +113,7 @@ class Turns:
         end = self.clock() + TURN_S
         try:
             while self._waiting and self.clock() < end:
-                spent_s, _, worker = heapq.heappop(self._waiting)
-                self._level_s = max(self._level_s, spent_s)
+                _, _, worker = heapq.heappop(self._waiting)
                 progress = Progress.DONE  # of a turn that ends in a defect, too
                 try:
                     progress = self._turn(worker)
@@ -127,6 +128,9 @@ class Turns:
         clock = self.clock
         began = clock()
         end = began + TURN_S
+        # Time at once counts like a turn: who has been at work for long is not behind a newcomer.
+        worker.spent_s = max(worker.spent_s, self._level_s - TURN_S)
+        self._level_s = max(self._level_s, worker.spent_s)
         try:
             progress = worker.advance(lambda: clock() >= end)
         finally:

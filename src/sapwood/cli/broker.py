@@ -31,6 +31,7 @@ from sapwood.limits import (
     OUTGOING_TOTAL_BYTES_MAX,
     SESSIONS_REMEMBERED_MAX,
 )
+from sapwood.limits.timing import DRIFT_PPM
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,16 +46,17 @@ def _bound(option: str, default: float, text: str) -> Callable[[F], F]:
 @click.command
 @click.option(
     "--listen",
-    default="127.0.0.1:7411",
-    show_default=True,
-    metavar="HOST:PORT",
-    help="Where to listen; port 0 picks a free one.",
+    "listens",
+    multiple=True,
+    metavar="[udp://]HOST:PORT",
+    help="Where to listen; port 0 picks a free one. Once more with udp:// for links that lose, "
+    "repeat and reorder messages.  [default: 127.0.0.1:7411]",
 )
 @click.option(
     "--peer",
     "peers",
     multiple=True,
-    metavar="HOST:PORT",
+    metavar="[udp://]HOST:PORT",
     help="A broker to link with; may be given several times. One end of a link is enough.",
 )
 @click.option(
@@ -112,13 +114,14 @@ def _bound(option: str, default: float, text: str) -> Callable[[F], F]:
 @_bound("--greeting-s", GREETING_S, "Seconds until a new connection must have greeted.")
 @_bound("--keepalive-s", KEEPALIVE_IDLE_S, "Seconds of silence until a peer is pinged.")
 @_bound("--keepalive-missed", KEEPALIVE_MISSED_MAX, "Unanswered pings until a peer is dead.")
+@_bound("--drift-ppm", DRIFT_PPM, "How far this machine's clock is off at most, parts per million.")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), default="info", show_default=True)
 @click.pass_context
 def command(
     ctx: click.Context,
     /,
     *,
-    listen: str,
+    listens: tuple[str, ...],
     peers: tuple[str, ...],
     backups: tuple[str, ...],
     log_level: str,
@@ -144,19 +147,26 @@ def command(
     from sapwood.matching.engine_names import Engines, chosen_engines
     from sapwood.session.settings import ConnectionSettings
     from sapwood.store.durability import Durability
-    from sapwood.wire.address import Address, parse_address
+    from sapwood.wire.address import HOST_DEFAULT, PORT_DEFAULT, Address, parse_address
 
     def address(option: str, text: str, *, listening: bool) -> Address:
         try:
-            return parse_address(text, listening=listening)
+            return parse_address(text, listening=listening, linking=True)
         except InputError as error:
             raise InputError(f"{option}: {error}") from error
+
+    given = [address("--listen", text, listening=True) for text in listens]
+    streams = [one for one in given if not one.is_datagram]
+    datagrams = [one for one in given if one.is_datagram]
+    if len(streams) > 1 or len(datagrams) > 1:
+        raise click.UsageError("--listen: a broker listens once, and once more with udp://")
 
     settings = BrokerSettings(
         durability=Durability.parse(durability),
         protocol=(chosen_protocol if options["data"] is None else kept_protocol)(protocol, dtd),
         engines=chosen_engines(engines, Engines()),
-        listen=address("--listen", listen, listening=True),
+        listen=streams[0] if streams else Address(HOST_DEFAULT, PORT_DEFAULT),
+        listen_datagrams=datagrams[0] if datagrams else None,
         peers=tuple(address("--peer", peer, listening=False) for peer in peers),
         backups=tuple(address("--backup", backup, listening=False) for backup in backups),
         connection=ConnectionSettings(

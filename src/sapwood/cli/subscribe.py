@@ -73,6 +73,20 @@ TAKE: Final = 1024
     "--max-age-s", "max_age", type=click.FloatRange(min=0), help="Seconds each waits; 0 for ever."
 )
 @click.option(
+    "--max-age",
+    "fresh_s",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="How old a publication may be, from its publisher's call on; --late says what else.",
+)
+@click.option(
+    "--late",
+    type=click.Choice(("mark", "drop")),
+    default="mark",
+    show_default=True,
+    help="With --max-age: say with each publication whether it is in time, or leave others out.",
+)
+@click.option(
     "--overflow",
     type=click.Choice(("oldest", "newest")),
     help="What goes when the mailbox is full.  [default: oldest]",
@@ -107,6 +121,8 @@ def command(
     state: str | None,
     as_json: bool,
     strict: bool,
+    fresh_s: float | None,
+    late: str,
     **durably: Any,
 ) -> None:
     """Print publications that match FILTER, or documents that match an XPath, as they come.
@@ -115,6 +131,9 @@ def command(
     with `id`, `attributes` (an infinite number, which JSON cannot say, is null), `document` and
     `subscriptions`; what a publication does not carry is left out. Standard error says when the
     subscription is in force.
+
+    With --max-age each line begins with, or has as `age_bound` and `timely`, how many seconds old
+    the publication is at most, and whether that is in time; no clocks need to agree for that.
 
     With --file all subscriptions of a file are requested together, and each publication is printed
     once. A line that is no subscription does not stop the others, nor does one whose filter the
@@ -133,10 +152,11 @@ def command(
         reconnect=reconnect,
         state=state,
         as_json=as_json,
+        is_aged=fresh_s is not None,
     )
     if durably["moved_from"] is not None and durably["durable"] is None:
         raise click.UsageError("--moved-from moves a --durable NAME")
-    given = {option: value for option, value in durably.items() if value is not None}
+    given = _given(durably, fresh_s, late)
     if file is None:
         interest = None
         if filter_text is not None or xpath is not None or "durable" not in given:
@@ -151,6 +171,19 @@ def command(
     with SubscriptionFile(file, strict=strict) as subscriptions:
         asyncio.run(following(partial(subscriptions.subscribe, broker=broker)))
     ctx.exit(ExitStatus.REJECTED if subscriptions.rejected else ExitStatus.DONE)
+
+
+def _given(durably: dict[str, Any], fresh_s: float | None, late: str) -> dict[str, Any]:
+    """What was asked for beside the filter: durably, or no older than so many seconds."""
+    given = {option: value for option, value in durably.items() if value is not None}
+    if fresh_s is None:
+        if late == "drop":
+            raise click.UsageError("--late drop leaves out what is older than --max-age SECONDS")
+        return given
+    if given:
+        option = next(iter(given)).replace("_", "-")
+        raise click.UsageError(f"--max-age is for what comes live; leave --{option} out")
+    return {"max_age": fresh_s, "late": late}
 
 
 async def _subscribe(
@@ -201,6 +234,7 @@ async def _follow(
     reconnect: bool,
     state: str | None,
     as_json: bool,
+    is_aged: bool,
 ) -> None:
     import asyncio
     import signal
@@ -220,13 +254,18 @@ async def _follow(
         loop.add_signal_handler(number, interrupt)
     try:
         async with connect(broker, name, reconnect=reconnect, state=state) as client:
-            await _print(await subscribe(client), count, as_json=as_json)
+            render = _json_line if as_json else _text_line
+            if is_aged:
+                render = partial(_aged, render)
+            await _print(await subscribe(client), count, render)
     except asyncio.CancelledError:
         if not interrupted.is_set():
             raise
 
 
-async def _print(subscription: Deliveries, count: int | None, *, as_json: bool) -> None:
+async def _print(
+    subscription: Deliveries, count: int | None, render: Callable[[Delivery], bytes]
+) -> None:
     from sapwood.client.durable import DurableDelivery, DurableSubscription
 
     printed = 0
@@ -235,7 +274,6 @@ async def _print(subscription: Deliveries, count: int | None, *, as_json: bool) 
         deliveries = await subscription.take(count_max)
         if not deliveries:
             return
-        render = _json_line if as_json else _text_line
         sys.stdout.buffer.write(b"".join(render(delivery) for delivery in deliveries))
         sys.stdout.buffer.flush()
         printed += len(deliveries)
@@ -245,6 +283,19 @@ async def _print(subscription: Deliveries, count: int | None, *, as_json: bool) 
                 delivery.acknowledge()
     if isinstance(subscription, DurableSubscription):
         await subscription.settled()
+
+
+def _aged(render: Callable[[Delivery], bytes], delivery: Delivery) -> bytes:
+    """A line with how old the publication is at most."""
+    import msgspec
+
+    age, line = delivery.age_bound, render(delivery)
+    if line.startswith(b"{"):
+        members = {"age_bound": age, "timely": delivery.timely}
+        return msgspec.json.encode(members)[:-1] + b"," + line[1:]
+    word = "timely" if delivery.timely else "late"
+    bound = "?" if age is None else f"{age:.6f}"
+    return f"{word} {bound} ".encode() + line
 
 
 def _json_line(delivery: Delivery) -> bytes:

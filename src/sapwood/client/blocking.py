@@ -73,11 +73,19 @@ class BlockingDeliveries:
         return self
 
     def __next__(self) -> Delivery:
-        if not self._fetched:
-            self._fetched.extend(self.take(TAKE))
+        while True:
             if not self._fetched:
-                raise StopIteration
-        return self._fetched.popleft()
+                self._fetched.extend(self.take(TAKE))
+                if not self._fetched:
+                    raise StopIteration
+            delivery = self._fetched.popleft()
+            if self._deliveries.is_wanted(delivery):  # still, or it has waited here for too long
+                return delivery
+
+    @property
+    def late(self) -> int:
+        """How many deliveries were left out because they may have been too old."""
+        return self._deliveries.late
 
     def take(self, count_max: int, timeout_s: float | None = None) -> list[Delivery]:
         """The next deliveries, at least one and at most `count_max`; waits for the first.
@@ -247,6 +255,8 @@ class BlockingClient:
         durable: None = None,
         waiting_max: int = DELIVERIES_WAITING_MAX,
         since: str | datetime | None = None,
+        max_age: float | timedelta | None = None,
+        late: str = "mark",
     ) -> BlockingSubscription: ...
 
     def subscribe(
@@ -256,12 +266,15 @@ class BlockingClient:
         *,
         waiting_max: int = DELIVERIES_WAITING_MAX,
         moved_from: str | None = None,
+        late: str = "mark",
         **durably: Any,
     ) -> BlockingSubscription:
         """Subscribe, durably if a name is given; see `Client.subscribe`."""
         subscribing: Any = self._client.subscribe
         subscription = self.wait(
-            subscribing(filter, id, waiting_max=waiting_max, moved_from=moved_from, **durably)
+            subscribing(
+                filter, id, waiting_max=waiting_max, moved_from=moved_from, late=late, **durably
+            )
         )
         if isinstance(subscription, DurableSubscription) and subscription.name:
             return BlockingDurableSubscription(self, subscription)

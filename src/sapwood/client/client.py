@@ -6,6 +6,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterable, Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import starmap
@@ -16,6 +17,7 @@ from typing import Any, Final, Self, overload
 from sapwood.client.columns import Table, encoded_rows
 from sapwood.client.connecting import Connector
 from sapwood.client.durable import Consumers, DurableSubscription, Durably, is_consumer
+from sapwood.client.freshness import Freshness
 from sapwood.client.groups import Items, SubscriptionGroup, texts
 from sapwood.client.moving import moved
 from sapwood.client.publishing import (
@@ -31,6 +33,7 @@ from sapwood.client.subscription import ClientSubscription, Deliveries, Delivery
 from sapwood.errors import ConnectionLostError, DuplicateIdError, InputError
 from sapwood.language.written import given_advertised, given_interest
 from sapwood.limits import DELIVERIES_WAITING_MAX, GOODBYE_S
+from sapwood.local_clock import local_clock
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.session.client_entries import SUBSCRIPTION, EntryEvent
@@ -79,9 +82,14 @@ def connect(
         parse_address(address),
         name,
         reconnect_s=reconnect_s if reconnect else 0.0,
-        settings=settings or ConnectionSettings(),
+        settings=_timed(settings or ConnectionSettings()),
         state=state,
     )
+
+
+def _timed(settings: ConnectionSettings) -> ConnectionSettings:
+    """The settings with a clock: the process's, unless there is another."""
+    return settings if settings.clock is not None else replace(settings, clock=local_clock())
 
 
 class Client:
@@ -238,6 +246,8 @@ class Client:
         durable: None = None,
         waiting_max: int = DELIVERIES_WAITING_MAX,
         since: str | datetime | None = None,
+        max_age: float | timedelta | None = None,
+        late: str = "mark",
     ) -> ClientSubscription: ...
 
     async def subscribe(
@@ -247,6 +257,7 @@ class Client:
         *,
         waiting_max: int = DELIVERIES_WAITING_MAX,
         moved_from: str | None = None,
+        late: str = "mark",
         **durably: Any,
     ) -> ClientSubscription:
         """Subscribe; returns when the subscription is in force in the whole overlay.
@@ -256,6 +267,10 @@ class Client:
         The result is an asynchronous iterator of `Delivery`. At most `waiting_max` deliveries wait
         in it; one more, and the subscription is withdrawn and its iterator ends with a
         `LimitError`. `id` must be new to this client; without one, `s1`, `s2`, ... are used.
+
+        What may be older than `max_age` when it is handed out is `late`: `"mark"` lets
+        `Delivery.timely` say so, `"drop"` leaves it out and counts it (`late` of the iterator).
+        With a durable name `max_age` is about the mailbox instead.
 
         With a `durable` name the subscription outlives its client: what it accepts waits at the
         broker, and every client that subscribes under the name is a consumer. Each publication goes
@@ -280,6 +295,7 @@ class Client:
         if moved_from is not None:
             return await self._move(moved_from, filter, id, durably)
         interest = None if filter is None else given_interest(filter)
+        freshness = Freshness.of(durably, late)
         wanted = Durably(**durably)
         taken = self._subscriptions
         name = self._new_id() if id is None else check_id("subscription", id)
@@ -291,7 +307,7 @@ class Client:
             raise InputError("a filter is needed where no durable name is given")
         if name in self._consumers.requests:
             raise DuplicateIdError("subscription", name)
-        subscription = ClientSubscription(name, interest, waiting_max)
+        subscription = ClientSubscription(name, interest, waiting_max, **freshness._asdict())
         await taken.add(name, to_text(interest), subscription)
         return subscription
 

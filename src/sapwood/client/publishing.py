@@ -78,18 +78,23 @@ class PublishBatch:
 
     async def publish(self, publications: Iterable[Content]) -> None:
         """Send publications; waits for answers only while the window is full."""
-        prepared = self._publisher.prepared
-        await self.publish_prepared(prepared(one, None) for one in publications)
+        prepared, read_clock = self._publisher.prepared, self._publisher.read_clock
+        # A publication ages from when it was taken, also while it is encoded.
+        await self._send((read_clock(), prepared(one, None)) for one in publications)
 
     async def publish_prepared(self, publications: Iterable[Prepared]) -> None:
         """Send publications that are encoded already; waits as `publish` does."""
+        read_clock = self._publisher.read_clock
+        await self._send((read_clock(), one) for one in publications)
+
+    async def _send(self, publications: Iterable[tuple[int | None, Prepared]]) -> None:
         publisher, batch = self._publisher, self._batch
         self._check()
-        for prepared in publications:
+        for born, prepared in publications:
             if publisher.is_full:
                 await publisher.room()
                 self._check()
-            publisher.send(prepared, batch)
+            publisher.send(prepared, batch, born)
 
     async def finish(self) -> Published:
         """Return when all are answered."""
@@ -237,9 +242,10 @@ class Publisher:
 
         Raises `InvalidValueError` or `LimitError` for attributes that cannot be published.
         """
+        born = self.read_clock()
         prepared = self.prepared(given, id_)
         await self.room()
-        self.send(prepared, sink)
+        self.send(prepared, sink, born)
         return prepared.id
 
     @property
@@ -253,9 +259,16 @@ class Publisher:
             self.flush()
             await self.answers.progress()
 
-    def send(self, prepared: Prepared, sink: Sink) -> None:
-        """Send a publication, for which there is room; `sink` gets the answer."""
-        self._session.publish(prepared.encoded)
+    def read_clock(self) -> int | None:
+        """What the client's clock shows: a publication that waits for room ages from then on."""
+        return self._session.read_clock()
+
+    def send(self, prepared: Prepared, sink: Sink, born: int | None = None) -> None:
+        """Send a publication, for which there is room; `sink` gets the answer.
+
+        It was there already when the clock showed `born`; `None`: it is made now.
+        """
+        self._session.publish(prepared.encoded, born)
         self.answers.sent(prepared.id, sink)
         if self._session.outgoing_bytes >= FLUSH_BYTES:
             self.flush()

@@ -29,8 +29,19 @@ class Deliveries:
     it: nothing is left out without a word.
     """
 
-    def __init__(self, subject: str, waiting_max: int = DELIVERIES_WAITING_MAX) -> None:
+    def __init__(
+        self,
+        subject: str,
+        waiting_max: int = DELIVERIES_WAITING_MAX,
+        *,
+        max_age_ns: int | None = None,
+        drops_late: bool = False,
+    ) -> None:
         self.waiting_max = waiting_max
+        #: how many deliveries were left out because they may have been too old
+        self.late = 0
+        self._max_age_ns = max_age_ns
+        self._drops_late = drops_late
         self._subject = subject
         self._waiting: deque[Delivery] = deque()
         self._waiters: list[asyncio.Future[None]] = []
@@ -45,13 +56,23 @@ class Deliveries:
         return self
 
     async def __anext__(self) -> Delivery:
-        while not self._waiting:
-            if self._ended:
-                if self._error is not None:
-                    raise self._error
-                raise StopAsyncIteration
-            await self._something()
-        return self._waiting.popleft()
+        while True:
+            while not self._waiting:
+                if self._ended:
+                    if self._error is not None:
+                        raise self._error
+                    raise StopAsyncIteration
+                await self._something()
+            delivery = self._waiting.popleft()
+            if self.is_wanted(delivery):
+                return delivery
+
+    def is_wanted(self, delivery: Delivery) -> bool:
+        """Whether a delivery is handed out; one that may be too old by now is counted if not."""
+        if not self._drops_late or delivery.timely:
+            return True
+        self.late += 1
+        return False
 
     async def take(self, count_max: int) -> list[Delivery]:
         """The next deliveries, at least one and at most `count_max`; waits for the first.
@@ -68,8 +89,11 @@ class Deliveries:
         if len(waiting) < count_max:
             taken = [first, *waiting]
             waiting.clear()
-            return taken
-        return [first, *(waiting.popleft() for _ in range(count_max - 1))]
+        else:
+            taken = [first, *(waiting.popleft() for _ in range(count_max - 1))]
+        if self._drops_late:
+            taken[1:] = filter(self.is_wanted, taken[1:])
+        return taken
 
     async def batches(self, count_max: int = BATCH_MAX) -> AsyncIterator[list[Delivery]]:
         """Deliveries in lists of those that wait, at least one and at most `count_max`.
@@ -94,6 +118,8 @@ class Deliveries:
                 LimitError("DELIVERIES_WAITING_MAX", bound, None, f"what waits {self._subject}")
             )
             return False
+        if self._max_age_ns is not None:
+            delivery = delivery.within(self._max_age_ns)
         self._waiting.append(delivery)
         if self._waiters:
             self._wake()
@@ -127,8 +153,17 @@ class ClientSubscription(Deliveries):
 
     filter: Interest
 
-    def __init__(self, id: str, filter: Interest | None, waiting_max: int) -> None:
-        super().__init__(f"for subscription {id!r}", waiting_max)
+    def __init__(
+        self,
+        id: str,
+        filter: Interest | None,
+        waiting_max: int,
+        *,
+        max_age_ns: int | None = None,
+        drops_late: bool = False,
+    ) -> None:
+        subject = f"for subscription {id!r}"
+        super().__init__(subject, waiting_max, max_age_ns=max_age_ns, drops_late=drops_late)
         self.id = id
         if filter is not None:  # or else the broker says which it is
             self.filter = filter

@@ -36,6 +36,7 @@ class ClientWire(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Handle the messages in the data, and send the output in one write."""
+        self._session.arrived()
         for event in self._session.receive(data, self._loop.time()):
             self._on_event(event)
         self._timer.set(self._session.next_deadline())

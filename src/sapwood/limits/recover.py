@@ -19,3 +19,11 @@ what is owed to a neighbor that was away for a day does not wait in memory all a
 MARK_EVERY: Final = 8192
 """Publications after which a router marks how far back it has to look to know what it owes. So many
 more than it owes are routed again when it starts, a second's work; and a mark is one small note."""
+
+DETOUR_S: Final = 2.0
+"""Seconds after which a link that is down is gone round, where links form circles. A broker that is
+started again is back sooner, and so is a connection that was dropped; a link that is cut is not."""
+
+DETOUR_HOPS_MAX: Final = 32
+"""Links on the way round one that is down. Each passes every packet on: who is further away waits
+for the link. Precedent: the hops of a packet in the Internet, 30 where many are passed."""

@@ -38,3 +38,8 @@ accepted and what it has to note itself still finds a place."""
 SESSION_RETURN_S: Final = 300.0
 """Seconds that a broker which has started again waits for the clients of its earlier life, before
 their subscriptions go. Precedent: MQTT 5's session expiry is minutes in most deployments."""
+
+STORE_ROOM_BYTES: Final = 1_048_576
+STORE_ROOM_S: Final = 0.1
+"""Bytes that are committed, and seconds that pass, until a broker looks again whether the disk has
+room: a sixteenth of the reserve, and what others fill in a moment. Looking takes a system call."""

@@ -131,12 +131,14 @@ class LinkUp:
     """The link to a neighbor carries messages from now on (first time or again).
 
     Where publications never come from there (not `inbound`), the neighbor is told of no
-    subscription. `dialed`: this router asked for the link, and not the neighbor.
+    subscription. `dialed`: this router asked for the link, and not the neighbor. Of what a link
+    that `is_lossy` carries, messages may be lost, come twice, or in another order.
     """
 
     neighbor: str
     inbound: bool = True
     dialed: bool = False
+    is_lossy: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -334,11 +334,12 @@ class UpkeepNote(RoutingMessage, frozen=True, tag=50):
 class Stamped(RoutingMessage, frozen=True, tag=51):
     """A message with what an upkeep strategy says beside it to that of a neighbor.
 
-    `stamp` may be a number, or a time; it is opaque to everybody else.
+    `stamp` may be a number, or a time; it is opaque to everybody else. The message may be a note of
+    another strategy.
     """
 
     stamp: Annotated[bytes, Meta(max_length=UPKEEP_NOTE_BYTES_MAX)]
-    message: RouterMessage
+    message: RouterMessage | UpkeepNote
 
 
 UpkeepMessage: TypeAlias = UpkeepNote | Stamped

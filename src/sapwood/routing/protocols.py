@@ -48,7 +48,9 @@ from sapwood.routing.strategies import (
     UpkeepStrategy,
 )
 from sapwood.routing.tables import Follower
-from sapwood.routing.upkeep.failover.choice import FAILOVER, failover_over
+from sapwood.routing.upkeep.detour.choice import with_detours
+from sapwood.routing.upkeep.failover.choice import FAILOVER, failover_over, is_planned
+from sapwood.routing.upkeep.leases.choice import LEASES
 from sapwood.routing.upkeep.recover.recover import Recover
 from sapwood.routing.upkeep.replay import Replay
 
@@ -206,6 +208,7 @@ UPKEEPS: Final = _catalogue(
         make=Recover,
         persists=True,
     ),
+    LEASES,
 )
 
 # Putting together --------------------------------------------------------------------------------
@@ -236,11 +239,13 @@ class Catalogues(NamedTuple):
             paths,
             is_advertised=ADVERTISEMENT.name in chosen,
         )
+        membership = _chosen(memberships, chosen.get("memberships", (DEFAULT_MEMBERSHIP, None)))
+        upkeep = _upkeep(upkeeps, chosen)
         return Protocol(
-            _chosen(memberships, chosen.get("memberships", (DEFAULT_MEMBERSHIP, None))),
+            membership,
             propagation,
             _chosen(forwardings, chosen.get("forwardings", (propagation.forwarding, None))),
-            _upkeep(upkeeps, chosen),
+            upkeep if membership.name == DEFAULT_MEMBERSHIP else _round(upkeep),
         )
 
     def _sorted(self, name: str) -> dict[str, tuple[str, str | None]]:
@@ -281,6 +286,11 @@ def _upkeep(
         return inner
     _, argument = chosen[FAILOVER.name]
     return failover_over(inner, argument, is_default=word[0] == DEFAULT_UPKEEP)
+
+
+def _round(upkeep: UpkeepStrategy) -> UpkeepStrategy:
+    """The same where links form circles: who waits for a link that is down goes round it."""
+    return with_detours(upkeep, Recover) if upkeep.make is Recover else upkeep
 
 
 def _chosen(strategies: Mapping[str, S], word: tuple[str, str | None]) -> S:
@@ -415,6 +425,16 @@ def protocol(name: str, paths: PathUniverse | None = None) -> Protocol:
     return CATALOGUES.protocol(name, paths)
 
 
+def can_be_meshed(inner: Protocol) -> bool:
+    """Whether a protocol can route on overlays with circles, as it is or on many trees."""
+    try:
+        return not is_planned(meshed(inner))
+    except InputError:
+        return False
+
+
 def meshed(inner: Protocol) -> Protocol:
     """The same protocol on each of many trees, so that links may form circles."""
-    return inner if inner.allows_circles else replace(inner, membership=MEMBERSHIPS["mesh"])
+    if inner.allows_circles:
+        return inner
+    return replace(inner, membership=MEMBERSHIPS["mesh"], upkeep=_round(inner.upkeep))

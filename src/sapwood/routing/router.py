@@ -49,7 +49,7 @@ from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import LinkSubscription, Table
-from sapwood.routing.upkeep.protocol import Action, Refill, Resume, Suspecting
+from sapwood.routing.upkeep.protocol import Action, Counting, Refill, Resume, Suspecting
 from sapwood.routing.upkeep.recover.checkpoint import refill
 
 DEFAULT_ENGINES: Final = Engines()
@@ -195,9 +195,12 @@ class Router:
 
         `digests_unread`: digests of other forwarding strategies that were passed on. Where what was
         found is looked up: `lookups`, keys that were, and `content_matches`, publications times the
-        sides that were asked by content.
+        sides that were asked by content. Upkeep may count as well.
         """
-        return self.membership.counters()
+        counted = self.membership.counters()
+        if isinstance(self.upkeep, Counting):
+            counted.update(self.upkeep.counters())
+        return counted
 
     def received(self) -> Iterator[LinkSubscription]:
         """The subscriptions that came over links, for checks."""

@@ -124,12 +124,15 @@ class UpkeepStrategy(Strategy):
     """Makes the upkeep of one router.
 
     `persists`: it asks for a place where records survive a crash. `allows_loss`: it keeps the state
-    of routing right although links lose, repeat and reorder messages.
+    of routing right although links lose, repeat and reorder messages. `calm_s`: so many seconds
+    after the last fault, and the messages that it cost, tables are right by themselves; an overlay
+    that has changed nothing for that long is at rest.
     """
 
     make: Callable[[Kept], Upkeep]
     persists: bool = False
     allows_loss: bool = False
+    calm_s: float = 0.0
 
 
 DEFAULT_MEMBERSHIP: Final = "given"
@@ -206,6 +209,11 @@ class Protocol:
         """Whether links may lose, repeat and reorder messages: only publications suffer then."""
         is_right = self.propagation.allows_loss or self.upkeep.allows_loss
         return is_right and self.membership.allows_loss
+
+    @property
+    def calm_s(self) -> float:
+        """Seconds without a change after which an overlay is at rest."""
+        return self.upkeep.calm_s
 
     @property
     def persists(self) -> bool:

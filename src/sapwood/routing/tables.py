@@ -6,7 +6,7 @@ which they came.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar, cast
@@ -123,6 +123,26 @@ class Table(Protocol):
 
     def in_force(self, key: str) -> bool:
         """Whether every router that an entry must reach has confirmed it."""
+        ...
+
+    def neighbors(self) -> Collection[str]:
+        """Those whose links are up."""
+        ...
+
+    def keys_from(self, neighbor: str) -> KeysView[str]:
+        """The keys of what came over a link that is up."""
+        ...
+
+    def held(self, neighbor: str, key: str) -> Statement | None:
+        """What came over a link, up or not, under a key, if anything did."""
+        ...
+
+    def stated(self, neighbor: str, key: str) -> Statement | None:
+        """What a neighbor was told under a key, if it was, and not told to forget it."""
+        ...
+
+    def is_confirmed(self, neighbor: str, key: str) -> bool:
+        """Whether a neighbor has confirmed what it was told under a key."""
         ...
 
 

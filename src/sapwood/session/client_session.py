@@ -134,6 +134,9 @@ class ClientSession:
         self._unanswered: set[str] = set()
         #: the last publication that the broker knew of when this connection began
         self._resumed_after = 0
+        #: none of the unacknowledged publications was made before the clock showed this; `None`
+        #: where an earlier run made some
+        self._since: int | None = None
         #: the ids of a delivery whose last frame has not come
         self._partial: list[str] = []
 
@@ -162,6 +165,11 @@ class ClientSession:
                 acknowledged=self.window.acknowledged,
             )
         )
+
+    def arrived(self) -> None:
+        """Bytes have arrived, which `receive` gets next."""
+        if self.connection is not None:
+            self.connection.arrived()
 
     def receive(self, data: bytes, now: float) -> Iterator[ClientEvent]:
         """The events in the data, in order. To be iterated to its end; see `ending` then."""
@@ -307,13 +315,25 @@ class ClientSession:
         self._connection().send(entry.kind.withdrawal(id_))
         return True
 
-    def publish(self, publication: bytes) -> int:
-        """Publish; returns the number of the publication. The window must not be full."""
+    def read_clock(self) -> int | None:
+        """What the clock shows, if there is one: from then on a publication ages."""
+        return None if self.settings.clock is None else self.settings.clock.read()
+
+    def publish(self, publication: bytes, born: int | None = None) -> int:
+        """Publish; returns the number of the publication. The window must not be full.
+
+        It was there already when the clock showed `born`; `None`: it is made now.
+        """
+        if not len(self.window):
+            self._since = self.read_clock() if born is None else born
         sequence = self.window.add(publication)
         if self._keep is not None:
             self._keep(Published(publication))
         if self.open and not self._unanswered:
-            self._connection().send(PublishRequest(sequence, publication))
+            connection = self._connection()
+            if born is not None:
+                connection.mark(born)
+            connection.send(PublishRequest(sequence, publication))
         return sequence
 
     # Answers -----------------------------------------------------------------------------------
@@ -382,7 +402,9 @@ class ClientSession:
                 self._send_waiting(connection)
 
     def _send_waiting(self, connection: Connection) -> None:
-        for sequence, publication in self.window.after(self._resumed_after):
+        for number, (sequence, publication) in enumerate(self.window.after(self._resumed_after)):
+            if not number:
+                connection.mark(self._since)
             connection.send(PublishRequest(sequence, publication))
 
     def _request_more(self) -> None:
@@ -412,7 +434,8 @@ class ClientSession:
         if self._partial:
             ids = (*self._partial, *ids)
             self._partial.clear()
-        return Delivery.of(message.publication, ids)
+        connection = self._connection()
+        return Delivery.of(message.publication, ids, connection.born, self.settings.clock)
 
     def _connection(self) -> Connection:
         if self.connection is None:

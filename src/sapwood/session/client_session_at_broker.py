@@ -180,6 +180,7 @@ class ClientSessionAtBroker:
         if known is None:
             return None
         batch = run.batch[known:]
+        batch.born = self.connection.born
         if len(batch):
             self.ledger.pass_on_many(run.sequence + known, batch)
         return ClientPublishMany(self.name, batch)
@@ -245,6 +246,7 @@ class ClientSessionAtBroker:
             return None
         publication = judged.value
         assert isinstance(publication, Publication), "what is not refused has been read"
+        publication.keep_born(self.connection.born)
         self.ledger.pass_on(request.sequence, publication.id)
         return ClientPublish(self.name, publication)
 
@@ -266,6 +268,7 @@ class ClientSessionAtBroker:
     def deliver(self, subscriptions: tuple[str, ...], publication: Publication) -> None:
         """Send a publication that matches these subscriptions of the client."""
         body = publication.encoded or encode_publication(publication)
+        self.connection.mark(publication.born)
         self.connection.send_delivery(subscriptions, body)
 
     def subscribed(self, subscription: str) -> None:

@@ -1,18 +1,19 @@
 """Congestion: holding publishers back where publications pile up somewhere in the overlay.
 
 A broker never stops reading a link, so two brokers cannot wait for each other; it stops reading
-those of its clients that publish. A broker is congested on a link when its own queue there is
-above the high-water mark, and everywhere when its disk does not keep up. It tells each neighbor
-when it is congested elsewhere or was told so by another neighbor. In an overlay that is a tree,
-with each neighbor told only of the other sides, this neither goes in circles nor keeps itself up:
-when the queue has drained, everybody is told. Where links form circles it is told on the links of
-one tree only, on which all brokers agree (`restrict_to`). As long as they do not, what is told may
-go in a circle; but what is not told on a link any more is taken back, and does not count, so it
-ends when they do.
+those of its clients that publish what has to go where it piles up, and nobody else. A broker is
+congested on a link when its own queue there is above the high-water mark, and everywhere when its
+disk does not keep up. It tells each neighbor when it is congested elsewhere or was told so by
+another neighbor. In an overlay that is a tree, with each neighbor told only of the other sides,
+this neither goes in circles nor keeps itself up: when the queue has drained, everybody is told.
+Where links form circles it is told on the links of one tree only, on which all brokers agree
+(`restrict_to`). As long as they do not, what is told may go in a circle; but what is not told on a
+link any more is taken back, and does not count, so it ends when they do.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 _HERE: Final = ""
@@ -41,10 +42,16 @@ class Congestion:
         #: publications wait at this broker itself: for its disk
         self.blocked = False
 
-    @property
-    def hold_publishers(self) -> bool:
-        """Whether the publishers of this broker have to wait."""
-        return bool(self._causes)
+    def holds(self, neighbors: Collection[str]) -> bool:
+        """Whether somebody whose publications go to these neighbors has to wait.
+
+        Where reports come on one tree and publications go on others, any report counts.
+        """
+        if self.blocked or not self._queued.isdisjoint(neighbors):
+            return True
+        if self._ways is None:
+            return not self._reported.isdisjoint(neighbors)
+        return not self._reported.isdisjoint(self._ways)
 
     def restrict_to(self, neighbors: frozenset[str] | None) -> bool:
         """Exchange reports with these neighbors only, or all; whether that is a change."""

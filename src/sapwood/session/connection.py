@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec.structs import replace
+
 from sapwood.errors import FrameError, InvariantError, PeerError
 from sapwood.limits import PINGS_AT_ONCE_MAX, REASON_CHARS_MAX
 from sapwood.routing import messages as routing
@@ -13,6 +15,8 @@ from sapwood.session.keepalive import Due, KeepAlive
 from sapwood.session.outgoing import LONG_BYTES, Outgoing, Piece
 from sapwood.session.phases import Phase, Trigger, step
 from sapwood.session.settings import ConnectionSettings
+from sapwood.session.timekeeper import Timekeeper
+from sapwood.timing.link_bounds import Stamp
 from sapwood.wire.codec import (
     Decoder,
     append_delivery,
@@ -32,6 +36,7 @@ from sapwood.wire.greetings import (
     Welcome,
 )
 from sapwood.wire.messages import (
+    Born,
     Goodbye,
     GoodbyeCode,
     Message,
@@ -44,7 +49,7 @@ from sapwood.wire.runs import Run, RunFinder
 
 _PING: Final = Ping()
 _PONG: Final = Pong()
-_CONTROL: Final = (Ping, Pong, Goodbye, Refusal)
+_CONTROL: Final = (Ping, Pong, Goodbye, Refusal, Stamp, Born)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,7 @@ class Connection:
     __slots__ = (
         "_decoder",
         "_greeting_deadline",
+        "_is_greeting",
         "_name",
         "_outgoing",
         "_role",
@@ -91,6 +97,7 @@ class Connection:
         "frame_bytes_max",
         "keepalive",
         "phase",
+        "timekeeper",
     )
 
     def __init__(
@@ -110,6 +117,10 @@ class Connection:
         self._decoder = Decoder(role, settings.frame_bytes_max, runs)
         self._greeting_deadline = now + settings.greeting_s
         self._outgoing = Outgoing()
+        #: what is known of time, where this end has a clock
+        self.timekeeper = None if settings.clock is None else Timekeeper(settings.clock)
+        #: a greeting is among the bytes to be sent: it has a stamp of its own, and nothing precedes
+        self._is_greeting = False
 
     @property
     def open(self) -> bool:
@@ -135,7 +146,11 @@ class Connection:
         pings = 0
         for message in self._decoder.messages(data):
             if not isinstance(message, _CONTROL):
+                if self.timekeeper is not None:
+                    self._note(message, self.timekeeper)
                 yield message
+            elif isinstance(message, Stamp | Born):
+                self._time(message)
             elif isinstance(message, Ping):
                 pings += 1
                 if pings > PINGS_AT_ONCE_MAX:
@@ -153,6 +168,7 @@ class Connection:
         """Put a message among the bytes to be sent; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
+        self.begin()
         append_message(self._outgoing.frames, message)
 
     def send_routing(self, message: routing.Message) -> None:
@@ -194,22 +210,100 @@ class Connection:
         return len(self._outgoing)
 
     def take_outgoing(self) -> bytes:
-        """The bytes to be sent now."""
-        return b"".join(part for piece in self._outgoing.take() for part in piece)
+        """The bytes to be sent now, at once: they begin with a stamp."""
+        return b"".join(part for piece in self.take_pieces() for part in piece)
 
     def take_pieces(self) -> list[Piece]:
-        """The bytes to be sent now, in pieces of whole frames; what is long is not copied."""
-        return self._outgoing.take()
+        """The same in pieces of whole frames; what is long is not copied."""
+        stamp = self._stamp()
+        pieces = self._outgoing.take()
+        if stamp:
+            if pieces and len(pieces[0]) == 1 and isinstance(pieces[0][0], bytes):
+                pieces[0] = (stamp + pieces[0][0],)
+            else:
+                pieces.insert(0, (stamp,))
+        return pieces
+
+    def _stamp(self) -> bytes:
+        """The frame of the stamp of what is sent now; empty where there is to be none."""
+        timekeeper, is_greeting = self.timekeeper, self._is_greeting
+        self._is_greeting = False
+        is_empty = not len(self._outgoing)
+        if timekeeper is None or is_greeting or (is_empty and self.phase is not Phase.OPEN):
+            return b""
+        # What stands before a goodbye is stamped as well: it may have been marked.
+        stamp = timekeeper.stamp(is_empty=is_empty)
+        if stamp is None:
+            return b""
+        frame = bytearray()
+        append_message(frame, stamp)
+        return bytes(frame)
+
+    # Time --------------------------------------------------------------------------------------
+
+    @property
+    def born(self) -> int | None:
+        """What was read last was not made before the own clock showed this, if that is known."""
+        return None if self.timekeeper is None else self.timekeeper.born
+
+    def age_ns(self) -> int | None:
+        """How old what was read last is by now, at most, if that is known."""
+        return None if self.timekeeper is None else self.timekeeper.age_ns()
+
+    def mark(self, born: int | None) -> None:
+        """Say of what is sent next that it was not made before the own clock showed this."""
+        if self.timekeeper is not None:
+            self._mark(self.timekeeper.mark(born))
+
+    def mark_age(self, age_ns: int | None) -> None:
+        """Say of what is sent next that it is at most so old by now."""
+        if self.timekeeper is not None:
+            self._mark(self.timekeeper.mark_age(age_ns))
+
+    def begin(self) -> None:
+        """Say that something is made now that is sent next."""
+        if self.timekeeper is not None:
+            self.timekeeper.begin()
+
+    def arrived(self) -> None:
+        """Say that bytes have arrived, which `receive` gets some time."""
+        if self.timekeeper is not None:
+            self.timekeeper.arrive()
+
+    def _mark(self, born: Born | None) -> None:
+        if born is not None and self.phase is Phase.OPEN:
+            append_message(self._outgoing.frames, born)
+
+    def _time(self, said: Stamp | Born) -> None:
+        """Take in what the peer says of time; whoever has no clock has asked for nothing."""
+        if self.timekeeper is None:
+            raise FrameError("a peer stamps what it writes, and this end has no clock")
+        if isinstance(said, Stamp):
+            self.timekeeper.stamped(said)
+        else:
+            self.timekeeper.marked(said)
+
+    def _note(self, message: Greeting | Message | Run, timekeeper: Timekeeper) -> None:
+        if isinstance(message, Hello | Welcome):
+            timekeeper.greeted(message.timing)
+        else:
+            timekeeper.read()
 
     # Greeting ----------------------------------------------------------------------------------
 
     def greet(self, hello: Hello) -> None:
         """Send the greeting of the end that connects."""
+        if self.timekeeper is not None:
+            hello = replace(hello, timing=self.timekeeper.greeting())
+        self._is_greeting = True
         self._outgoing.frames += greeting_frame(hello)
 
     def welcome(self, welcome: Welcome, role: Role) -> None:
         """Welcome the peer, which has this role."""
         self.phase = step(self.phase, Trigger.WELCOMED if role is Role.CLIENT else Trigger.OFFERED)
+        if self.timekeeper is not None and self.timekeeper.bounds is not None:
+            welcome = replace(welcome, timing=self.timekeeper.greeting())
+        self._is_greeting = True
         self._outgoing.frames += greeting_frame(welcome)
 
     def welcomed(self) -> None:
@@ -223,6 +317,7 @@ class Connection:
     def refuse(self, code: RefusalCode, reason: str) -> None:
         """Refuse a greeting; the connection ends with this."""
         self._ended_here(code, reason)
+        self._is_greeting = True
         refusal = Refusal(code=code, reason=shortened(reason), name=self._name)
         self._outgoing.frames += greeting_frame(refusal)
 

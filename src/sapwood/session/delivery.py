@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
+from math import inf, nextafter
 from typing import Any, Self
 
 from sapwood.errors import FrameError, InputError
 from sapwood.model.publication import Publication
+from sapwood.timing.local import LocalClock
 from sapwood.wire.publications import PublicationBody, decode_body
 
 
@@ -21,10 +24,14 @@ class Delivery:
     publication stays bytes until one of the others is read for the first time. That raises
     `FrameError` for bytes that are no publication, which no broker sends.
 
+    It was made some time ago, and how long at most is known without any synchronized clock where
+    all brokers on its way know the bounds of their links (`age_bound`).
+
     #: _body or _encoded is there
+    #: _born is a reading of _clock, before which the publication was not made; None: not known
     """
 
-    __slots__ = ("_body", "_encoded", "_subscriptions")
+    __slots__ = ("_body", "_born", "_clock", "_encoded", "_max_age_ns", "_subscriptions")
 
     def __init__(
         self,
@@ -37,14 +44,27 @@ class Delivery:
     ) -> None:
         self._subscriptions = subscriptions
         self._encoded: bytes | None = None
+        self._born: int | None = None
+        self._clock: LocalClock | None = None
+        self._max_age_ns: int | None = None
         self._body: PublicationBody | None = PublicationBody(
             id, attributes if has_record else None, document
         )
 
     @classmethod
-    def of(cls, encoded: bytes, subscriptions: tuple[str, ...]) -> Self:
-        """The delivery of an encoded publication (`sapwood.wire.publications`)."""
+    def of(
+        cls,
+        encoded: bytes,
+        subscriptions: tuple[str, ...],
+        born: int | None = None,
+        clock: LocalClock | None = None,
+    ) -> Self:
+        """The delivery of an encoded publication (`sapwood.wire.publications`).
+
+        It was not made before the clock showed `born`.
+        """
         delivery = cls.__new__(cls)
+        delivery._born, delivery._clock, delivery._max_age_ns = born, clock, None
         delivery._subscriptions = subscriptions
         delivery._encoded = encoded
         delivery._body = None
@@ -54,6 +74,38 @@ class Delivery:
     def subscriptions(self) -> tuple[str, ...]:
         """The ids of the client's subscriptions that match, sorted."""
         return self._subscriptions
+
+    @property
+    def age_bound(self) -> float | None:
+        """How old the publication is at most, in seconds, at the moment of asking.
+
+        It counts from the call to `publish`, over all links and brokers, and is never too small as
+        long as the clocks on the way keep their drift. `None` where it is not known: of what waited
+        in a mailbox or a journal, and of the first ones on a link.
+        """
+        age_ns = self._age_ns()
+        return None if age_ns is None else nextafter(age_ns / 1e9, inf)
+
+    @property
+    def timely(self) -> bool:
+        """Whether it is certainly not older than the `max_age` of its subscription, by now.
+
+        `False` may be a false alarm, `True` never is. Without `max_age` any age that is known will
+        do.
+        """
+        age_ns = self._age_ns()
+        return age_ns is not None and (self._max_age_ns is None or age_ns <= self._max_age_ns)
+
+    def within(self, max_age_ns: int) -> Self:
+        """The same delivery, for a subscription that wants it to be no older than this."""
+        delivery = copy(self)
+        delivery._max_age_ns = max_age_ns
+        return delivery
+
+    def _age_ns(self) -> int | None:
+        if self._clock is None:
+            return None
+        return self._clock.drift.age_ns(self._born, self._clock.read())
 
     @property
     def id(self) -> str:

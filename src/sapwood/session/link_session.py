@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sapwood.errors import FrameError, InputError
+from sapwood.matching.publication_batch import PublicationBatch, oldest
 from sapwood.routing import messages as routing
 from sapwood.routing.inputs import Receive, ReceiveMany
 from sapwood.routing.messages import PublishMany
@@ -22,10 +23,14 @@ class LinkSession:
     `session` is the neighbor's, and tells one run of it from the next.
     """
 
-    __slots__ = ("connection", "name", "session")
+    __slots__ = ("connection", "is_lossy", "name", "session")
 
-    def __init__(self, name: str, session: str, connection: Connection) -> None:
+    def __init__(
+        self, name: str, session: str, connection: Connection, *, is_lossy: bool = False
+    ) -> None:
         self.name = name
+        #: what is said may be lost, repeated and reordered
+        self.is_lossy = is_lossy
         self.session = session
         self.connection = connection
 
@@ -48,7 +53,7 @@ class LinkSession:
             raise FrameError("the neighbor uses a link that it has not established")
         if isinstance(message, routing.RoutingMessage):
             self._check(message)
-            return Receive(self.name, message)
+            return Receive(self.name, message, age_ns=self.connection.age_ns())
         if isinstance(message, LinkCongestion | LinkState):
             return message
         raise FrameError(f"a {type(message).__name__} is nothing a neighbor says")
@@ -58,7 +63,11 @@ class LinkSession:
 
         `None` where they are to be interpreted one by one.
         """
-        return ReceiveMany(self.name, run) if self.connection.open else None
+        if not self.connection.open:
+            return None
+        if isinstance(run.batch, PublicationBatch):
+            run.batch.born = self.connection.born
+        return ReceiveMany(self.name, run)
 
     def _check(self, message: routing.Message) -> None:
         """Read the filters that nobody has read yet, and see that a publication is not too long.
@@ -70,6 +79,7 @@ class LinkSession:
         try:
             if isinstance(inner, routing.Publish):
                 encode_publication(inner.publication, self.connection.frame_bytes_max)
+                inner.publication.keep_born(self.connection.born)
             elif isinstance(inner, routing.SubscribeMany):
                 inner.filters.read()
         except InputError as error:
@@ -77,12 +87,18 @@ class LinkSession:
                 f"the neighbor passed on what it should have refused: {error}"
             ) from error
 
-    def send(self, message: routing.Message) -> None:
-        """Send a router's message."""
+    def send(self, message: routing.Message, age_ns: int | None = 0) -> None:
+        """Send a router's message, which says what is so old; of a publication that is known."""
+        inner = routing.carried(message)
+        if isinstance(inner, routing.Publish):
+            self.connection.mark(inner.publication.born)
+        else:
+            self.connection.mark_age(age_ns)
         self.connection.send_routing(message)
 
     def send_many(self, publications: PublishMany) -> None:
         """Send publications that follow each other."""
+        self.connection.mark(oldest(publications.batch))
         frames = forwards(publications)
         if frames is not None:
             self.connection.send_frames(frames)
@@ -95,5 +111,10 @@ class LinkSession:
         self.connection.send(state)
 
     def congested(self, *, congested: bool) -> None:
-        """Report to the neighbor whether publications pile up on this side."""
+        """Report to the neighbor whether publications pile up on this side.
+
+        Not where the word that they do so no longer could be lost: there publications may be, too.
+        """
+        if self.is_lossy:
+            return
         self.connection.send(LinkCongestion(congested))

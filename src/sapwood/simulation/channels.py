@@ -147,6 +147,11 @@ class Channels:
             self._of[a, b] = self._of[b, a] = channel
         self.is_calm = self._every == CALM and all(one == CALM for one in self._of.values())
 
+    @property
+    def has_datagrams(self) -> bool:
+        """Whether some link may lose, repeat or reorder messages at present."""
+        return self._every.is_datagram or any(one.is_datagram for one in self._of.values())
+
 
 _NUMBERS: Final = ("loss", "duplication", "reordering", "scale", "longest", "pause")
 _KNOWN: Final = ("between", "delay", *_NUMBERS)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sapwood.model.publication import Publication
+from sapwood.routing.protocols import can_be_meshed
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.upkeep.failover.choice import is_planned
 from sapwood.simulation.divergence import divergences, leaks, strays
@@ -52,10 +53,11 @@ def draw_for(protocol: str, seed: int, *, rewiring: bool = False) -> Scenario:
     mixture = Mixture(
         advertisements=chosen.clients_advertise or seed % ADVERTISING_EVERY == 0,
         documents=seed % DOCUMENTS_EVERY == 0,
-        circles=chosen.allows_circles or (seed % CIRCLES_EVERY == 0 and not is_planned(chosen)),
+        circles=chosen.allows_circles or (seed % CIRCLES_EVERY == 0 and can_be_meshed(chosen)),
         rewiring=rewiring,
         stores=chosen.persists,
         suspicions=is_planned(chosen),
+        tampering=chosen.allows_loss and chosen.calm_s > 0 and not rewiring,
     )
     return draw_scenario(seed, mixture)
 
@@ -65,7 +67,7 @@ def examine(scenario: Scenario, protocol: str) -> Examination:
     chosen = protocol_on(scenario.topology, protocol)
     check_loss(scenario, chosen)
     make_router = router_maker(chosen)
-    outcome = simulate(scenario, make_router, validate=False)
+    outcome = simulate(scenario, make_router, validate=False, calm_s=chosen.calm_s)
     judgment = judge_world(outcome.world, outcome.stuck, protocol)
     found = findings(outcome.world, judgment, protocol, make_router)
     return Examination(scenario, outcome, judgment, found)

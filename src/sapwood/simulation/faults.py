@@ -46,6 +46,9 @@ Beside them, routers that join and leave for good, and links that are added and 
     [[clock]]                   # clocks that drift, jump or stop: see `clocks`
     drift = "drawn"
 
+    [[tampering]]               # messages in flight: see `sapwood.simulation.tampering`
+    [[timer]]                   # and timers
+
     [[recipe]]                  # faults drawn with the seed
     name = "swizzle"            # or "flapping", "crashes"
     start = 3.0
@@ -80,6 +83,7 @@ from sapwood.simulation.scenario import (
     Suspect,
 )
 from sapwood.simulation.stored import Tail
+from sapwood.simulation.tampering import Timed, decode_tampering, decode_timer
 
 T = TypeVar("T")
 
@@ -189,7 +193,9 @@ class SuspicionFault:
 
 
 Fault: TypeAlias = LinkFault | RouterFault
-Written: TypeAlias = Fault | LinkChange | RouterChange | SuspicionFault | ChannelFault | ClockFault
+Written: TypeAlias = (
+    Fault | LinkChange | RouterChange | SuspicionFault | ChannelFault | ClockFault | Timed
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +268,7 @@ def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[
     A drawn fault does not strike a router or a link that has gone, or has yet to come. Raises
     `InputError` (or one of its kinds) naming the entry that is wrong.
     """
-    known = ("link", "router", "suspicion", "channel", "clock", "recipe")
-    fields = Fields("the faults", document, known)
+    fields = Fields("the faults", document, _TABLES)
     written: list[tuple[str, Written]] = []
     drawn: list[Fault] = []
     for number, entry in enumerate(fields.tables("link"), 1):
@@ -275,16 +280,27 @@ def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[
     for number, entry in enumerate(fields.tables("suspicion"), 1):
         place = f"suspicion {number}"
         written.append((place, _decode_suspicion(place, entry)))
-    for number, entry in enumerate(fields.tables("channel"), 1):
-        place = f"channel {number}"
-        written.append((place, decode_channel(place, entry)))
-    for number, entry in enumerate(fields.tables("clock"), 1):
-        place = f"clock {number}"
-        written.append((place, decode_clock(place, entry)))
+    for word, decode in _OTHERS.items():
+        for number, entry in enumerate(fields.tables(word), 1):
+            place = f"{word} {number}"
+            written.append((place, decode(place, entry)))
     for number, entry in enumerate(fields.tables("recipe"), 1):
         generator = Random(f"{seed}/faults/{number}")  # noqa: S311 - reproducible on purpose
         drawn.extend(_draw(f"recipe {number}", entry, topology, generator))
     return _in_order(written, drawn, topology)
+
+
+_OTHERS: Final[Mapping[str, Callable[[str, object], Written]]] = MappingProxyType(
+    {
+        "channel": decode_channel,
+        "clock": decode_clock,
+        "tampering": decode_tampering,
+        "timer": decode_timer,
+    }
+)
+"""Faults that have files of their own, and what reads their entries."""
+
+_TABLES: Final = ("link", "router", "suspicion", *_OTHERS, "recipe")
 
 
 def _in_order(

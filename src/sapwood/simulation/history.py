@@ -139,6 +139,8 @@ class History:
     #: table; all but the last are settled. Where routers keep what they know on one tree, there is
     #: the first only, in which neighbors get to know each other
     #: finds, where routers route on many trees, says which each source takes, one for each way
+    #: disturbances are the times in which something was wrong that is no link's alone: whatever
+    #: travels from one router to another may be lost; all but the last are settled
     #: owed holds exactly what clients asked for and were not told yet: subscriptions,
     #: advertisements and withdrawals by their names, publications by their ids
     """
@@ -154,6 +156,7 @@ class History:
     deliveries: list[Delivery] = field(default_factory=list)
     outages: dict[Hop, list[Outage]] = field(default_factory=dict)
     unrests: list[Outage] = field(default_factory=list)
+    disturbances: list[Outage] = field(default_factory=list)
     refusals: list[tuple[Moment, ClientName, str]] = field(default_factory=list)
     owed: dict[StatementName | str, None] = field(default_factory=dict)
     overlays: list[tuple[Moment, Overlay]] = field(default_factory=list)
@@ -340,15 +343,28 @@ class History:
         present = set(self.topology.neighbors(router) if is_here else ())
         return [end for pair in ends for end in pair if end != router and end not in present]
 
+    def disturb(self, now: float) -> None:
+        """From here on, until the overlay has settled, nothing between routers is to be relied on.
+
+        Tables may be wrong, or messages lost or altered.
+        """
+        if not self._is_disturbed:
+            self.disturbances.append(Outage(self._moment(now)))
+
     @property
     def settling(self) -> bool:
-        """Whether some outage is not settled, or some unrest."""
-        return bool(self._unsettled) or self._is_stirred
+        """Whether some outage is not settled, or some unrest, or disturbance."""
+        return bool(self._unsettled) or self._is_stirred or self._is_disturbed
 
-    def settle(self, now: float) -> None:
-        """Nothing is left in the overlay that could still change a routing table."""
+    def settle(self, now: float, *, calm: bool = True) -> None:
+        """Nothing is left in the overlay that could still change a routing table.
+
+        Unless it is `calm`, what disturbs it is not over.
+        """
         if self._is_stirred:
             self.unrests[-1].settled = self._moment(now)
+        if self._is_disturbed and calm:
+            self.disturbances[-1].settled = self._moment(now)
         waiting: list[tuple[Hop, Outage]] = []
         for hop, outage in self._unsettled:
             if self.outages[hop][-1].joined is None:
@@ -425,6 +441,10 @@ class History:
     @property
     def _is_stirred(self) -> bool:
         return bool(self.unrests) and self.unrests[-1].settled is None
+
+    @property
+    def _is_disturbed(self) -> bool:
+        return bool(self.disturbances) and self.disturbances[-1].settled is None
 
     def _stir(self, now: float) -> None:
         """From here on, until the overlay has settled, trees may change."""

@@ -27,6 +27,7 @@ from sapwood.simulation.clocks import SetClock
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import NOMINAL, Timing
 from sapwood.simulation.stored import Tail
+from sapwood.simulation.tampering import StallTimer, Tamper
 
 T = TypeVar("T")
 
@@ -215,6 +216,8 @@ Action: TypeAlias = (
     | CrashRouter
     | ReturnRouter
     | Suspect
+    | Tamper
+    | StallTimer
     | SetChannel
     | SetClock
     | Change
@@ -384,9 +387,9 @@ class Places:
                 | UnsubscribeManyAction(client)
             ):
                 self._known(client.home)
-            case FailLink(a, b) | ReturnLink(a, b):
+            case FailLink(a, b) | ReturnLink(a, b) | Tamper(between=(a, b)):
                 self.overlay.link(a, b)
-            case CrashRouter(router) | ReturnRouter(router):
+            case CrashRouter(router) | ReturnRouter(router) | StallTimer(router):
                 self.overlay.known(router)
             case Suspect(router, neighbor):
                 self.overlay.known(router)
@@ -402,7 +405,7 @@ class Places:
                 self.overlay = without_link(self.overlay, a, b)
             case SetChannel() | SetClock():
                 self._check_conditions(action)
-            case WaitAction():
+            case WaitAction() | Tamper():
                 pass
 
     def _check_conditions(self, action: SetChannel | SetClock) -> None:

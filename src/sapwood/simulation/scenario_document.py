@@ -16,8 +16,9 @@ A subscription or an advertisement of documents has an `xpath` (and `namespaces`
 The other things to do are `unsubscribe`, `advertise` (written like `subscribe`), `unadvertise`,
 `subscribe-many` (with `subscriptions`, a list of `id` and `filter` each), `unsubscribe-many` (with
 `ids`), `detach`, `return-link`, `crash-router`, `return-router` and
-`suspect` (`router`, `of`, `seconds`), `set-channel` and `set-clock` (written like `[[channel]]`
-and `[[clock]]` in a file of faults, without times); and, for routers and links that
+`suspect` (`router`, `of`, `seconds`), `set-channel`, `set-clock`, `tamper` and `stall-timer`
+(written like `[[channel]]`, `[[clock]]`, `[[tampering]]` and `[[timer]]` in a file of faults,
+without when they begin or end); and, for routers and links that
 come and go, `add-router` and `remove-router` (with `router`), `add-link` (with `between` and, if
 not 0.01 seconds, `latency`) and `remove-link`. `crash-router` may say which `tail` of what was not
 written is left (`lost`, `torn` or `whole`), and after how many `steps` of writing the router
@@ -75,6 +76,15 @@ from sapwood.simulation.scenario import (
     UnsubscribeManyAction,
     Until,
     WaitAction,
+)
+from sapwood.simulation.tampering import (
+    STALL_TIMER,
+    TAMPER,
+    StallTimer,
+    Tamper,
+    encode_tampering,
+    stall_of,
+    tamper_of,
 )
 from sapwood.xml.encodings import decode_text, encode_text
 
@@ -160,6 +170,8 @@ def _encode_action(action: Action) -> dict[str, Any]:
             return {"do": "publish", **publisher._asdict(), **_content(publication)}
         case DetachAction(client):
             return {"do": "detach", **client._asdict()}
+        case Tamper() | StallTimer():
+            return encode_tampering(action)
         case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter() | Suspect():
             return _encode_fault(action)
         case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
@@ -325,6 +337,8 @@ _DECODERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Fields], Action]]
                 ("router", "of", "seconds"),
                 lambda f: Suspect(f.text("router"), f.text("of"), f.number("seconds")),
             ),
+            "tamper": (TAMPER, tamper_of),
+            "stall-timer": (STALL_TIMER, stall_of),
             "crash-router": (("router", "tail", "steps"), _crash),
             "return-router": (("router",), lambda f: ReturnRouter(f.text("router"))),
             "add-router": (("router",), lambda f: AddRouter(f.text("router"))),

@@ -48,6 +48,7 @@ from sapwood.simulation.scenario import (
     Until,
     WaitAction,
 )
+from sapwood.simulation.tampering import StallTimer, Tamper
 from sapwood.simulation.world import World
 
 
@@ -117,6 +118,7 @@ def simulate(
         validate=validate,
         inputs_max=inputs_max,
         calm_s=calm_s,
+        lossy=has_datagrams(scenario),
     )
     for number, step in enumerate(scenario.steps, 1):
         if step.after_s:
@@ -152,7 +154,7 @@ def carry_out(world: World, action: Action) -> None:
             world.suspect(router, neighbor, seconds)
         case FailLink() | ReturnLink() | CrashRouter() | ReturnRouter():
             _fail_or_return(world, action)
-        case SetChannel() | SetClock():
+        case SetChannel() | SetClock() | Tamper() | StallTimer():
             _set(world, action)
         case AddRouter() | RemoveRouter() | AddLink() | RemoveLink():
             _rewire(world, action)
@@ -179,25 +181,31 @@ def _fail_or_return(
             assert_never(fault)
 
 
-def _set(world: World, change: SetChannel | SetClock) -> None:
-    """Let a link or a clock be another one."""
+def _set(world: World, change: SetChannel | SetClock | Tamper | StallTimer) -> None:
+    """Let a link or a clock be another one, or something happen to messages, or to a timer."""
     if isinstance(change, SetChannel):
         world.set_channel(change)
+    elif isinstance(change, Tamper | StallTimer):
+        world.tampering.begin(change, world.now)
+        world.history.disturb(world.now)
     else:
         world.set_clock(change)
 
 
 def check_loss(scenario: Scenario, protocol: Protocol) -> None:
     """See that links lose nothing where a protocol rests on that; raises `InputError`."""
-    if protocol.allows_loss:
-        return
-    for step in scenario.steps:
-        if isinstance(step.action, SetChannel) and step.action.channel.is_datagram:
-            raise InputError(
-                f"scenario {scenario.name!r}: links lose, repeat or reorder messages, and protocol "
-                f"{protocol.name!r} rests on links that do not: take one that allows loss "
-                "(`sapwood protocols`), or leave `loss`, `duplication` and `reordering` out"
-            )
+    if not protocol.allows_loss and has_datagrams(scenario):
+        raise InputError(
+            f"scenario {scenario.name!r}: links lose, repeat or reorder messages, and protocol "
+            f"{protocol.name!r} rests on links that do not: take one that allows loss "
+            "(`sapwood protocols`), or leave `loss`, `duplication` and `reordering` out"
+        )
+
+
+def has_datagrams(scenario: Scenario) -> bool:
+    """Whether some link may ever lose, repeat or reorder messages; then all routers know it."""
+    changes = (step.action for step in scenario.steps if isinstance(step.action, SetChannel))
+    return any(change.channel.is_datagram for change in changes)
 
 
 def _rewire(world: World, change: Change) -> None:

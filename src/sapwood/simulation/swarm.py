@@ -22,6 +22,8 @@ from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.overlay.graph import Graph
 from sapwood.overlay.topology import Link, Overlay, Topology
+from sapwood.simulation.channels import CALM, Channel, SetChannel
+from sapwood.simulation.clocks import SetClock
 from sapwood.simulation.faults import RECIPES, Window
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
 from sapwood.simulation.network import NOMINAL, Timing
@@ -44,6 +46,7 @@ from sapwood.simulation.scenario import (
     timed_steps,
 )
 from sapwood.simulation.stored import Tail
+from sapwood.simulation.tampering import draw_tampering
 from sapwood.simulation.vocabulary import (
     RECORD_ATTRIBUTES,
     draw_chain_filter,
@@ -70,7 +73,8 @@ class Mixture:
     with `circles` there is more than one way between some routers, where there are three or more;
     with `rewiring` routers join and leave, and links are added and removed. With `stores` writing
     takes time, and routers crash while they write, too; with `suspicions` routers suspect neighbors
-    that are alive.
+    that are alive; with `tampering` messages are dropped and altered in flight, timers
+    stall, clocks drift, and links lose, repeat and reorder for a while.
     """
 
     routers_max: int = 8
@@ -83,6 +87,7 @@ class Mixture:
     rewiring: bool = False
     stores: bool = False
     suspicions: bool = False
+    tampering: bool = False
 
 
 def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
@@ -93,7 +98,7 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
     """
     limits = mixture or Mixture()
     generator = Random(f"{seed}/swarm")  # noqa: S311 - reproducible on purpose
-    suspicious = Random(f"{seed}/suspicions")  # noqa: S311 - reproducible on purpose
+    disturbing = Random(f"{seed}/suspicions")  # noqa: S311 - reproducible on purpose
     topology: Overlay = draw_topology(generator, generator.randint(1, limits.routers_max))
     if limits.circles:
         topology = close_circles(generator, topology)
@@ -123,8 +128,7 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
             timed.extend(_draw_faults(generator, still, seconds))
             if limits.stores:
                 timed.extend(_draw_dooms(generator, still, seconds))
-        if limits.suspicions:
-            timed.extend(_draw_suspicions(suspicious, topology, seconds))
+        timed.extend(_draw_disturbances(disturbing, topology, seconds, limits))
         steps.extend(timed_steps(timed))
         if rewiring is not None and rewiring.must_rest:
             steps.append(Step(WaitAction(Until.QUIET)))
@@ -338,6 +342,37 @@ def _draw_dooms(generator: Random, topology: Overlay, seconds: float) -> list[tu
             timed.append((down, CrashRouter(router, generator.choice(tuple(Tail)), steps)))
             timed.append((up, ReturnRouter(router)))
     return timed
+
+
+def _draw_disturbances(
+    generator: Random, topology: Overlay, seconds: float, limits: Mixture
+) -> list[tuple[float, Action]]:
+    """What happens beside what fails: suspicions, and what is done to messages and timers."""
+    timed: list[tuple[float, Action]] = []
+    if limits.suspicions:
+        timed.extend(_draw_suspicions(generator, topology, seconds))
+    if limits.tampering:
+        ends = tuple((link.a, link.b) for link in topology.links)
+        timed.extend(draw_tampering(generator, topology.routers, ends, seconds))
+        timed.extend(_draw_channels(generator, ends, seconds))
+    return timed
+
+
+def _draw_channels(
+    generator: Random, links: tuple[tuple[str, str], ...], seconds: float
+) -> list[tuple[float, Action]]:
+    """Links that lose, repeat and reorder for a while, in some rounds, and clocks that drift."""
+    timed: list[tuple[float, Action]] = []
+    if generator.random() < 0.5:
+        timed.append((0.0, SetClock(is_drawn=True)))
+    if generator.random() < 0.5:
+        return timed
+    between = generator.choice((None, *links))
+    loss, duplication, reordering = (generator.choice((0.0, 0.1, 0.4)) for _ in range(3))
+    delay = generator.choice(("none", "pareto"))
+    channel = Channel(loss, duplication, reordering, delay, scale_s=seconds / 20)
+    begin, end = sorted((generator.random() * seconds, generator.random() * seconds))
+    return [*timed, (begin, SetChannel(channel, between)), (end, SetChannel(CALM, between))]
 
 
 def _draw_suspicions(

@@ -10,6 +10,8 @@ Where routers keep what they know, an outage only delays: what may disturb is a 
 there yet, or goes for good, and whatever happens before all neighbors have come to know each other.
 How long an outage delays what is under way, nobody says; nor how long anything takes on many trees.
 
+What is wrong and no link's alone (`History.disturb`) disturbs all ways between routers.
+
 Routers and links may come and go (`History.overlays`). A link that is added was down before, and
 one that is removed goes down for good; on one tree the way is that of the overlay in which a
 publication was accepted, and where there is none it may arrive all the same, should a link come in
@@ -80,12 +82,13 @@ class _TreeWays:
 
     def _find(self, number: int, start: str, end: str) -> Way:
         overlay = self._history.overlays[number][1]
+        always = tuple(self._history.disturbances) if start != end else ()
         if start not in overlay or end not in (tree := overlay.tree(start)):
             return Way(math.fsum(map(self._longest, self._history.links())), _ALWAYS)
         hops = tree.hops(start, end)
         delay = math.fsum(self._longest(overlay.link(a, b)) for a, b in hops)
         outages = tuple(o for hop in hops for o in self._history.outages.get(hop, ()))
-        return Way(delay, outages)
+        return Way(delay, (*always, *outages))
 
 
 class _KeptWays:
@@ -151,7 +154,8 @@ class _MeshWays:
             if end not in delays:
                 return Way(self._total_s, _ALWAYS)
             delay = delays[end]
-        return Way(delay, tuple(self._outages(start, end, at - 1, sent.time + delay)))
+        always = self._history.disturbances if start != end else ()
+        return Way(delay, (*always, *self._outages(start, end, at - 1, sent.time + delay)))
 
     def _outages(self, start: str, end: str, first: int, until_s: float) -> Iterator[Outage]:
         """What may disturb a way, of the unrests from a number on that began by some time."""

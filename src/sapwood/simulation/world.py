@@ -74,6 +74,7 @@ from sapwood.simulation.network import (
 from sapwood.simulation.requests import Requests
 from sapwood.simulation.stored import Stored, Tail, Unit, Wishes
 from sapwood.simulation.tally import Tally
+from sapwood.simulation.tampering import Tampering
 from sapwood.simulation.timers import Timers
 from sapwood.simulation.trace import Trace
 from sapwood.simulation.writing import Doom, Writing
@@ -84,7 +85,7 @@ class World(Requests):
 
     `timing` and `seed` decide how far delays differ from the nominal ones. With `validate` each
     router checks itself after each input. More than `inputs_max` inputs are a `LimitError`.
-    `calm_s`: see `quiet`.
+    `calm_s`: see `quiet`. `lossy`: routers are told that any link may lose and reorder messages.
 
     #: topology is the present overlay; a router is in it until it leaves, in `routers` only while
     #: it runs, in `_wishes` for ever
@@ -100,14 +101,19 @@ class World(Requests):
         validate: bool = True,
         inputs_max: int = SIMULATION_INPUTS_MAX,
         calm_s: float = 0.0,
+        lossy: bool = False,
     ) -> None:
         self.topology = topology
         self.trace = Trace()
         self.tally = Tally()
         self.stored = Stored()
+        self.tampering = Tampering(seed)
         self.routers: dict[str, Machine] = {}
         self._make_router = make_router
         self._validate = validate
+        self._is_lossy = lossy
+        #: whether tables heal: then what is lost on one link may be missed elsewhere
+        self._heals = calm_s > 0
         self._inputs_max = inputs_max
         self._incarnations = dict.fromkeys(topology.routers, 0)
         self._failed: dict[Hop, None] = {}
@@ -128,8 +134,8 @@ class World(Requests):
         self._asking_again = AskingAgain(self.history, self.stored, self._wishes, self._feed)
         self._answers = Answers(self.history, self._asking_again, self.time)
         for link in topology.links:
-            self._feed(link.a, LinkUp(link.b))
-            self._feed(link.b, LinkUp(link.a))
+            self._feed(link.a, LinkUp(link.b, is_lossy=lossy))
+            self._feed(link.b, LinkUp(link.a, is_lossy=lossy))
         self._settle()
 
     @property
@@ -202,7 +208,8 @@ class World(Requests):
         self._asking_again.restate(router, self.now)
 
     def heal(self) -> None:
-        """End all faults: crashed routers return, failed links come up."""
+        """End all faults: crashed routers return, failed links come up, messages arrive."""
+        self.tampering.end()
         for router in self.topology.routers:
             self.return_router(router)
         for a, b in tuple(self._failed):
@@ -220,6 +227,8 @@ class World(Requests):
             is_datagram = channels.of(link.a, link.b).is_datagram
             if is_datagram and not was_datagram:
                 self.history.link_down(self.now, link.a, link.b)  # as far as promises go
+                if self._heals:
+                    self.history.disturb(self.now)
             elif was_datagram and not is_datagram and self.network.is_joined(link.a, link.b):
                 self.history.link_joined(self.now, link.a, link.b)
 
@@ -373,17 +382,20 @@ class World(Requests):
             and self._timers.is_calm(self.now)
             and not (self.history.is_kept and owe(self.routers, self.topology))
         ):
-            self.history.settle(self.now)
+            calm = self.tampering.is_over(self.now) and not self.network.channels.has_datagrams
+            self.history.settle(self.now, calm=calm)
 
     def _arrive(self, arrival: Arrival) -> None:
         if not self.network.arrive(arrival):
             return
-        said = carried(arrival.message)
+        if (message := self.tampering.passed(arrival, self.now)) is None:
+            return
+        said = carried(message)
         if isinstance(said, Publish):
             crossed = self.tally.crossings.setdefault(said.publication.id, [])
             crossed.append((arrival.source, arrival.target))
         age_ns = self.network.age_ns(arrival)
-        self._feed(arrival.target, Receive(arrival.source, arrival.message, age_ns))
+        self._feed(arrival.target, Receive(arrival.source, message, age_ns=age_ns))
 
     def _notice(self, notice: Notice) -> None:
         if not self.network.heed(notice):
@@ -392,7 +404,10 @@ class World(Requests):
         if up and self.network.is_joined(router, neighbor):
             self.history.link_joined(self.now, router, neighbor)
         is_gone = not up and neighbor in self.history.former_neighbors(router)
-        self._feed(router, LinkUp(neighbor) if up else LinkDown(neighbor, for_good=is_gone))
+        if up:
+            self._feed(router, LinkUp(neighbor, is_lossy=self._is_lossy))
+        else:
+            self._feed(router, LinkDown(neighbor, for_good=is_gone))
 
     def _start(self, router: str) -> None:
         """Let a router run, with whatever it has kept; all lives of a router begin here."""
@@ -454,6 +469,9 @@ class World(Requests):
         self._timers.set(router, None if at is None else max(at, self.now))
 
     def _tick(self, router: str) -> None:
+        if (late := self.tampering.noticed(router, self.now)) > self.now:
+            self._timers.set(router, late)
+            return
         self.tally.ticks += 1
         self._feed(router, Tick())
         due = self.routers[router].next_deadline()

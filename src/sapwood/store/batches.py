@@ -22,6 +22,7 @@ _THREE: Final = 0x93
 """How a publication begins whose document is said, if only to be none."""
 
 _SHORT_TEXT: Final = 0xA0
+_SHORT_TEXT_MAX: Final = 32
 _TEXT_8: Final = 0xD9
 _TEXT_16: Final = 0xDA
 
@@ -87,6 +88,12 @@ def id_ends(data: npt.NDArray[np.uint8], starts: I64) -> I64:
 
 def ids_in(bodies: bytes, starts: I64) -> list[bytes]:
     """The id of each publication that begins there, as the text's bytes."""
+    begins = [start + 2 for start in starts.tolist()]
+    size = bodies[begins[0] - 1] - _SHORT_TEXT if begins else -1
+    if 0 <= size < _SHORT_TEXT_MAX:  # most often they are equally long
+        heads = np.frombuffer(bodies, np.uint8)[starts + 1]
+        if bool((heads == heads[0]).all()):
+            return [bodies[begin : begin + size] for begin in begins]
     data = np.frombuffer(bodies, np.uint8)
     bounds = zip(id_starts(data, starts).tolist(), id_ends(data, starts).tolist(), strict=True)
     return [bodies[begin:end] for begin, end in bounds]

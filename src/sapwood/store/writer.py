@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -99,6 +100,9 @@ class Writer:
         #: makes checkpoints, and when there is enough for one
         self.compaction: Compaction | None = None
         self._compact_from = 0
+        #: how many segments there were at the last look, and how many of them nobody needed
+        self._looked = 0, 0
+        self._looked_at = clock()
         #: routing needs no publication before this place
         self._released = int(state.told("released") or 0)
 
@@ -211,6 +215,8 @@ class Writer:
         if len(log.segments) < 2:
             return
         needed = self._needed(hold)
+        if not self._may_retire(needed, now):
+            return
         sizes = [segment.path.stat().st_size for segment in log.segments]
         total, is_ready = sum(sizes), False
         while len(log.segments) > 1 and log.segments[1].first <= needed:
@@ -229,6 +235,16 @@ class Writer:
                 is_ready = True
             total -= sizes.pop(0)
             log.remove(oldest)
+
+    def _may_retire(self, needed: int, now: float) -> bool:
+        """Whether a look at the segments may find one to go: not at the same ones again soon."""
+        segments = self.log.segments
+        free = bisect_right(segments, needed, key=lambda segment: segment.first) - 1
+        looked = len(segments), free
+        if free < 1 or (looked == self._looked and 0 <= now - self._looked_at < STORE_APPLY_S):
+            return False
+        self._looked, self._looked_at = looked, now
+        return True
 
     def _needed(self, hold: int | None) -> int:
         """The first place that somebody needs."""

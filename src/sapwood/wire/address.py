@@ -1,4 +1,4 @@
-"""Addresses as people write them: `host:port`, or one of the two alone."""
+"""Addresses as people write them: `host:port`, or one of the two alone; `udp://` before links."""
 
 from __future__ import annotations
 
@@ -13,34 +13,47 @@ HOST_DEFAULT: Final = "127.0.0.1"
 PORT_DEFAULT: Final = 7411
 PORT_MAX: Final = 65_535
 
+UDP: Final = "udp://"
+"""What stands before an address for datagrams."""
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A host (a name or an IP address, without brackets) and a TCP port; 0 means any free one."""
+    """A host (a name or an IP address, without brackets) and a TCP port; 0 means any free one.
+
+    Where it `is_datagram`, the port is UDP's.
+    """
 
     host: str
     port: int
+    is_datagram: bool = False
 
     def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        scheme = UDP if self.is_datagram else ""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{scheme}{host}:{self.port}"
 
 
-def parse_address(text: str, *, listening: bool = False) -> Address:
+def parse_address(text: str, *, listening: bool = False, linking: bool = False) -> Address:
     """The address of `host:port`, `[ipv6]:port`, `host` (port 7411) or `port` (127.0.0.1).
 
     A number alone is a port: systems would take it for the address 0.0.29.187 or the like. Port 0
-    is accepted only for `listening`. Raises `InputError` with the form that is expected.
+    is accepted only for `listening`. Between brokers, which is `linking`, `udp://` may stand before
+    it. Raises `InputError` with the form that is expected.
     """
     if not isinstance(text, str):
         raise InputError(f"an address is a text such as '127.0.0.1:7411', not {text!r}")
-    host, port = _divide(text)
+    is_datagram = text.startswith(UDP)
+    if is_datagram and not linking:
+        raise InputError(f"{text!r}: links of brokers may be over UDP, clients need TCP: host:port")
+    host, port = _divide(text.removeprefix(UDP) if is_datagram else text)
     if not host or any(character.isspace() for character in host):
         raise InputError(f"{text!r} is no address: write host:port, such as 127.0.0.1:7411")
     if not (port.isascii() and port.isdigit()) or len(port) > 5 or int(port) > PORT_MAX:
         raise InputError(f"{text!r}: the port is a number from 1 to {PORT_MAX}, not {port!r}")
     if int(port) == 0 and not listening:
         raise InputError(f"{text!r}: port 0 means any free port, which only a listener can ask for")
-    return Address(host, int(port))
+    return Address(host, int(port), is_datagram)
 
 
 def _divide(text: str) -> tuple[str, str]:

@@ -92,11 +92,10 @@ class Composer:
             raise InvariantError("a batch of bytes came before there are kernels to find one")
         if len(self._scratch) < 2 * len(rows.names):
             self._scratch = np.zeros(4 * len(rows.names), np.int64)
-        texts = rows.texts
         frames, head = module.compose_deliveries(
             *(batch.data, batch.starts, batch.ends, first),
             *(keys.offsets, keys.slots, *keys.chains()),
-            *(rows.words, texts, rows.gone, self._scratch, frame_bytes_max, bytes_max),
+            *(rows.words, rows.texts, rows.gone, self._scratch, frame_bytes_max, bytes_max),
         )
 
         def write(begin: int, end: int, size: int) -> memoryview:
@@ -104,7 +103,7 @@ class Composer:
             places = (batch.data, batch.starts, batch.ends)
             return memoryview(
                 module.compose_client(
-                    *(*places, ids, owners, begin, end, texts, frame_bytes_max, size)
+                    *(*places, ids, owners, begin, end, rows.texts, frame_bytes_max, size)
                 )
             )
 

@@ -26,7 +26,9 @@ from msgspec import Meta, Struct
 
 from sapwood.errors import HandshakeError
 from sapwood.limits import REASON_CHARS_MAX
+from sapwood.limits.timing import DRIFT_PPM_MAX, TICK_NS_MAX
 from sapwood.model.fields import Count, Name
+from sapwood.timing.link_bounds import Stamp
 
 MAGIC: Final = "sapwood"
 VERSION: Final = 4
@@ -72,13 +74,22 @@ class _Preamble(Struct, array_like=True, frozen=True):
     kind: str
 
 
+class Timing(Struct, array_like=True, frozen=True):
+    """How the clock of an end drifts, and the stamp of the greeting that says so."""
+
+    drift_ppm: Annotated[int, Meta(ge=0, le=DRIFT_PPM_MAX)]
+    tick_ns: Annotated[int, Meta(ge=0, le=TICK_NS_MAX)]
+    stamp: Stamp
+
+
 class Hello(Struct, array_like=True, frozen=True, kw_only=True):
     """Who connects.
 
     `session` tells one run of a client or broker from the next under the same `name`.
     `acknowledged` is the last publication of the session that the client knows to be accepted.
     `routing` (brokers) is the routing protocol, which both ends of a link must share, as they must
-    share `frame_bytes_max` (brokers).
+    share `frame_bytes_max` (brokers). Where both ends say something of `timing`, they stamp what
+    they write.
     """
 
     magic: Literal["sapwood"] = "sapwood"
@@ -90,6 +101,7 @@ class Hello(Struct, array_like=True, frozen=True, kw_only=True):
     acknowledged: Count = 0
     routing: str = ""
     frame_bytes_max: Count = 0
+    timing: Timing | None = None
 
 
 class Welcome(Struct, array_like=True, frozen=True, kw_only=True):
@@ -107,6 +119,7 @@ class Welcome(Struct, array_like=True, frozen=True, kw_only=True):
     received: Count = 0
     routing: str = ""
     frame_bytes_max: Count
+    timing: Timing | None = None
 
 
 class Refusal(Struct, array_like=True, frozen=True, kw_only=True):

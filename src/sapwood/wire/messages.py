@@ -18,6 +18,7 @@ from msgspec import Meta, Struct
 from sapwood.limits import SUBSCRIBE_MANY_MAX
 from sapwood.model.fields import Count, Id, Name
 from sapwood.routing import messages as routing
+from sapwood.timing.link_bounds import Reading, Stamp
 from sapwood.wire.durable import (
     AcknowledgedReply,
     AcknowledgeRequest,
@@ -73,6 +74,15 @@ class Goodbye(Struct, array_like=True, frozen=True, tag=3, gc=False):
 
     code: GoodbyeCode
     reason: Reason
+
+
+class Born(Struct, array_like=True, frozen=True, tag=71, gc=False):
+    """What follows in this write was not made before the sender's clock showed this.
+
+    `None` where nothing is known. It takes the place of what the write's `Stamp` says.
+    """
+
+    born: Reading | None
 
 
 # Client to broker --------------------------------------------------------------------------------
@@ -286,6 +296,8 @@ ClientMessage: TypeAlias = (
     | DurableRequest
     | AcknowledgeRequest
     | DurablesRequest
+    | Stamp
+    | Born
     | Ping
     | Pong
     | Goodbye
@@ -311,6 +323,8 @@ BrokerMessage: TypeAlias = (
     | DurableNotice
     | AcknowledgedReply
     | DurablesReply
+    | Stamp
+    | Born
     | Ping
     | Pong
     | Goodbye
@@ -318,7 +332,16 @@ BrokerMessage: TypeAlias = (
 """What a broker may send to a client it has welcomed."""
 
 LinkMessage: TypeAlias = (
-    routing.Message | Part | LinkCongestion | LinkState | LinkEstablished | Ping | Pong | Goodbye
+    routing.Message
+    | Part
+    | LinkCongestion
+    | LinkState
+    | LinkEstablished
+    | Stamp
+    | Born
+    | Ping
+    | Pong
+    | Goodbye
 )
 """What two brokers say to each other once the link is agreed."""
 

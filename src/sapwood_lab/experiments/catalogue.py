@@ -60,6 +60,18 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.sketch_errors"),
         ),
         Experiment(
+            "delay-bounds",
+            "XSiena, figures 9.26, 9.27 and 9.29 to 9.32",
+            "upper bounds of delays against the truth, with and without their improvements",
+            _design("sapwood_lab.experiments.delay_bounds"),
+        ),
+        Experiment(
+            "clock-rates",
+            "XSiena, figures 3.1 to 3.3, 9.24 and 9.25",
+            "processing times, round trips and the rates of clocks",
+            _design("sapwood_lab.experiments.clock_rates"),
+        ),
+        Experiment(
             "planetlab",
             "XNet, table 6.9, figures 6.19 and 6.22",
             "delays and failover on an overlay whose links have PlanetLab's delays",

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import TypeAlias, assert_never
 
-from sapwood.errors import InputError
 from sapwood.session.durable.catching_up import Arrival
 from sapwood.session.durable.effects import (
     Acknowledged,
@@ -29,6 +29,9 @@ from sapwood.session.durable.subscriptions import DurableSubscriptions, Making
 from sapwood.wire.durable import AcknowledgeRequest, DurableRequest, Policy
 
 SIZE = 10
+
+ToConsumer: TypeAlias = Join | Turn | Tell | Hand | Acknowledged | Leave
+"""What leaves, once the turn that it is of is kept."""
 
 
 @dataclass
@@ -59,7 +62,7 @@ class World:
         self.under_way: list[tuple[str, int]] = []
         self.under_way_kept: list[tuple[str, int]] = []
         self.readers: dict[Consumer, Reader] = {}
-        self.output: list[Effect] = []
+        self.output: list[ToConsumer] = []
         self.said: list[Say] = []
         self.now = self.time = 100.0
         self.lives = 1
@@ -197,8 +200,8 @@ class World:
                 case _:
                     self.output.append(effect)
 
-    def _leaves(self, effect: Effect) -> None:
-        reader = self.readers.get(effect.consumer)  # type: ignore[union-attr]
+    def _leaves(self, effect: ToConsumer) -> None:
+        reader = self.readers.get(effect.consumer)
         if reader is None:
             return
         match effect:
@@ -219,7 +222,7 @@ class World:
             case Leave(consumer):
                 del self.readers[consumer]
             case _:
-                raise InputError(f"{effect} does not leave")
+                assert_never(effect)
 
     def _received(self, reader: Reader, parcel: Parcel) -> None:
         assert parcel.place < self.durable_end, "a publication left before it was durable"

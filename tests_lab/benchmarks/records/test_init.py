@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from sapwood.errors import UnknownNameError
+from sapwood_lab.benchmarks import records
+from sapwood_lab.benchmarks.machine import stream_bytes_per_s
 from sapwood_lab.benchmarks.records import Choices, run_records
+
+
+@pytest.fixture(autouse=True)
+def _short_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "stream_bytes_per_s", lambda: stream_bytes_per_s(1 << 22))
 
 
 def test_run_records_measures_cells_densities_updates_and_memory() -> None:

@@ -14,6 +14,7 @@ from collections.abc import (
     Container,
     Iterable,
     Iterator,
+    KeysView,
     Mapping,
     Sequence,
 )
@@ -361,6 +362,31 @@ class EntryPropagation(ClientEntries[W]):
     def side_of(self, key: str) -> str | None:
         """Where an entry came from; `None` for one that is not here."""
         return CLIENTS if key in self.entries.by_key else self.entries.source_of(key)
+
+    def neighbors(self) -> Collection[str]:
+        """Those whose links are up."""
+        return self.links.keys()
+
+    def keys_from(self, neighbor: str) -> KeysView[str]:
+        """The keys of what came over a link that is up."""
+        return self.entries.received[neighbor].keys()
+
+    def held(self, neighbor: str, key: str) -> Statement | None:
+        """What came over a link, up or not, under a key, if anything did."""
+        entry = self.entries.received.get(neighbor, {}).get(key)
+        return None if entry is None else Statement(key, entry.content, entry.sending)
+
+    def stated(self, neighbor: str, key: str) -> Statement | None:
+        """What a neighbor was told under a key, if it was, and not told to forget it."""
+        link = self.links.get(neighbor)
+        if link is None or key not in link.propagated:
+            return None
+        number = self.confirmations.sent[neighbor].get(key, 0)
+        return Statement(key, link.propagated[key], number)
+
+    def is_confirmed(self, neighbor: str, key: str) -> bool:
+        """Whether a neighbor has confirmed what it was told under a key."""
+        return key in self.confirmations.confirmed[neighbor]
 
     def unanswered(self, neighbor: str) -> Iterator[str]:
         """The keys that were told and that a neighbor has yet to confirm."""

@@ -144,8 +144,8 @@ class Upkeep(Protocol):
         """A client comes, leaves, publishes, or asks for something."""
         ...
 
-    def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
-        """A message came over a link."""
+    def arrived(self, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
+        """A message came over a link. Each action is done before the next one is asked for."""
         ...
 
     def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:
@@ -163,8 +163,11 @@ class Upkeep(Protocol):
         """Publications that it asked for (`Recall`) have been read."""
         ...
 
-    def tick(self, now: float) -> Sequence[Action]:
-        """The time has come that `next_deadline` asked for, or another reason to look."""
+    def tick(self, now: float) -> Iterable[Action]:
+        """The time has come that `next_deadline` asked for, or another reason to look.
+
+        Each action is done before the next one is asked for.
+        """
         ...
 
     def next_deadline(self) -> float | None:
@@ -186,4 +189,13 @@ class Suspecting(Protocol):
 
     def suspect(self, suspicion: Suspicion, now: float) -> Sequence[Action]:
         """A neighbor is said to have failed."""
+        ...
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """An upkeep that counts what it does."""
+
+    def counters(self) -> dict[str, int]:
+        """What was counted since the router was made, by names that nobody else has: metrics."""
         ...

@@ -28,7 +28,7 @@ from sapwood_lab.benchmarks.broker.dialect import (
     subscribing,
 )
 from sapwood_lab.benchmarks.broker.load import NUMBER_DIGITS
-from sapwood_lab.benchmarks.broker.tasks import Task, now_ns, obey, read_task
+from sapwood_lab.benchmarks.broker.tasks import Task, leave_garbage, now_ns, obey, read_task
 
 EVERY_S: Final = 0.001
 PATIENCE_S: Final = 10.0
@@ -106,6 +106,7 @@ class Pair:
 
 def main(path: str) -> None:
     """Ping for a task."""
+    leave_garbage()
     Pair(read_task(path)).run()
 
 

@@ -38,7 +38,15 @@ from sapwood_lab.benchmarks.broker.dialect import (
     greeted,
     publishing,
 )
-from sapwood_lab.benchmarks.broker.tasks import PROGRESS, Orders, Task, now_ns, obey, read_task
+from sapwood_lab.benchmarks.broker.tasks import (
+    PROGRESS,
+    Orders,
+    Task,
+    leave_garbage,
+    now_ns,
+    obey,
+    read_task,
+)
 
 _CHUNK: Final = 64
 """Publications of one write at most, as fast as can be."""
@@ -169,6 +177,7 @@ class Publisher:
 
 def main(path: str) -> None:
     """Publish for a task."""
+    leave_garbage()
     Publisher(read_task(path)).run()
 
 

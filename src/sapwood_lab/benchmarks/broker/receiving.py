@@ -40,7 +40,15 @@ from sapwood_lab.benchmarks.broker.dialect import (
     subscribing,
 )
 from sapwood_lab.benchmarks.broker.judge import RECEIVED
-from sapwood_lab.benchmarks.broker.tasks import PROGRESS, Orders, Task, now_ns, obey, read_task
+from sapwood_lab.benchmarks.broker.tasks import (
+    PROGRESS,
+    Orders,
+    Task,
+    leave_garbage,
+    now_ns,
+    obey,
+    read_task,
+)
 
 _MORE: Final = 0xC3
 """The last byte of a delivery that goes on in the next frame."""
@@ -203,6 +211,7 @@ class Receivers:
 def main(path: str) -> None:
     """Receive for a task."""
     socket.setdefaulttimeout(30.0)
+    leave_garbage()
     Receivers(read_task(path)).run()
 
 

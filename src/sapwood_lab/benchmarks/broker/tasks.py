@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
 import struct
 import sys
@@ -67,6 +68,17 @@ def obey(orders: Orders, line: str) -> None:
         answer(**orders[order](*arguments))
     except (OSError, SapwoodError) as error:
         answer(error=str(error))
+
+
+def leave_garbage() -> None:
+    """Let the garbage collector rest.
+
+    What came is kept until it is written down, and makes no circles. A full collection looks at all
+    that modules have left behind: about one in 200,000 deliveries, 22 ms in which a worker takes
+    nothing, and which would be measured as the server's delay.
+    """
+    gc.collect()
+    gc.disable()
 
 
 def now_ns() -> int:

@@ -294,10 +294,15 @@ def _verdict(
 
 @contextmanager
 def settled_heap() -> Iterator[None]:
-    """Keep the collector from walking through what is there already while rates are measured."""
+    """Keep the collector from walking through what is there already while rates are measured.
+
+    Where somebody has put objects aside before, all stay aside: to take some back takes all.
+    """
+    is_ours = gc.get_freeze_count() == 0
     gc.collect()
     gc.freeze()
     try:
         yield
     finally:
-        gc.unfreeze()
+        if is_ours:
+            gc.unfreeze()

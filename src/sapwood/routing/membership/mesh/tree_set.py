@@ -286,7 +286,13 @@ class TreeSet:
 
     def behind(self) -> set[str]:
         """The neighbors that are not told everything yet on some tree."""
-        return {neighbor for branch in self for neighbor in branch.core.behind()}
+        found: set[str] = set()
+        for trees in self.trees.values():
+            for branch in trees.branches:
+                behind = branch.core.behind()
+                if behind:
+                    found.update(behind)
+        return found
 
     def drained(self, drained: Drained, now: float) -> list[Effect]:
         """A link takes more: on every tree where the neighbor is behind it is told more."""

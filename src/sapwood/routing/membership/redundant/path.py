@@ -65,18 +65,21 @@ class Path:
         self._marks: dict[tuple[str, int], Number] = {}
         self._kept: dict[str, dict[int, tuple[Number, Publication]]] = {}
 
-    def take(self, input: Input, now: float, count: int, published: int) -> Step:
-        """Take an input with the number beside it.
+    def take(
+        self,
+        input: Input,
+        now: float,
+        count: int,
+        published: int,
+        said: MeshMessage | None = None,
+    ) -> Step:
+        """Take an input with the number beside it; where a message is received, what it has `said`.
 
-        That of a publication, or what goes with `Carry`, else 0. So many publications of this
-        router were `published` before.
+        The number is that of a publication, or what goes with `Carry`, else 0. So many publications
+        of this router were `published` before.
         """
-        mesh, neighbor = self.mesh, ""
-        said: MeshMessage | None = None
-        if isinstance(input, Receive):
-            neighbor = input.neighbor
-            assert not isinstance(input.message, OnPlane), "a path has no paths"
-            said = input.message  # type: ignore[assignment]
+        mesh = self.mesh
+        neighbor = input.neighbor if isinstance(input, Receive) else ""
         branch = None
         if isinstance(said, Carry):
             branch = self._below(neighbor, said)
@@ -143,6 +146,8 @@ class Path:
     def _numbered(self, send: Send, count: int, published: int, *, is_new: bool) -> Send:
         """What the mesh sends, with the number that belongs to it."""
         neighbor, message = send.neighbor, send.message
+        if not isinstance(message, MeshMessage):
+            raise InvariantError(f"a mesh sends {type(message).__name__}, which no mesh receives")
         beside = 0
         if isinstance(message, OnTree):
             beside = count if isinstance(message.message, Publish) else 0
@@ -152,7 +157,7 @@ class Path:
                 beside = count
             elif is_new and message.epoch == own.epoch:
                 beside = published + 1
-        return Send(neighbor, OnPlane(self.number, beside, message))  # type: ignore[arg-type]
+        return Send(neighbor, OnPlane(self.number, beside, message))
 
     def _review(self, sources: Iterable[str], step: Step) -> None:
         """Find out whose branches have changed that bring what is published."""

@@ -186,7 +186,8 @@ class Redundant:
             return [CloseLink(neighbor, reason)]
         path = self.paths[message.plane]
         inner = Receive(neighbor, message.message)
-        return self._follow(path, path.take(inner, now, message.number, self._published))
+        step = path.take(inner, now, message.number, self._published, message.message)
+        return self._follow(path, step)
 
     def _take(self, paths: Iterable[Path], input: Input, now: float) -> list[Effect]:
         """Let paths take an input that concerns all of them."""

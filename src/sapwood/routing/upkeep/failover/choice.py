@@ -60,8 +60,11 @@ def failover_over(
     """Failover in front of an upkeep, after so many seconds as the argument says.
 
     `is_default`: the name of the other goes without saying. Raises `InputError` for what is no
-    number of seconds.
+    number of seconds, and where the other upkeep has nothing in front of it.
     """
+    for rule in inner.excludes:
+        if NAME in rule.words:
+            raise InputError(f"{inner.name}+{NAME}: {rule.reason}")
     seconds = SUSPICION_TIMEOUT_S if argument is None else _seconds(argument)
     word = NAME if argument is None else f"{NAME}:{argument}"
     return UpkeepStrategy(

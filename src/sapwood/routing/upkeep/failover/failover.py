@@ -227,7 +227,7 @@ class Failover:
 
     # What neighbors say ------------------------------------------------------------------------
 
-    def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
+    def arrived(self, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
         """Take off what is said about failover; the rest is for others."""
         if isinstance(received, ReceiveMany):
             return self._inner.arrived(received, now)

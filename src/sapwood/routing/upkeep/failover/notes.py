@@ -44,5 +44,5 @@ def standing_in(note: UpkeepNote) -> Standing | None:
         return None
     try:
         return _DECODER.decode(note.note[1:])
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:  # msgspec lets the latter through
         raise PeerError(f"a note of failover cannot be read: {error}") from error

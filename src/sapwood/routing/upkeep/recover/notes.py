@@ -76,5 +76,5 @@ def said_in(note: bytes) -> Said | None:
     """What a note says; `None` where it is of another strategy."""
     try:
         return _DECODER.decode(note)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):  # msgspec lets the latter through
         return None

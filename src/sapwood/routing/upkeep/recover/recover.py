@@ -26,7 +26,7 @@ seconds. Publications in batches stay so; a batch of n takes n numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -148,6 +148,10 @@ class Recover:
             return ()
         # What made routing close it may be a publication, which will not always be there.
         return [*self._log(LinkDown(neighbor)), _forgotten(neighbor)]
+
+    def neighbors(self) -> Collection[str]:
+        """Those that routing believes linked: what they lack is kept."""
+        return self._links.keys()
 
     # Inputs ------------------------------------------------------------------------------------
 

@@ -1,0 +1,48 @@
+"""Where a broker listens."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import Callable
+
+from sapwood.broker.datagrams import DatagramPort
+from sapwood.broker.datagrams import listen as listen_for_datagrams
+from sapwood.errors import EnvironmentMissingError
+from sapwood.wire.address import Address
+
+
+async def bound(listen: Address, accept: Callable[[], asyncio.Protocol]) -> asyncio.Server:
+    """A server at the address to listen on, which serves nobody yet.
+
+    Raises `EnvironmentMissingError`.
+    """
+    try:
+        return await asyncio.get_running_loop().create_server(
+            accept,
+            listen.host,
+            listen.port,
+            backlog=1,  # so many are accepted at a time
+            start_serving=False,
+        )
+    except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
+        raise cannot_listen(listen, error) from error
+
+
+async def bound_for_datagrams(
+    listen: Address, accept: Callable[[], asyncio.Protocol]
+) -> tuple[DatagramPort, Address]:
+    """A UDP socket at the address to listen on, and which that is; raises as `bound`."""
+    try:
+        made, (host, port) = await listen_for_datagrams(listen.host, listen.port, accept)
+    except (OSError, UnicodeError) as error:
+        raise cannot_listen(listen, error) from error
+    return made, Address(host, port, is_datagram=True)
+
+
+def cannot_listen(address: Address, error: OSError | UnicodeError) -> EnvironmentMissingError:
+    """The error of an address that cannot be listened on."""
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        remedy = "stop what listens there, or choose another port (0 picks a free one)"
+        return EnvironmentMissingError(f"--listen {address}: the port is in use; {remedy}")
+    return EnvironmentMissingError(f"--listen {address}: cannot listen there: {error}")

@@ -1,0 +1,75 @@
+"""The links that are up, as all routers say, and the ways that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from sapwood.limits import MESH_ROUTERS_MAX
+from sapwood.limits.recover import DETOUR_HOPS_MAX
+from sapwood.routing.upkeep.detour.notes import Links, Numbered
+
+
+class KnownLinks:
+    """What every router said last of its links that are up.
+
+    A link counts when both its ends say that it is up. Its *sessions* are what both say of it: they
+    change whenever it was down in between, and then what was on it may be lost.
+    """
+
+    __slots__ = ("_said",)
+
+    def __init__(self) -> None:
+        self._said: dict[str, Links] = {}
+
+    def __iter__(self) -> Iterator[Links]:
+        """What all routers said last."""
+        return iter(self._said.values())
+
+    def take(self, said: Links) -> bool:
+        """Take in what a router says; whether that is news."""
+        known = self._said.get(said.router)
+        if known is not None and known.version >= said.version:
+            return False
+        if known is None and len(self._said) >= MESH_ROUTERS_MAX:
+            return False
+        self._said[said.router] = said
+        return True
+
+    def claims(self, router: str, neighbor: str) -> bool:
+        """Whether a router says that its link to another one is up."""
+        said = self._said.get(router)
+        return said is not None and neighbor in said.sessions
+
+    def sessions(self, route: tuple[str, ...]) -> tuple[tuple[Numbered, Numbered], ...] | None:
+        """The sessions of the links of a way; `None` where one of them is not up."""
+        found: list[tuple[Numbered, Numbered]] = []
+        for a, b in pairwise(route):
+            if not (self.claims(a, b) and self.claims(b, a)):
+                return None
+            found.append((self._session(a, b), self._session(b, a)))
+        return tuple(found)
+
+    def route(self, start: str, end: str) -> tuple[str, ...] | None:
+        """A way with as few links as can be, and not too many; `None` where there is none."""
+        before: dict[str, str] = {start: start}
+        edge = [start]
+        for _ in range(DETOUR_HOPS_MAX):
+            reached: list[str] = []
+            for router in edge:
+                said = self._said.get(router)
+                for neighbor in () if said is None else sorted(said.sessions):
+                    if neighbor not in before and self.claims(neighbor, router):
+                        before[neighbor] = router
+                        reached.append(neighbor)
+            if end in before:
+                way = [end]
+                while way[-1] != start:
+                    way.append(before[way[-1]])
+                return tuple(reversed(way))
+            edge = reached
+        return None
+
+    def _session(self, router: str, neighbor: str) -> Numbered:
+        said = self._said[router]
+        return Numbered(said.version.life, said.sessions[neighbor])

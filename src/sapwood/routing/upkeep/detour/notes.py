@@ -1,0 +1,95 @@
+"""What routers say for the sake of detours, beside what they route.
+
+`Links` travels to everybody: which links a router has that are up. A *packet* is a message for a
+router that is not a neighbor at the moment, passed on from neighbor to neighbor: stamped with its
+way, and where on it the packet is.
+
+::
+
+    a --- c --- b        the link a-b is down
+    a: Packet(route=(a, c, b), at=1, id=(0, 4), number=7), Publish ...   to c
+    c: the same with at=2                                                to b
+    b: takes the message as from a, if 7 is the next number of detour (0, 4)
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct
+
+from sapwood.limits import MESH_ROUTERS_MAX
+from sapwood.limits.recover import DETOUR_HOPS_MAX
+from sapwood.model.fields import Name
+from sapwood.routing.messages import RouterMessage, Stamped, UpkeepMessage, UpkeepNote
+
+_Number: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+
+
+class Numbered(NamedTuple):
+    """A life of a router, and a number in it: later ones are greater."""
+
+    life: _Number
+    number: _Number
+
+
+class Links(Struct, array_like=True, frozen=True, tag="l"):
+    """The links of a router that are up, each with the number of the session that it is in.
+
+    `version` says which of two is the later one.
+    """
+
+    router: Name
+    version: Numbered
+    sessions: Annotated[dict[str, _Number], Meta(max_length=MESH_ROUTERS_MAX)]
+
+
+class Packet(Struct, array_like=True, frozen=True, tag="p"):
+    """The way of a message, from its first router to its last, and the place of the next one on it.
+
+    `id` is that of the detour, and `number` counts what each end sends on it: 0, 1, 2 and so on.
+    """
+
+    route: Annotated[tuple[Name, ...], Meta(min_length=2, max_length=DETOUR_HOPS_MAX + 1)]
+    at: _Number
+    id: Numbered
+    number: _Number
+
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_LINKS: Final[msgspec.msgpack.Decoder[Links]] = msgspec.msgpack.Decoder(Links)
+_PACKET: Final[msgspec.msgpack.Decoder[Packet]] = msgspec.msgpack.Decoder(Packet)
+
+NOTHING: Final = UpkeepNote(b"")
+"""What the first packet of a detour brings, and one that says that the detour is broken."""
+
+
+def note_of(links: Links) -> UpkeepNote:
+    """What travels."""
+    return UpkeepNote(_ENCODER.encode(links))
+
+
+def links_in(message: UpkeepMessage) -> Links | None:
+    """What a note says of links; `None` where it is of another strategy."""
+    if not isinstance(message, UpkeepNote) or not message.note:
+        return None
+    try:
+        return _LINKS.decode(message.note)
+    except msgspec.DecodeError:
+        return None
+
+
+def stamped(packet: Packet, message: RouterMessage | UpkeepNote) -> Stamped:
+    """What travels."""
+    return Stamped(_ENCODER.encode(packet), message)
+
+
+def packet_in(message: UpkeepMessage) -> Packet | None:
+    """The way of a message; `None` where the stamp is of another strategy."""
+    if not isinstance(message, Stamped):
+        return None
+    try:
+        return _PACKET.decode(message.stamp)
+    except msgspec.DecodeError:
+        return None

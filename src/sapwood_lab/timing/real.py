@@ -1,0 +1,144 @@
+"""Bounds of ages over real sockets, against the truth: `python -m sapwood_lab.timing.real`.
+
+Two brokers, a publisher at one and a subscriber at the other, and between the brokers a proxy that
+holds up what passes, in one process: so one counter knows how old a publication really is when its
+bound is asked for. The clocks of the four ends are bent apart by 500 ppm, and begin anywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from random import Random
+from statistics import median
+from typing import Final
+
+from sapwood.broker.broker import Broker
+from sapwood.broker.logs import make_log
+from sapwood.broker.settings import BrokerSettings
+from sapwood.client import Client, connect
+from sapwood.session.settings import ConnectionSettings
+from sapwood.timing.drift import PER, Drift
+from sapwood.timing.local import LocalClock
+from sapwood.wire.address import Address
+from sapwood_lab.timing.proxies import DatagramProxy, StreamProxy
+
+PUBLICATIONS: Final = 2_000
+DELAY_S: Final = 0.005
+ANY_PORT: Final = Address("127.0.0.1", 0)
+
+
+def truth() -> int:
+    """The counter that all clocks here are made of."""
+    return time.monotonic_ns()
+
+
+class Bent:
+    """A clock that is off by so much; it notes when the next publication was made, by the truth.
+
+    That is the moment of the first reading after `expect`: a publication ages from there.
+    """
+
+    def __init__(self, ppm: int, begins: int, epoch: int) -> None:
+        self.made: dict[int, int] = {}
+        self._ppm, self._begins, self._epoch = ppm, begins, epoch
+        self._expected: int | None = None
+
+    def expect(self, number: int) -> None:
+        """Note the next reading under a number."""
+        self._expected = number
+
+    def settings(self) -> ConnectionSettings:
+        """Of an end with this clock."""
+        return ConnectionSettings(clock=LocalClock(self._read, Drift(), self._epoch))
+
+    def _read(self) -> int:
+        now = truth()
+        if self._expected is not None:
+            self.made[self._expected], self._expected = now, None
+        return self._begins + now * (PER + self._ppm) // PER
+
+
+def settings(name: str, ppm: int, epoch: int, *peers: Address, udp: bool) -> BrokerSettings:
+    """A broker's, with a bent clock."""
+    return BrokerSettings(
+        name=name,
+        listen=ANY_PORT,
+        peers=peers,
+        protocol="flooding",
+        connection=Bent(ppm, epoch * 10**15, epoch).settings(),
+        listen_datagrams=Address("127.0.0.1", 0, is_datagram=True) if udp else None,
+    )
+
+
+async def measured(
+    publications: int, delay_s: Callable[[], float], *, udp: bool
+) -> list[tuple[int, float]]:
+    """True ages and bounds, in nanoseconds, of what arrived."""
+    log = make_log("error")
+    a = Broker(settings("a", -500, 1, udp=udp), log)
+    await a.start()
+    target = a.datagrams if udp else a.address
+    assert target is not None
+    proxy = (DatagramProxy if udp else StreamProxy)(target, delay_s)
+    await proxy.start()
+    b = Broker(settings("b", 500, 2, proxy.address, udp=udp), log)
+    await b.start()
+    clock = Bent(500, 0, 3)
+    try:
+        await a.until_linked("b")
+        await b.until_linked("a")
+        async with (
+            connect(str(b.address), settings=clock.settings()) as publisher,
+            connect(str(a.address), settings=Bent(-500, 5, 4).settings()) as subscriber,
+        ):
+            return await _exchange(publications, publisher, subscriber, clock)
+    finally:
+        await b.stop()
+        await a.stop()
+        await proxy.stop()
+
+
+async def _exchange(
+    publications: int, publisher: Client, subscriber: Client, clock: Bent
+) -> list[tuple[int, float]]:
+    wanted = await subscriber.subscribe("true")
+    found: list[tuple[int, float]] = []
+
+    async def read() -> None:
+        async for delivery in wanted:
+            age = truth() - clock.made[delivery.attributes["number"]]
+            bound = delivery.age_bound
+            if bound is not None:
+                found.append((age, bound * 1e9))
+
+    reading = asyncio.create_task(read())
+    for number in range(publications):
+        clock.expect(number)
+        await publisher.publish({"number": number})
+    await asyncio.sleep(1.0)
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)
+    return found
+
+
+def main() -> None:
+    """Print how bounds compare with the truth, over TCP and over UDP."""
+    for name, udp in (("TCP", False), ("UDP", True)):
+        generator = Random(1)  # noqa: S311 - reproducible on purpose
+        found = asyncio.run(
+            measured(PUBLICATIONS, lambda: DELAY_S * (0.5 + generator.random()), udp=udp)  # noqa: B023
+        )
+        wrong = sum(bound < age for age, bound in found)
+        errors = [(bound - age) / 1e6 for age, bound in found]
+        ages = [age / 1e6 for age, _ in found]
+        print(  # noqa: T201
+            f"{name}: {len(found):,} of {PUBLICATIONS:,} with a bound, {wrong} wrong; age "
+            f"{median(ages):.2f} ms, error {median(errors):.2f} ms (most {max(errors):.2f}), held "
+            f"up for {1e3 * DELAY_S:.1f} ms each way on average"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -242,3 +243,24 @@ async def test_two_brokers_that_recover_pass_publications_on(
             assert await pub.until(AcceptedReply)
             await sub.close()
             await pub.close()
+
+
+async def test_who_comes_while_state_is_restored_is_heard_when_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    early: list[socket.socket] = []
+    opened = Broker._open_store
+
+    def opens(broker: Broker) -> None:
+        early.append(socket.create_connection((broker.address.host, broker.address.port), 5.0))
+        opened(broker)
+
+    monkeypatch.setattr(Broker, "_open_store", opens)
+    async with running(keeping(tmp_path)):
+        (one,) = early
+        one.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.sock_sendall(one, b"hello, this is nobody\n")
+        async with asyncio.timeout(PATIENCE_S):
+            assert await loop.sock_recv(one, 1) != b""
+        one.close()

@@ -67,6 +67,41 @@ def test_rows_say_whose_each_number_is_and_under_which_id(
         assert (rows.client(number), rows.id(number)) == (entry.client, entry.id)
 
 
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.text(max_size=20)), min_size=64, max_size=80),
+    st.integers(0, 3),
+    st.booleans(),
+)
+def test_rows_of_many_are_those_of_one_after_the_other(
+    ids: list[tuple[str, str]], before: int, is_leaving: bool
+) -> None:
+    entries: Entries[Interest] = Entries(by_client={client: {} for client in "abc"})
+    one, many = (Holders(), ClientRows()), (Holders(), ClientRows())
+    for number, (client, id_) in enumerate(ids[:before]):
+        entries.add(LocalEntry[Interest](f"k{number}", client, f"{number}{id_}", NOTHING))
+        for holders, rows in (one, many):
+            holders.take(f"k{number}", NOBODY)
+            rows.follow(holders, entries)
+    for number, (client, id_) in enumerate(ids, before):
+        entries.add(LocalEntry[Interest](f"k{number}", client, f"{number}{id_}", NOTHING))
+    if is_leaving:
+        entries.let_go("a")
+        for _, rows in (one, many):
+            rows.disown("a")
+    keys = [f"k{number}" for number in range(before, before + len(ids))]
+    assert many[0].take_many(keys) == before
+    for key in keys:
+        one[0].take(key, NOBODY)
+        one[1].follow(one[0], entries)
+    many[1].follow(many[0], entries)
+    assert not many[0].renamed
+    for holders, rows in (one, many):
+        holders.validate()
+        rows.validate(holders, entries)
+    assert many[1].words.tolist() == one[1].words.tolist()
+    assert many[1].texts.tobytes() == one[1].texts.tobytes()
+
+
 def test_a_row_is_three_words() -> None:
     holders, rows = Holders(), ClientRows()
     entries: Entries[Interest] = Entries(by_client={"c": {}})

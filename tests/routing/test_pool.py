@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from sapwood import parse_filter
 from sapwood.matching.engine_names import Engines
 from sapwood.model.publication import Publication
@@ -59,3 +64,36 @@ def test_crowds_are_the_links_that_made_the_last_search_long() -> None:
     assert pool.match_links(Publication("p", {"a": 700}), LINK | OTHER | third) == LINK | OTHER
     assert not pool.crowds, "shared filters make 300 matches for each"
     assert pool.match_links(Publication("p", {"a": 700}), 0) == 0
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 30), max_size=12)), max_size=12))
+def test_many_at_once_come_to_what_one_after_the_other_does(
+    changes: list[tuple[bool, list[int]]],
+) -> None:
+    one, many = Pool(Engines("counting")), Pool(Engines("counting"))
+    held: dict[str, tuple[int, int]] = {}
+    made = 0
+    for is_added, values in changes:
+        if is_added:
+            keys = [f"k{made + at}" for at in range(len(values))]
+            wanted = [parse_filter(f"a > {value}") for value in values]
+            slots = many.add_many_for_client(keys, wanted)
+            again = [one.add_for_client(key, each) for key, each in zip(keys, wanted, strict=True)]
+            held.update(zip(keys, zip(slots, again, strict=True), strict=True))
+            made += len(values)
+        else:
+            for value in values:
+                if held:
+                    key = sorted(held)[value % len(held)]
+                    slot, other = held.pop(key)
+                    many.remove_for_client(key, slot)
+                    one.remove_for_client(key, other)
+        for pool, side in ((many, 0), (one, 1)):
+            found = Counter(slots[side] for slots in held.values())
+            pool.validate({slot: Counter({0: count}) for slot, count in found.items()})
+            pool.holders.validate()
+    assert len(many.holders.names) == len(one.holders.names)  # what is free is taken again
+    for value in range(32):
+        publication = Publication("p", {"a": value})
+        assert sorted(many.match_keys(publication)) == sorted(one.match_keys(publication))

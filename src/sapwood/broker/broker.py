@@ -24,12 +24,12 @@ from sapwood.broker.connections import Connections, client_of, link_of
 from sapwood.broker.counters import Counters
 from sapwood.broker.datagrams import DatagramPort
 from sapwood.broker.datagrams import connect as connect_by_datagrams
-from sapwood.broker.descriptors import LoopFaults, lengthen_queue, with_descriptors
+from sapwood.broker.descriptors import LoopFaults, lengthen_queues, with_descriptors
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.durables import Shell, about_durables
 from sapwood.broker.effect_runner import EffectRunner
 from sapwood.broker.filter_process import FilterProcess
-from sapwood.broker.garbage import TableGrowth
+from sapwood.broker.garbage import TableGrowth, without_garbage
 from sapwood.broker.handshake import Handshake
 from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.broker.listening import bound, bound_for_datagrams
@@ -165,6 +165,8 @@ class Broker:
         self._telling = Telling(
             self.router.behind, self._room_for, self.connections, loop.call_soon
         )
+        # Who comes while a large state is restored waits in the system's queue.
+        lengthen_queues(self._server.sockets)
         try:
             self._open_store()
         except SapwoodError:
@@ -174,8 +176,7 @@ class Broker:
             raise
         self._timer.set(self.router.next_deadline())
         await self._server.start_serving()
-        for listening in self._server.sockets:
-            lengthen_queue(listening)
+        lengthen_queues(self._server.sockets)
         self._announce_line(f"listening on {self.address} as {self.name}")
         if self.datagrams is not None:
             self._announce_line(f"listening on {self.datagrams} as {self.name}")
@@ -521,7 +522,7 @@ class Broker:
             frame_bytes_max=settings.connection.frame_bytes_max,
         )
         if self.store is not None:
-            with loading(self._kernels), working(self._side_thread):
+            with loading(self._kernels), without_garbage():  # nobody waits: nothing goes beside
                 effects = self.store.restore(asyncio.get_running_loop().time())
             self._effect_runner.run(effects, Tick())
             self.store.begin(self._handle_now, self.connections)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import socket
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
@@ -52,10 +53,11 @@ def with_descriptors(settings: BrokerSettings, log: Log) -> BrokerSettings:
     return replace(settings, connections_max=possible)
 
 
-def lengthen_queue(listening: Listening) -> None:
-    """Let the system keep more connections waiting than are accepted at a time."""
-    with socket.socket(fileno=os.dup(listening.fileno())) as twin:
-        twin.listen(ACCEPTS_WAITING_MAX)
+def lengthen_queues(listening: Iterable[Listening]) -> None:
+    """Let the system keep more connections waiting than are accepted at a time, from now on."""
+    for one in listening:
+        with socket.socket(fileno=os.dup(one.fileno())) as twin:
+            twin.listen(ACCEPTS_WAITING_MAX)
 
 
 class LoopFaults:

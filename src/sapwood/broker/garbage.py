@@ -12,6 +12,8 @@ Only for a process that is a broker and nothing else: the collector is that of t
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sapwood.limits import SUBSCRIPTIONS_AT_ONCE_MAX
 from sapwood.routing.inputs import ClientSubscribe, ClientSubscribeMany, Drained, Input, Receive
@@ -32,6 +34,17 @@ class TableGrowth:
         if self._grown >= SUBSCRIPTIONS_AT_ONCE_MAX:
             self._grown = 0
             gc.freeze()
+
+
+@contextmanager
+def without_garbage() -> Iterator[None]:
+    """Tables are filled that a broker begins with: nothing of that is garbage."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _subscriptions_in(request: Input) -> int:

@@ -16,6 +16,8 @@ of the same name that comes has another.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
+from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -24,7 +26,7 @@ import numpy.typing as npt
 from sapwood.errors import InvariantError
 from sapwood.model.interest import Interest
 from sapwood.routing.holders import Holders
-from sapwood.routing.tables import Entries
+from sapwood.routing.tables import Entries, LocalEntry
 
 U8: TypeAlias = npt.NDArray[np.uint8]
 U64: TypeAlias = npt.NDArray[np.uint64]
@@ -40,6 +42,11 @@ WORD_BYTES: Final = 8
 _WORDS: Final = "Q"
 _ABSENT: Final = -1
 _ANY_TEXT: Final = "surrogatepass"
+
+_MANY: Final = 64
+"""Numbers that are taken in together, if they can be."""
+
+_PADDING: Final = tuple(bytes(-size % WORD_BYTES) for size in range(WORD_BYTES))
 
 
 class ClientRows:
@@ -92,7 +99,11 @@ class ClientRows:
 
     def follow(self, holders: Holders, entries: Entries[Interest]) -> None:
         """Take in which numbers were taken or freed since, and forget that they were."""
-        for number in dict.fromkeys(holders.renamed):
+        renamed = holders.renamed
+        if len(renamed) >= _MANY and self._follow_many(renamed, holders, entries):
+            renamed.clear()
+            return
+        for number in dict.fromkeys(renamed):
             missing = ROW * (number + 1) - len(self._words)
             if missing > 0:
                 self._words.extend([0] * missing)
@@ -103,6 +114,47 @@ class ClientRows:
                 client = "" if entries.has_left(entry) else entry.client
                 self._enter(number, client, entry.id.encode(errors=_ANY_TEXT))
         holders.renamed.clear()
+
+    def _follow_many(
+        self, renamed: Sequence[int], holders: Holders, entries: Entries[Interest]
+    ) -> bool:
+        """Take in numbers that are all new, one after the other; whether they are.
+
+        Their texts lie one behind the other, each in words of its own, so the first eight bytes of
+        each are the words where these begin.
+        """
+        first, count = len(self._words) // ROW, len(renamed)
+        if renamed[0] != first or not np.array_equal(renamed, np.arange(first, first + count)):
+            return False
+        found = [entries.by_key.get(holders.names[number]) for number in renamed]
+        some = [entry for entry in found if entry is not None]
+        if len(some) < count or (entries.leaving and any(map(entries.has_left, some))):
+            return False
+        texts = [entry.id.encode(errors=_ANY_TEXT) for entry in some]
+        sizes = np.fromiter(map(len, texts), np.uint64, count)
+        if not sizes.all():
+            return False
+        starts = np.zeros(count + 1, np.uint64)
+        words = (sizes + np.uint64(WORD_BYTES - 1)) // np.uint64(WORD_BYTES)
+        np.cumsum(words, out=starts[1:])
+        written = b"".join([text + _PADDING[len(text) % WORD_BYTES] for text in texts])
+        rows = np.empty((count, ROW), np.uint64)
+        rows[:, OWNER] = self._owners(some) << np.uint64(OWNER_BITS) | sizes
+        rows[:, START] = starts[:-1] * np.uint64(WORD_BYTES) + np.uint64(len(self._texts))
+        rows[:, PREFIX] = np.frombuffer(written, ">u8")[starts[:-1].astype(np.int64)]
+        self._texts += written
+        self._words.frombytes(rows.tobytes())
+        return True
+
+    def _owners(self, entries: Sequence[LocalEntry[Interest]]) -> U64:
+        """The numbers of the clients whose these are, which have so many rows more."""
+        held = Counter([entry.client for entry in entries])
+        for client, rows in held.items():
+            if client not in self._client_numbers:
+                self._number(client)
+            self._held[self._client_numbers[client]] += rows
+        numbers = self._client_numbers
+        return np.fromiter((numbers[entry.client] for entry in entries), np.uint64, len(entries))
 
     def id(self, number: int) -> str:
         """The client's own id of a subscription."""

@@ -54,6 +54,11 @@ class Holders:
         self.renamed: list[int] = []
         self._free: list[int] = []
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether no number is free."""
+        return not self._free
+
     def take(self, key: str, head: int) -> int:
         """Number a new key, which holds a filter before the number `head`, or alone."""
         if self._free:
@@ -71,6 +76,21 @@ class Holders:
         self.numbers[key] = number
         self.renamed.append(number)
         return number
+
+    def take_many(self, keys: Sequence[str]) -> int:
+        """Number several new keys, each of which holds a filter alone; returns the first number.
+
+        No number may be free; the others follow.
+        """
+        assert self.is_dense, "free numbers are taken first"
+        first, nobody = len(self.names), array(NUMBERS, (NOBODY,)) * len(keys)
+        fresh = range(first, first + len(keys))
+        self.names.extend(keys)
+        self.nexts.extend(nobody)
+        self.befores.extend(nobody)
+        self.numbers.update(zip(keys, fresh, strict=True))
+        self.renamed.extend(fresh)
+        return first
 
     def release(self, key: str) -> tuple[int, int]:
         """Free the number of a key; returns the numbers of the same filter before and behind it."""

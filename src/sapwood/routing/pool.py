@@ -172,21 +172,38 @@ class Pool:
 
     def add_for_client(self, key: str, wanted: Interest) -> int:
         """Clients hold a filter under a new key; returns its slot."""
-        slot = self._slot(wanted)
-        heads = self._heads
-        if slot >= len(heads):
-            missing = slot + 1 - len(heads)
-            heads.extend([NOBODY] * missing)
-            self._counts.extend([0] * missing)
-        heads[slot] = self.holders.take(key, heads[slot])
+        return self._hold(key, self._slot(wanted))
+
+    def _hold(self, key: str, slot: int) -> int:
+        """Clients hold the filter of a slot under a new key."""
+        self._reach(slot)
+        self._heads[slot] = self.holders.take(key, self._heads[slot])
         self._counts[slot] += 1
         self._ways[slot] |= 1
         return slot
 
+    def _reach(self, slot: int) -> None:
+        """Let there be a first key, or none, and a count for all slots up to this one."""
+        missing = slot + 1 - len(self._heads)
+        if missing > 0:
+            self._heads.extend(array(NUMBERS, (NOBODY,)) * missing)
+            self._counts.extend(array(NUMBERS, (0,)) * missing)
+
     def add_many_for_client(self, keys: Sequence[str], wanted: Sequence[Interest]) -> list[int]:
         """`add_for_client` for each of some keys and filters; returns their slots."""
-        self._prepare(wanted)
-        return [self.add_for_client(key, one) for key, one in zip(keys, wanted, strict=True)]
+        contents, fresh = self._prepare(wanted)
+        if len(fresh) < len(wanted) or not self.holders.is_dense:
+            # Others hold some of them, or they come twice; and numbers that are free are taken.
+            return [
+                self._hold(key, self._slots[one]) for key, one in zip(keys, contents, strict=True)
+            ]
+        first = self.holders.take_many(keys)
+        self._reach(max(fresh, default=-1))
+        slots = np.array(fresh, np.int64)
+        np.frombuffer(self._heads, np.int32)[slots] = np.arange(first, first + len(keys))
+        np.frombuffer(self._counts, np.int32)[slots] = 1
+        self._ways[slots] |= 1
+        return fresh
 
     def remove_for_client(self, key: str, slot: int) -> None:
         """Clients hold the filter of a slot no longer under a key."""
@@ -222,11 +239,8 @@ class Pool:
 
     def keys_of(self, found: SlotBatch) -> KeyBatch:
         """The clients' keys of what some publications match."""
-        heads, missing = self._heads, len(self._filters) - len(self._heads)
-        if missing > 0:
-            heads.extend([NOBODY] * missing)
-            self._counts.extend([0] * missing)
-        return KeyBatch(found.offsets, found.slots, heads, self.holders, self._counts)
+        self._reach(len(self._filters) - 1)
+        return KeyBatch(found.offsets, found.slots, self._heads, self.holders, self._counts)
 
     def links_of(self, found: SlotBatch) -> list[int]:
         """The links, as bits, of what each of some publications matches."""
@@ -359,21 +373,38 @@ class Pool:
             self._settle(slot, content)
         return slot
 
-    def _prepare(self, wanted: Iterable[Interest]) -> None:
-        """Let all of some filters have a slot, which somebody has to hold next."""
-        added = {content: one for one in wanted if (content := kept(one)) not in self._slots}
+    def _prepare(self, wanted: Sequence[Interest]) -> tuple[list[Kept], list[int]]:
+        """Let all of some filters have a slot, which somebody has to hold next.
+
+        Returns what is kept of each, and the slots that were taken for them, which are in the order
+        of the filters where these are all new and different.
+        """
+        contents, known = list(map(kept, wanted)), self._slots
+        added = dict(zip(contents, wanted, strict=True))
+        if not known.keys().isdisjoint(added):
+            added = {content: one for content, one in added.items() if content not in known}
         slots = self._index.take([*added.values()])
-        for slot, content in zip(slots, added, strict=True):
-            self._settle(slot, content)
+        if slots:
+            known.update(zip(added, slots, strict=True))
+            self._provide(max(slots))
+            taken = np.array(slots, np.int64)
+            for slot, content in zip(slots, added, strict=True):
+                self._filters[slot] = content
+            self._ways[taken] = NO_LINK
+        return contents, slots
 
     def _settle(self, slot: int, content: Kept) -> None:
         """A slot of the index was taken for a filter."""
         self._slots[content] = slot
+        self._provide(slot)
+        self._filters[slot] = content
+        self._ways[slot] = NO_LINK
+
+    def _provide(self, slot: int) -> None:
+        """Let there be a way and a filter, or none, for all slots up to this one, and some more."""
         while slot >= len(self._ways):
             self._ways = np.concatenate((self._ways, np.zeros_like(self._ways)))
             self._filters = np.concatenate((self._filters, np.full_like(self._filters, None)))
-        self._filters[slot] = content
-        self._ways[slot] = NO_LINK
 
     def _lead(self, slot: int, way: int, links: int) -> None:
         """Let a slot whose way was this one lead to other links."""

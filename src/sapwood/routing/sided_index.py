@@ -30,6 +30,7 @@ from sapwood.matching.beside import worker
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.engines import engine_info
 from sapwood.matching.publication_batch import may_have_documents
+from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.holders import Holders, KeyBatch
@@ -194,14 +195,23 @@ class SidedIndex:
         Raises `UnknownNameError`, and `DuplicateIdError` for a key that is there already or twice.
         """
         known = self._known(side)
-        taken = [share.slots for share in known.shares()]
+        given = list(items)
+        named = dict(given)
+        if len(named) < len(given):
+            repeated = Counter(key for key, _ in given).most_common(1)
+            raise DuplicateIdError("subscription", repeated[0][0])
+        for share in known.shares():
+            if not share.slots.keys().isdisjoint(named):
+                raise DuplicateIdError(
+                    "subscription", next(key for key in named if key in share.slots)
+                )
         places: dict[Share, dict[str, Interest]] = {}
-        keys: set[str] = set()
-        for key, wanted in items:
-            if key in keys or any(key in slots for slots in taken):
-                raise DuplicateIdError("subscription", key)
-            keys.add(key)
-            places.setdefault(known.share_for(wanted), {})[key] = wanted
+        if all(type(wanted) is Filter for wanted in named.values()):
+            if named:
+                places[known.share_for(given[0][1])] = named
+        else:
+            for key, wanted in given:
+                places.setdefault(known.share_for(wanted), {})[key] = wanted
         added: list[tuple[Share, str]] = []
         try:
             for share, filters in places.items():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from msgspec import Struct
@@ -20,6 +21,9 @@ from sapwood.model.kept import Kept, content_of, kept
 
 CLIENTS: Final = ""
 """The side of a router's own clients; no neighbor has an empty name."""
+
+_FOLLOWED: Final = 1 << 17
+"""Entries that a follower is told of at once, 60 MB or so of filters as it hears of them."""
 
 W = TypeVar("W", bound=AdvertisedContent)
 """What entries hold: interests, or what publishers promise."""
@@ -279,11 +283,21 @@ class Entries(Generic[W]):
     def follow(self, follower: Follower[W]) -> None:
         """Let another one follow in the place of the first, and tell it of all that is here."""
         self.follower = follower
-        follower.learned_many(CLIENTS, [(key, own.filter) for key, own in self.by_key.items()])
+        self._tell(follower, CLIENTS, self.by_key)
         for neighbor, received in self.received.items():
             follower.add_side(neighbor)
-            told = [(key, heard.filter) for key, heard in received.items()]
-            follower.learned_many(neighbor, told)
+            self._tell(follower, neighbor, received)
+
+    def _tell(
+        self,
+        follower: Follower[W],
+        side: str,
+        entries: Mapping[str, LocalEntry[W] | ReceivedEntry[W]],
+    ) -> None:
+        """Tell of all entries of a side: not of so many at once that they take much memory."""
+        named = ((key, entry.filter) for key, entry in entries.items())
+        while some := list(islice(named, _FOLLOWED)):
+            follower.learned_many(side, some)
 
     def sides(self) -> dict[str, dict[str, W]]:
         """The filters of each side by key, that of the clients first."""

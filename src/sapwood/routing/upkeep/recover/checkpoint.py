@@ -176,14 +176,8 @@ def _read_patterns(index: XSearchIndex, columns: list[list[Any]]) -> None:
         index.add(key, pattern)
 
 
-_SHELL: Final = frozenset(
-    {"name", "protocol", "_engines", "_rows", "_admission", "forwarding", "_holders"}
-)
-_CORE: Final = Form(
-    without=_SHELL,
-    within=frozenset({"subscriptions", "advertisements"}),
-    finish=RoutingCore.rebuild,
-)
+_OF_CORE: Final = frozenset({"subscriptions", "advertisements"})
+_CORE: Final = Form(only=_OF_CORE, within=_OF_CORE, finish=RoutingCore.rebuild)
 _SCRATCH: Final = frozenset(
     {
         "_kept",

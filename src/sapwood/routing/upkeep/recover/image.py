@@ -70,18 +70,24 @@ _PART_BYTES: Final = 1 << 18
 class Form:
     """How objects of a class are written and made.
 
-    Fields `without` which they are written are those of what `make` makes, else of the pattern.
+    Fields `without` which they are written, and those beside the `only` ones that are, where these
+    are named, are those of what `make` makes, else of the pattern.
     What is in fields `within` is filled where it is, as it belongs to the object. `write` and
     `read` take the place of fields: what `write` yields are columns. `finish` is called when
     everything is there.
     """
 
     without: frozenset[str] = frozenset()
+    only: frozenset[str] | None = None
     within: frozenset[str] = frozenset()
     make: Callable[[], Any] | None = None
     finish: Callable[[Any], object] | None = None
     write: Callable[[Any], Iterable[Sequence[Iterable[Any]]]] | None = None
     read: Callable[[Any, list[list[Any]]], None] | None = None
+
+    def writes(self, name: str) -> bool:
+        """Whether a field is written."""
+        return name not in self.without and (self.only is None or name in self.only)
 
 
 PLAIN: Final = Form()
@@ -186,10 +192,10 @@ class Writer:
                 yield [
                     value(getattr(node, name))
                     for name in self._shapes[kind][1]
-                    if name not in form.without
+                    if form.writes(name)
                 ]
             else:
-                yield [[name, value(own[name])] for name in own if name not in form.without]
+                yield [[name, value(own[name])] for name in own if form.writes(name)]
 
     def _value(self, value: Any) -> Any:
         kind = type(value)
@@ -310,7 +316,7 @@ class Reader:
             form.read(node, [[self._value(one) for one in column] for column in items])
             return
         if not hasattr(node, "__dict__"):
-            names = [name for name in self._shapes[kind][1] if name not in form.without]
+            names = [name for name in self._shapes[kind][1] if form.writes(name)]
             items = list(zip(names, items, strict=True))
         for name, item in items:
             if type(item) is list and item[0] == KEPT:

@@ -61,12 +61,13 @@ def run_with(
     protocol: str = "covering",
     *,
     watched: bool = False,
+    inputs_max: int = INPUTS_MAX,
 ) -> Trial:
     """Run a scenario with any routers; `watched` ones check themselves after every input.
 
     That costs ten times the run itself, so that most runs look only when all is at rest.
     """
-    outcome = simulate(scenario, make_router, validate=watched, inputs_max=INPUTS_MAX)
+    outcome = simulate(scenario, make_router, validate=watched, inputs_max=inputs_max)
     judgment = judge_world(outcome.world, outcome.stuck, protocol)
     metrics = measure(outcome, judgment, protocol=protocol, engine="counting", seed=scenario.seed)
     pairs = sorted((d.publication, d.subscription) for d in outcome.world.history.deliveries)

@@ -57,6 +57,8 @@ from sapwood.simulation.swarm import Mixture, draw_scenario
 from tests.simulation.helpers import faults_found, run_with
 
 SEEDS_MAX = 120
+INPUTS_MAX = 20_000
+"""Several times what a scenario of these takes: neighbors that begin afresh for ever end soon."""
 MIXTURE = Mixture(routers_max=4, rounds_max=4, actions_max=16, stores=True)
 MARK_EVERY = 3
 
@@ -374,7 +376,7 @@ def found_in(mutant: type[Unchecked], seeds: range) -> str:
     make = maker(mutant)
     for seed in seeds:
         try:
-            trial = run_with(drawn(seed), make, "covering+recover")
+            trial = run_with(drawn(seed), make, "covering+recover", inputs_max=INPUTS_MAX)
             found = faults_found(trial, maker(Unchecked))
         except (SapwoodError, KeyError, AssertionError) as error:
             return f"seed {seed}: {error!r}"

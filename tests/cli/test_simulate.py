@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from click.testing import CliRunner, Result
 from sapwood.cli.main import main
 from sapwood.routing.effects import CloseLink, Deliver, Effect
 from sapwood.routing.inputs import Input, LinkUp
-from sapwood.routing.protocols import PROTOCOLS
+from sapwood.routing.protocols import PROTOCOLS, can_be_meshed
 from sapwood.routing.router import Router
 from sapwood.simulation.oracle import judge
 
@@ -83,9 +84,12 @@ def pairs(text: str) -> list[tuple[str, str]]:
     return [(row["publication"], row["subscription"]) for row in rows]
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(
-    "topology", ["line:5", "star:6", "tree:7:3", "random:9", "ring:5", "mesh:5:8"]
+    ("topology", "protocol"),
+    [
+        *product(("line:5", "star:6", "tree:7:3", "random:9"), PROTOCOLS),
+        *product(("ring:5", "mesh:5:8"), (p for p in PROTOCOLS if can_be_meshed(PROTOCOLS[p]))),
+    ],
 )
 def test_simulate_delivers_what_matches_whatever_the_protocol_and_topology(
     folder: Folder, protocol: str, topology: str
@@ -96,6 +100,15 @@ def test_simulate_delivers_what_matches_whatever_the_protocol_and_topology(
     assert "3 publications matched against 3 subscriptions: 4 deliveries" in result.stderr
     assert f"{protocol} on " in result.stderr
     assert "must be: 4, that may be: 0; all is right" in result.stderr
+
+
+@pytest.mark.parametrize("topology", ["ring:5", "mesh:5:8"])
+def test_simulate_says_why_a_protocol_cannot_have_circles(folder: Folder, topology: str) -> None:
+    (protocol,) = (name for name, one in PROTOCOLS.items() if not can_be_meshed(one))
+    result = folder.simulate(protocol=protocol, topology=topology)
+    assert result.exit_code == 2
+    assert "stabilize" in result.stderr
+    assert "leave out" in result.stderr
 
 
 def test_simulate_lets_publishers_advertise_everything_where_they_have_to(folder: Folder) -> None:

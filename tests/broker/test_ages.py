@@ -14,9 +14,9 @@ import pytest
 
 from sapwood.client import connect
 from sapwood.errors import InputError
-from tests.broker.delaying import DelayingProxy
+from sapwood_lab.timing.clocks import NotingClock, truth
+from sapwood_lab.timing.proxies import StreamProxy
 from tests.broker.helpers import running, settings, soon
-from tests.broker.noting import NotingClock, truth
 
 pytestmark = pytest.mark.network
 
@@ -26,7 +26,7 @@ async def measured(publications: int, delay_s: Callable[[], float]) -> list[tupl
     clock = NotingClock(500, 0, 9)
     async with (
         running(settings("a", connection=NotingClock(-500, 10**15, 7).settings())) as a,
-        DelayingProxy(a.address, delay_s) as proxy,
+        StreamProxy(a.address, delay_s) as proxy,
         running(
             settings("b", proxy.address, connection=NotingClock(500, -(10**15), 8).settings())
         ) as b,
@@ -64,7 +64,7 @@ async def test_no_publication_is_older_than_its_bound() -> None:
 async def test_what_is_late_is_marked_or_dropped() -> None:
     async with (
         running(settings("a")) as a,
-        DelayingProxy(a.address, lambda: 0.02) as proxy,
+        StreamProxy(a.address, lambda: 0.02) as proxy,
         running(settings("b", proxy.address)) as b,
     ):
         await soon(a.until_linked("b"))

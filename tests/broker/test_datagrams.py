@@ -12,9 +12,9 @@ from sapwood.client import connect
 from sapwood.errors import InputError
 from sapwood.wire.address import Address
 from sapwood.wire.datagrams import Datagram, Kind, decode_datagram, encode_datagram
+from sapwood_lab.timing.clocks import NotingClock, truth
+from sapwood_lab.timing.proxies import DatagramProxy, Fate
 from tests.broker.helpers import running, settings, soon
-from tests.broker.lossy import Fate, LossyProxy
-from tests.broker.noting import NotingClock, truth
 
 pytestmark = pytest.mark.network
 
@@ -48,7 +48,7 @@ async def test_over_a_rough_link_what_arrives_is_right_and_no_age_is_too_small()
     async with running(settings("a", listen_datagrams=UDP_PORT, **udp)) as a:
         assert a.datagrams is not None
         async with (
-            LossyProxy(a.datagrams, fate) as proxy,
+            DatagramProxy(a.datagrams, fate.times) as proxy,
             running(settings("b", proxy.address, **udp)) as b,
         ):
             await soon(a.until_linked("b"))
@@ -131,7 +131,7 @@ async def test_under_leases_subscriptions_cross_a_rough_link() -> None:
     async with running(settings("a", listen_datagrams=UDP_PORT, **leases)) as a:
         assert a.datagrams is not None
         async with (
-            LossyProxy(a.datagrams, Fate(0.2, 0.1, 0.01, Random(5))) as proxy,
+            DatagramProxy(a.datagrams, Fate(0.2, 0.1, 0.01, Random(5)).times) as proxy,
             running(settings("b", proxy.address, **leases)) as b,
         ):
             await soon(a.until_linked("b"))

@@ -12,8 +12,8 @@ from sapwood.client import connect
 from sapwood.routing.inputs import Receive
 from sapwood.routing.messages import Unsubscribe
 from sapwood.wire.address import Address
+from sapwood_lab.timing.proxies import DatagramProxy, Fate
 from tests.broker.helpers import line, running, settings, soon
-from tests.broker.lossy import Fate, LossyProxy
 from tests.routing.wiring import core_of
 
 INTERVAL_S = 0.3
@@ -53,7 +53,7 @@ async def test_over_udp_tables_become_right_and_nothing_comes_twice_or_out_of_or
     async with running(settings("a", listen_datagrams=here, **udp)) as a:
         assert a.datagrams is not None
         async with (
-            LossyProxy(a.datagrams, Fate(0.2, 0.2, 0.005, Random(3))) as proxy,
+            DatagramProxy(a.datagrams, Fate(0.2, 0.2, 0.005, Random(3)).times) as proxy,
             running(settings("b", proxy.address, **udp)) as b,
         ):
             await soon(a.until_linked("b"))

@@ -45,6 +45,7 @@ from sapwood.model.publication import Publication
 from sapwood.routing.admitting import Admission
 from sapwood.routing.client_entries import ADVERTISEMENTS, cycle_reason, unexpected_message
 from sapwood.routing.client_rows import ClientRows
+from sapwood.routing.counting import Counting
 from sapwood.routing.effects import (
     Accepted,
     AcceptedMany,
@@ -60,7 +61,6 @@ from sapwood.routing.effects import (
 from sapwood.routing.forwarding.protocol import (
     NO_DIGEST,
     Clearing,
-    Counting,
     Forwarding,
     Numbering,
     Routed,

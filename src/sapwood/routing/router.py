@@ -18,13 +18,14 @@ is what `Persist` and `Restored` rest on.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, get_args
+from typing import Final, TypeAlias, get_args
 
 from sapwood.errors import InvariantError
 from sapwood.matching.engine_names import Engines
 from sapwood.model.publication import Publication
 from sapwood.overlay.disjoint import FindTree
 from sapwood.routing.core import RoutingCore
+from sapwood.routing.counting import Counting
 from sapwood.routing.effects import CloseLink, Effect, Remaining, Send, SendMany
 from sapwood.routing.inputs import (
     AttachClient,
@@ -54,7 +55,6 @@ from sapwood.routing.upkeep.protocol import (
     Action,
     Compared,
     Comparing,
-    Counting,
     Refill,
     Resume,
     Suspecting,
@@ -64,6 +64,9 @@ from sapwood.routing.upkeep.recover.checkpoint import refill
 DEFAULT_ENGINES: Final = Engines()
 """Engines that are cheap to change while tables are small."""
 
+
+_Handed: TypeAlias = Change | BatchInput
+"""What upkeep hands to the membership."""
 
 _ROUTED: Final = (*get_args(BatchInput), Receive, ClientPublish, *get_args(ClientInput))
 """What goes straight to the membership where upkeep looks at links only; publications first."""
@@ -269,7 +272,7 @@ class Router:
         """Do what upkeep says, in order."""
         effects: list[Effect] = []
         for action in actions:
-            if isinstance(action, Change | BatchInput):
+            if isinstance(action, _Handed):
                 effects.extend(self._apply(action, now))
             elif isinstance(action, Resume | Refill):
                 raise InvariantError("a router becomes its earlier self only when it is restored")
@@ -316,7 +319,7 @@ class Router:
                     self._absent.pop(client, None)
                 case _:
                     pass
-            if isinstance(action, Change | BatchInput):
+            if isinstance(action, _Handed):
                 self._apply(action, now)
                 while self._remaining is not None:
                     self._apply(self._remaining, now)

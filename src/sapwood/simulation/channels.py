@@ -21,7 +21,7 @@ repeat or reorder are datagrams: only some protocols allow that.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log
 from types import MappingProxyType
 from typing import Final
@@ -205,8 +205,3 @@ def encode_set_channel(change: SetChannel) -> dict[str, object]:
 
 SET_CHANNEL: Final = _KNOWN
 """The fields of a step that sets one."""
-
-
-def calmed(channel: Channel) -> Channel:
-    """The same delays, and nothing is lost, repeated or reordered."""
-    return replace(channel, loss=0.0, duplication=0.0, reordering=0.0)

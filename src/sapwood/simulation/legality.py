@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from sapwood.errors import InputError
 from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.interest import Interest
 from sapwood.routing.membership.given import Given
 from sapwood.routing.messages import (
     Advertise,
@@ -121,7 +122,9 @@ def _judged(
 ) -> Iterator[Illegal]:
     """Whether a table serves what is wanted, and has nothing else."""
     wrong = [key for key, content in held.items() if wanted.get(key) != content]
-    right = [content for key, content in held.items() if wanted.get(key) == content]
+    right = [
+        cast("Interest", content) for key, content in held.items() if wanted.get(key) == content
+    ]
     lacking = [key for key, content in wanted.items() if not _serves(rule, key, content, held)]
     if rule == "identity":
         seen: set[AdvertisedContent] = set()
@@ -133,7 +136,7 @@ def _judged(
         lacking = [
             key
             for key in lacking
-            if not any(one.covers(wanted[key]) for one in right)  # type: ignore[attr-defined]
+            if not any(one.covers(cast("Interest", wanted[key])) for one in right)
         ]
     if wrong or lacking:
         noun = "advertisement" if rule == "advertisement" else "subscription"
@@ -155,7 +158,7 @@ def _wanted(world: World, known: Filters, advertised: Filters) -> Filters:
     return {
         key: content
         for key, content in known.items()
-        if any(promised.intersects(content) for promised in advertised.values())  # type: ignore[arg-type]
+        if any(promised.intersects(cast("Interest", content)) for promised in advertised.values())
     }
 
 

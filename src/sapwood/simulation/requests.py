@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from sapwood.errors import DuplicateIdError
@@ -30,7 +31,7 @@ from sapwood.simulation.timekeeping import Timekeeping
 from sapwood.simulation.trace import Trace
 
 
-class Requests:
+class Requests(ABC):
     """The part of a world that clients talk to.
 
     #: _wishes has every router that is or was there, with what its clients asked for
@@ -46,13 +47,13 @@ class Requests:
     _asking_again: AskingAgain
 
     @property
+    @abstractmethod
     def now(self) -> float:
         """The current virtual time in seconds."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _feed(self, name: str, event: Input) -> None:
         """Give one input to one router."""
-        raise NotImplementedError
 
     def subscribe(self, name: SubscriptionName, wanted: Interest) -> None:
         """Let a client subscribe; if its router is down, as soon as that is back."""

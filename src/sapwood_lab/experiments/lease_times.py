@@ -8,7 +8,7 @@ PlanetLab is gone: its delays were larger, and heavy-tailed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -169,8 +169,8 @@ def _advertise_first(world: World, broker: str) -> None:
     world.run_until(world.now + 2.0)
 
 
-def _mean(values: object) -> float:
-    found = [float(one) for one in values]  # type: ignore[attr-defined]
+def _mean(values: Iterable[float]) -> float:
+    found = [*values]
     return round(sum(found) / len(found), 4) if found else 0.0
 
 

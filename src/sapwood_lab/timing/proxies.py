@@ -1,17 +1,22 @@
-"""Proxies between two brokers that hold up what passes: streams in order, datagrams each."""
+"""Proxies between two brokers: streams that are held up, datagrams that share a fate."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, cast
 
 from sapwood.wire.address import Address
 
 
 class StreamProxy:
-    """Passes on what comes at `address`, in order, each piece after `delay_s()` seconds."""
+    """Passes on what comes at `address`, in order, each piece after `delay_s()` seconds.
+
+    Used in `async with`, as the other one.
+    """
 
     address: Address
 
@@ -20,13 +25,12 @@ class StreamProxy:
         self._delay_s = delay_s
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def start(self) -> None:
-        """Listen."""
+    async def __aenter__(self) -> StreamProxy:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         self.address = Address("127.0.0.1", self._server.sockets[0].getsockname()[1])
+        return self
 
-    async def stop(self) -> None:
-        """Close everything."""
+    async def __aexit__(self, *raised: object) -> None:
         self._server.close()
         for task in list(self._tasks):
             task.cancel()
@@ -55,60 +59,112 @@ class StreamProxy:
         writer.transport.abort()
 
 
+@dataclass(slots=True)
+class Fate:
+    """What happens to datagrams: shares of them, and seconds."""
+
+    loss: float = 0.0
+    twice: float = 0.0
+    delay_s: float = 0.0
+    generator: Random = field(default_factory=lambda: Random(1))  # noqa: S311 - reproducible
+
+    def times(self) -> list[float]:
+        """After how long a datagram arrives, each time."""
+        draw = self.generator.random
+        if draw() < self.loss:
+            return []
+        return [self.delay_s * draw() for _ in range(2 if draw() < self.twice else 1)]
+
+
 class DatagramProxy(asyncio.DatagramProtocol):
-    """Passes on datagrams at `address`, each after `delay_s()` seconds, whatever the order."""
+    """Stands at `address` for the UDP socket at `target`.
+
+    `times` says of each datagram after how many seconds it arrives: never, once or more often. What
+    is `lost` and `passed` is counted.
+    """
 
     address: Address
 
-    def __init__(self, target: Address, delay_s: Callable[[], float]) -> None:
+    def __init__(self, target: Address, times: Callable[[], Sequence[float]]) -> None:
         self._target = target
-        self._delay_s = delay_s
-        self._there: asyncio.DatagramTransport | None = None
-        self._peer: Any = None
+        self._times = times
+        self.lost = self.passed = 0
+        self._ways: dict[Any, _Way] = {}
+        self._timers: set[asyncio.TimerHandle] = set()
 
-    async def start(self) -> None:
-        """Listen."""
+    async def __aenter__(self) -> DatagramProxy:
         loop = asyncio.get_running_loop()
-        made, _ = await loop.create_datagram_endpoint(lambda: self, local_addr=("127.0.0.1", 0))
-        there, _ = await loop.create_datagram_endpoint(
-            lambda: _Back(self), remote_addr=(self._target.host, self._target.port)
+        transport, _ = await loop.create_datagram_endpoint(
+            lambda: self, local_addr=("127.0.0.1", 0)
         )
-        self._socket, self._there = made, there
-        host, port = made.get_extra_info("sockname")[:2]
-        self.address = Address(host, port, is_datagram=True)
+        name = transport.get_extra_info("sockname")
+        self.address = Address(name[0], name[1], is_datagram=True)
+        return self
 
-    async def stop(self) -> None:
-        """Close everything."""
+    async def __aexit__(self, *raised: object) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        for way in self._ways.values():
+            if way.there is not None:
+                way.there.close()
         self._socket.close()
-        if self._there is not None:
-            self._there.close()
         await asyncio.sleep(0)
 
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The socket is there."""
+        self._socket = cast("asyncio.DatagramTransport", transport)
+
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        """On its way there."""
-        self._peer = addr
-        self._later(self._there, data, None)
+        """From a peer, on its way there."""
+        way = self._ways.get(addr)
+        if way is None:
+            way = self._ways[addr] = _Way(self, addr)
+            way.begin(self._target)
+        self.pass_on(lambda: way.send(data))
 
-    def back(self, data: bytes) -> None:
-        """On its way back."""
-        self._later(self._socket, data, self._peer)
+    def back(self, data: bytes, addr: Any) -> None:
+        """From the target, on its way back to a peer."""
+        self.pass_on(lambda: self._socket.sendto(data, addr))
 
-    def _later(self, socket: asyncio.DatagramTransport | None, data: bytes, peer: Any) -> None:
-        if socket is None:
-            return
+    def pass_on(self, send: Callable[[], None]) -> None:
+        """Let a datagram arrive when, and as often as, its time has come."""
+        times = self._times()
+        self.lost += not times
+        self.passed += len(times)
+        for time in times:
+            handle = asyncio.get_running_loop().call_later(time, send)
+            self._timers.add(handle)
 
-        def send() -> None:
-            if not socket.is_closing():
-                socket.sendto(data, peer)
 
-        asyncio.get_running_loop().call_later(self._delay_s(), send)
+class _Way(asyncio.DatagramProtocol):
+    """What one peer sends, from a socket of its own."""
 
+    def __init__(self, proxy: DatagramProxy, peer: Any) -> None:
+        self._proxy, self._peer = proxy, peer
+        self.there: asyncio.DatagramTransport | None = None
+        self._waiting: list[bytes] = []
 
-class _Back(asyncio.DatagramProtocol):
-    """What comes back from the target."""
+    def begin(self, target: Address) -> None:
+        """Open the socket."""
+        loop = asyncio.get_running_loop()
+        self._task = loop.create_task(
+            loop.create_datagram_endpoint(lambda: self, remote_addr=(target.host, target.port)),
+            name="proxy",
+        )
 
-    def __init__(self, proxy: DatagramProxy) -> None:
-        self._proxy = proxy
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """What waited for the socket goes on."""
+        self.there = cast("asyncio.DatagramTransport", transport)
+        for data in self._waiting:
+            self.there.sendto(data)
+
+    def send(self, data: bytes) -> None:
+        """Send a datagram to the target."""
+        if self.there is None:
+            self._waiting.append(data)
+        elif not self.there.is_closing():
+            self.there.sendto(data)
 
     def datagram_received(self, data: bytes, addr: Any) -> None:  # noqa: ARG002
-        self._proxy.back(data)
+        """What comes back from the target."""
+        self._proxy.back(data, self._peer)

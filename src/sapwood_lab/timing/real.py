@@ -8,7 +8,6 @@ bound is asked for. The clocks of the four ends are bent apart by 500 ppm, and b
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from random import Random
 from statistics import median
@@ -18,46 +17,13 @@ from sapwood.broker.broker import Broker
 from sapwood.broker.logs import make_log
 from sapwood.broker.settings import BrokerSettings
 from sapwood.client import Client, connect
-from sapwood.session.settings import ConnectionSettings
-from sapwood.timing.drift import PER, Drift
-from sapwood.timing.local import LocalClock
 from sapwood.wire.address import Address
+from sapwood_lab.timing.clocks import NotingClock, truth
 from sapwood_lab.timing.proxies import DatagramProxy, StreamProxy
 
 PUBLICATIONS: Final = 2_000
 DELAY_S: Final = 0.005
 ANY_PORT: Final = Address("127.0.0.1", 0)
-
-
-def truth() -> int:
-    """The counter that all clocks here are made of."""
-    return time.monotonic_ns()
-
-
-class Bent:
-    """A clock that is off by so much; it notes when the next publication was made, by the truth.
-
-    That is the moment of the first reading after `expect`: a publication ages from there.
-    """
-
-    def __init__(self, ppm: int, begins: int, epoch: int) -> None:
-        self.made: dict[int, int] = {}
-        self._ppm, self._begins, self._epoch = ppm, begins, epoch
-        self._expected: int | None = None
-
-    def expect(self, number: int) -> None:
-        """Note the next reading under a number."""
-        self._expected = number
-
-    def settings(self) -> ConnectionSettings:
-        """Of an end with this clock."""
-        return ConnectionSettings(clock=LocalClock(self._read, Drift(), self._epoch))
-
-    def _read(self) -> int:
-        now = truth()
-        if self._expected is not None:
-            self.made[self._expected], self._expected = now, None
-        return self._begins + now * (PER + self._ppm) // PER
 
 
 def settings(name: str, ppm: int, epoch: int, *peers: Address, udp: bool) -> BrokerSettings:
@@ -67,7 +33,7 @@ def settings(name: str, ppm: int, epoch: int, *peers: Address, udp: bool) -> Bro
         listen=ANY_PORT,
         peers=peers,
         protocol="flooding",
-        connection=Bent(ppm, epoch * 10**15, epoch).settings(),
+        connection=NotingClock(ppm, epoch * 10**15, epoch).settings(),
         listen_datagrams=Address("127.0.0.1", 0, is_datagram=True) if udp else None,
     )
 
@@ -81,27 +47,30 @@ async def measured(
     await a.start()
     target = a.datagrams if udp else a.address
     assert target is not None
-    proxy = (DatagramProxy if udp else StreamProxy)(target, delay_s)
-    await proxy.start()
-    b = Broker(settings("b", 500, 2, proxy.address, udp=udp), log)
-    await b.start()
-    clock = Bent(500, 0, 3)
+    held_up = DatagramProxy(target, lambda: (delay_s(),)) if udp else StreamProxy(target, delay_s)
+    clock = NotingClock(500, 0, 3)
     try:
-        await a.until_linked("b")
-        await b.until_linked("a")
-        async with (
-            connect(str(b.address), settings=clock.settings()) as publisher,
-            connect(str(a.address), settings=Bent(-500, 5, 4).settings()) as subscriber,
-        ):
-            return await _exchange(publications, publisher, subscriber, clock)
+        async with held_up as proxy:
+            b = Broker(settings("b", 500, 2, proxy.address, udp=udp), log)
+            await b.start()
+            try:
+                await a.until_linked("b")
+                await b.until_linked("a")
+                async with (
+                    connect(str(b.address), settings=clock.settings()) as publisher,
+                    connect(
+                        str(a.address), settings=NotingClock(-500, 5, 4).settings()
+                    ) as subscriber,
+                ):
+                    return await _exchange(publications, publisher, subscriber, clock)
+            finally:
+                await b.stop()
     finally:
-        await b.stop()
         await a.stop()
-        await proxy.stop()
 
 
 async def _exchange(
-    publications: int, publisher: Client, subscriber: Client, clock: Bent
+    publications: int, publisher: Client, subscriber: Client, clock: NotingClock
 ) -> list[tuple[int, float]]:
     wanted = await subscriber.subscribe("true")
     found: list[tuple[int, float]] = []

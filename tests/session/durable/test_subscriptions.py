@@ -46,6 +46,18 @@ def test_several_consumers_of_a_name_share_what_comes(world: World) -> None:
     assert sorted(place for reader in readers for place in places(reader)) == list(range(90))
 
 
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(1, 4))
+def test_consumers_have_equal_shares_however_it_comes(sizes: list[int], consumers: int) -> None:
+    world = World()
+    readers = [world.open("work", f"c{n}", window=240) for n in range(consumers)]
+    for size in sizes:
+        world.publish(*range(size))
+        world.commit()
+        shares = [len(reader.parcels) for reader in readers]
+        assert max(shares) - min(shares) <= 1
+    assert sum(shares) == sum(sizes)
+
+
 def test_what_a_consumer_that_is_gone_had_goes_to_the_others(world: World) -> None:
     gone, staying = world.open("work", "c1"), world.open("work", "c2")
     world.publish(*range(10))

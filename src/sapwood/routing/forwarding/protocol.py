@@ -68,15 +68,6 @@ class Numbering(Protocol):
 
 
 @runtime_checkable
-class Counting(Protocol):
-    """A strategy that counts what it saves."""
-
-    def counters(self) -> dict[str, int]:
-        """What was counted since it was made, by names that `Router.counters` explains."""
-        ...
-
-
-@runtime_checkable
 class Clearing(Protocol):
     """A strategy that forgets what came over a link that is gone bit by bit.
 

@@ -217,12 +217,3 @@ class Comparing(Protocol):
     def compared(self) -> Sequence[Compared]:
         """The edges to all neighbors, both ways, as they were last."""
         ...
-
-
-@runtime_checkable
-class Counting(Protocol):
-    """An upkeep that counts what it does."""
-
-    def counters(self) -> dict[str, int]:
-        """What was counted since the router was made, by names that nobody else has: metrics."""
-        ...

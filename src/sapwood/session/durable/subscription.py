@@ -158,7 +158,7 @@ class DurableSubscription:
         return self.mailbox.give_back(consumer)
 
     def hand(self, now: float) -> Iterator[Hand]:
-        """What consumers have room for: to who has most room, a frame at a time.
+        """What consumers have room for, a frame at a time, so that all have as much room then.
 
         Who was late comes behind all others, or it would get what it does not do again and again.
         """
@@ -170,7 +170,12 @@ class DurableSubscription:
             if not free:
                 return
             best = max(free, key=lambda one: (not able[one].is_late, room[one]))
-            share = -(-mailbox.count // len(able))
+            rivals = [
+                room[one] for one in free if one != best and able[one].is_late == able[best].is_late
+            ]
+            ahead = room[best] - max(rivals, default=0)
+            shared = max(0, mailbox.count - mailbox.out - ahead)
+            share = ahead + -(-shared // (len(rivals) + 1))
             count_max = min(room[best], DURABLE_HAND_MAX, share)
             parcels = mailbox.take(best, count_max, DURABLE_HAND_BYTES, now)
             if parcels:

@@ -71,6 +71,17 @@ class Said(NamedTuple):
         has[self.owners[is_here]] = True
         return is_here, has
 
+    def first(self, count: int) -> Said:
+        """What is said about the first publications."""
+        keys = int(np.searchsorted(self.owners, count))
+        return Said(
+            self.is_told[:count],
+            self.is_whole[:count],
+            self.owners[:keys],
+            self.serials[:keys],
+            self.numbers[:keys],
+        )
+
 
 class Reuse:
     """Looks up what earlier routers have found, and matches the rest.
@@ -177,8 +188,7 @@ class Reuse:
         keys = self._own(batch, said)
         count = len(keys)
         if count < len(batch):
-            batch, digests = take(batch, range(count)), digests[:count]
-            said = self._read(digests)
+            batch, digests, said = take(batch, range(count)), digests[:count], said.first(count)
         self.digests_unread += sum(
             bool(came) and not is_told
             for came, is_told in zip(digests, said.is_told.tolist(), strict=True)

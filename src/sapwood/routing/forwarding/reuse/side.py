@@ -121,10 +121,6 @@ class KeyedSide:
                 starts.append(end)
         return Named(b"".join(letters), starts, counts)
 
-    def accepts_any(self, batch: Sequence[Publication]) -> list[bool]:
-        """Whether anything here accepts each publication."""
-        return [count > 0 for count in self.named(batch, 0).counts]
-
     def written(self, numbers: npt.NDArray[np.int64]) -> bytes:
         """The hashes of the keys with these numbers, as bytes of a digest."""
         return self._all().take(numbers).astype("<u8", copy=False).tobytes()

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, get_args
 
 import msgspec
 
@@ -87,6 +87,7 @@ LINK: Final = "link "
 MARK: Final = "mark"
 """The note with the last mark before which nothing is owed."""
 
+_RECORDED: Final = (*get_args(Change), ReceiveMany, ClientPublishMany)
 _IDS: Final = tuple[ConversationId, ConversationId | None]
 
 
@@ -323,7 +324,7 @@ class Recover:
                 self._links[neighbor].taken += len(many.batch)
             case _:
                 pass
-        assert isinstance(record, Change | ReceiveMany | ClientPublishMany), "it is a change"
+        assert isinstance(record, _RECORDED), "it is a change"
         self._count(record)
         yield self._placed(record) if isinstance(record, Receive | ReceiveMany) else record
 

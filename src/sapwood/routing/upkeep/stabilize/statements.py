@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import count
-from typing import Final
+from typing import Final, cast
 
+from sapwood.model.interest import Interest
 from sapwood.model.kept import content_of
 from sapwood.routing.effects import Send
 from sapwood.routing.inputs import Receive
@@ -66,7 +67,7 @@ def _message(noun: str, statement: Statement) -> Subscribe | Advertise:
     content = content_of(statement.content)
     if noun == ADVERTISEMENT:
         return Advertise(statement.key, content, statement.sending)
-    return Subscribe(statement.key, content, statement.sending)  # type: ignore[arg-type]
+    return Subscribe(statement.key, cast("Interest", content), statement.sending)
 
 
 def unanswered(tables: Mapping[str, Table], neighbor: str) -> Iterator[str]:

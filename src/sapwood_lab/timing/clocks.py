@@ -1,24 +1,24 @@
-"""A clock that is off, and knows when publications were really made."""
+"""Clocks that are off, and know when publications were really made."""
 
 from __future__ import annotations
 
-from time import CLOCK_MONOTONIC_RAW, clock_gettime_ns
+import time
 
 from sapwood.session.settings import ConnectionSettings
-from sapwood.timing.drift import Drift
+from sapwood.timing.drift import PER, Drift
 from sapwood.timing.local import LocalClock
 
 
 def truth() -> int:
-    """The counter that all clocks here are made of."""
-    return clock_gettime_ns(CLOCK_MONOTONIC_RAW)
+    """The counter that all clocks here are made of, in nanoseconds."""
+    return time.monotonic_ns()
 
 
 class NotingClock:
     """A clock that is off by `ppm` and began anywhere.
 
     A publication is made with the first reading after `expect`: nothing that the system may do to
-    the process comes in between.
+    the process comes in between. `made` has these moments by number, by the truth.
     """
 
     def __init__(self, ppm: int, begins: int, epoch: int) -> None:
@@ -38,4 +38,4 @@ class NotingClock:
         now = truth()
         if self._expected is not None:
             self.made[self._expected], self._expected = now, None
-        return self._begins + now * (10**6 + self._ppm) // 10**6
+        return self._begins + now * (PER + self._ppm) // PER

@@ -164,26 +164,32 @@ def command(
         by_default = advertisements is None and chosen.clients_advertise
         with progress("reading", "lines") as advance:
             scenario = files.scenario(advertise_everything=by_default, advance=advance)
-        planned = _with_backups(chosen, scenario, backups)
-        result = evaluate(scenario, planned, with_probes=bool(faults), watch=progress)
+        chosen = _with_backups(chosen, scenario, backups)
+        result = evaluate(scenario, chosen, with_probes=bool(faults), watch=progress)
         count = write_deliveries(stream, scenario, result.pairs)
         if metrics is not None:
             stack.enter_context(replacing(metrics)).write(result.metrics.to_json())
     summary = Summary(files.subscriptions.counts, files.publications.counts, count, aside)
     advertised = None if files.advertisements is None else files.advertisements.counts
     about = advertisement_lines(advertised, aside, by_default=by_default)
-    _tell(summary, about, result, as_json=as_json, err=out is None)
-    ctx.exit(_status(summary, advertised, result))
+    ctx.exit(_told(summary, advertised, result, about, as_json=as_json, err=out is None))
 
 
-def _tell(
-    summary: Summary, about: Sequence[str], result: Evaluation, *, as_json: bool, err: bool
-) -> None:
+def _told(
+    summary: Summary,
+    advertised: Counts | None,
+    result: Evaluation,
+    about: Sequence[str],
+    *,
+    as_json: bool,
+    err: bool,
+) -> ExitStatus:
     """Say what came of it: to a program, on standard error where deliveries take the other."""
     if as_json:
         print_json({**summary.members(), "metrics": result.metrics.to_builtins()}, err=err)
     else:
         say("\n".join((summary.text(), *about, *result_lines(result))))
+    return _status(summary, advertised, result)
 
 
 def _status(summary: Summary, advertised: Counts | None, result: Evaluation) -> ExitStatus:
@@ -216,7 +222,7 @@ def _unusable(files: ScenarioFiles, aside: str) -> ExitStatus:
 def _check_choice(
     ctx: click.Context, protocols: Sequence[str], beside: Sequence[object] | None
 ) -> None:
-    """Raise a `UsageError` unless the protocols go with the options `beside` a comparison, or alone.
+    """Raise a `UsageError` unless the protocols go with the options `beside` a comparison.
 
     `beside` is `None` where nothing is compared.
     """

@@ -87,7 +87,7 @@ def test_commands_go_out_at_once_when_the_client_is_connected() -> None:
     peer.ledger.settle("p1")
     peer.deliver(("a",), decode_publication(body(1)))
     assert answered(peer, session) == [
-        EntryConfirmed(Entry(SUBSCRIPTION, "a", "x = 1", None)),
+        EntryConfirmed(Entry(SUBSCRIPTION, "a", "x = 1", None, asked=1)),
         Delivery("p1", {"n": 1}, ("a",)),
         AcceptedReply(1),
     ]
@@ -173,7 +173,7 @@ def test_what_the_application_knows_to_be_refused_is_not_accepted_by_another_lif
     assert (again.sequence, accepted) == (2, AcceptedReply(2))
 
 
-LEAVING = Entry(SUBSCRIPTION, "a", "x = 1", None, is_leaving=True)
+LEAVING = Entry(SUBSCRIPTION, "a", "x = 1", None, is_leaving=True, asked=1)
 
 
 def test_a_withdrawal_is_answered_by_the_broker_if_it_can_be() -> None:
@@ -214,7 +214,7 @@ def test_a_refused_subscription_is_not_asked_for_again() -> None:
     asked(session, peer)
     (refused,) = answered(peer, session)
     assert isinstance(refused, EntryRefused)
-    assert refused.entry == Entry(SUBSCRIPTION, "a", "x =", None)
+    assert refused.entry == Entry(SUBSCRIPTION, "a", "x =", None, asked=1)
     assert "expected" in refused.reason
     home.lose(session, peer)
     peer, _ = home.connect(session)

@@ -53,6 +53,11 @@ class BulkRequests:
         return True
 
     @property
+    def are_made(self) -> bool:
+        """Whether nothing is to be requested, answered or not."""
+        return not self._waiting
+
+    @property
     def are_answered(self) -> bool:
         """Whether nothing is to be requested, and no answer is waited for."""
         return not (self._waiting or self._under_way)

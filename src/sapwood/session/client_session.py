@@ -55,6 +55,7 @@ from sapwood.wire.messages import (
     AcceptedReply,
     AdvertisedReply,
     AdvertisementRefused,
+    AllStated,
     CheckReply,
     GoodbyeCode,
     Message,
@@ -139,6 +140,8 @@ class ClientSession:
         self._bulk = BulkRequests()
         self._bulk_bytes_max = FRAME_BYTES_FLOOR // 2
         self._unanswered: set[str] = set()
+        #: the broker waits to hear that all is stated which this connection began with
+        self._is_awaited = False
         #: the last publication that the broker knew of when this connection began
         self._resumed_after = 0
         #: none of the unacknowledged publications was made before the clock showed this; `None`
@@ -396,6 +399,7 @@ class ClientSession:
             self._request(advertisement)
         self._bulk_bytes_max = min(welcome.frame_bytes_max, connection.frame_bytes_max) // 2
         self._bulk.begin(subscription.id for subscription in self.subscriptions)
+        self._is_awaited = welcome.remembers
         self._request_more()
         self._unanswered = {advertisement.id for advertisement in self.advertisements}
         self._resumed_after = welcome.received
@@ -424,6 +428,9 @@ class ClientSession:
             frames = self._bulk.frames(lambda id_: known(id_).filter, self._bulk_bytes_max)
             for request in frames:
                 self._connection().send(request)
+            if self._is_awaited and self._bulk.are_made:
+                self._is_awaited = False
+                self._connection().send(AllStated())
 
     def _answered_many(
         self, reply: SubscribedManyReply | UnsubscribedManyReply

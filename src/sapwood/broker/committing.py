@@ -13,7 +13,7 @@ a record in the order of effects leaves after it, whoever it is for.
 
 Writing goes to the system's memory, and takes microseconds. What may take longer the thread does,
 and the commit is under way as long: beginning a segment, and everything for a while after the
-system was slow to take a write (`limits.STORE_WRITE_S`).
+system was slow to take a write (`limits.STORE_REST`).
 
 A disk without room is tried again every `limits.STORE_RETRY_S`, and meanwhile the broker `is_full`:
 publications are refused, and what was held stays so.
@@ -34,10 +34,10 @@ from sapwood.broker.logs import Log
 from sapwood.errors import EnvironmentMissingError, SapwoodError
 from sapwood.limits.store import (
     STORE_PENDING_BYTES_MAX,
+    STORE_REST,
     STORE_RETRY_S,
     STORE_ROOM_BYTES,
     STORE_ROOM_S,
-    STORE_SLOW_S,
     STORE_WRITE_S,
 )
 from sapwood.store.store import Store
@@ -177,8 +177,9 @@ class GroupCommit:
             is_due = writer.append(gathered)
         except Exception:  # noqa: BLE001 - whatever it is, nothing was written
             return False
-        if clock() - began > STORE_WRITE_S:
-            self._slow_until = clock() + STORE_SLOW_S
+        ended = clock()
+        if ended - began > STORE_WRITE_S:
+            self._slow_until = ended + STORE_REST * (ended - began)
         if is_due and not writer.awaits_sync:
             self._waiting.put(_Order.LOOK)
         return True

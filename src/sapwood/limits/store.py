@@ -45,7 +45,7 @@ STORE_ROOM_S: Final = 0.1
 room: a sixteenth of the reserve, and what others fill in a moment. Looking takes a system call."""
 
 STORE_WRITE_S: Final = 0.005
-STORE_SLOW_S: Final = 1.0
-"""Seconds that a broker's loop may wait until the system has taken what it writes to the log, a
-turn; and for how long a thread writes instead when it was more: the system makes those wait who
-write more than its disk takes."""
+STORE_REST: Final = 10
+"""Seconds, a turn, that a broker's loop may wait until the system has taken what it writes to the
+log; and how many times as long as it took a thread writes instead when it was more, as the system
+makes those wait who write more than its disk takes: so it costs the loop a tenth of its time."""

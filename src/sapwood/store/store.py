@@ -121,6 +121,7 @@ class Store:
         count = len(publications_of(record))
         if count:
             gathered.items.append(Later(record, self._clock(), origin))
+            gathered.records += 1
             gathered.size += size_of(record)
             gathered.count += count
             self.places = range(self.next_place, self.next_place + count)
@@ -135,6 +136,7 @@ class Store:
         if not isinstance(last, Later):
             raise InvariantError("there is nothing to take back")
         count = len(publications_of(last.record))
+        gathered.records -= 1
         gathered.count -= count
         self.next_place -= count
         self.places = range(self.next_place, self.next_place)

@@ -33,7 +33,13 @@ from sapwood.session.client_entries import (
     EntryRefused,
     EntryWithdrawn,
 )
-from sapwood.session.client_state import Answered, ClientRecord, ClientState, Published
+from sapwood.session.client_state import (
+    Answered,
+    ClientRecord,
+    ClientState,
+    Published,
+    Refused,
+)
 from sapwood.session.connection import Connection, Ending
 from sapwood.session.delivery import Delivery
 from sapwood.session.durable.consuming import ConsumerEvent, Consuming, Wanted
@@ -383,6 +389,9 @@ class ClientSession:
             if message.sequence > self.window.last:
                 last = self.window.last
                 raise FrameError(f"the broker refused publication {message.sequence} of {last}")
+            self.window.refused(message.sequence)
+            if self._keep is not None:
+                self._keep(Refused(message.sequence))
             return message
         if isinstance(message, ReplayReply | ReplayRefused | CheckReply):
             raise FrameError(f"the broker says {type(message).__name__}, which nobody has asked")

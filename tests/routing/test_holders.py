@@ -5,13 +5,14 @@ from __future__ import annotations
 from array import array
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.model.filter import NOTHING
 from sapwood.model.interest import Interest
 from sapwood.routing.client_rows import OWNER, OWNER_BITS, PREFIX, ROW, START, ClientRows
-from sapwood.routing.holders import NOBODY, NUMBERS, Holders, KeyBatch
+from sapwood.routing.holders import NOBODY, NUMBERS, HeldSlots, Holders, KeyBatch
 from sapwood.routing.tables import Entries, LocalEntry
 
 steps = st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.sampled_from("abc")), max_size=40)
@@ -38,6 +39,29 @@ def test_chains_have_the_keys_that_hold_a_filter(taken: list[tuple[bool, int, st
         assert sorted(names) == sorted(key for key, at in held.items() if at == slot)
     assert holders.numbers.keys() == held.keys()
     assert len(holders.names) == len(held) + len([name for name in holders.names if not name])
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 9), st.integers(-3, 2)), max_size=40))
+def test_slots_of_two_pools_are_known_by_their_keys(taken: list[tuple[bool, int, int]]) -> None:
+    holders = Holders()
+    first, second = (HeldSlots(holders, is_second=is_second) for is_second in (False, True))
+    held: dict[str, int] = {}
+    for is_added, number, place in taken:
+        key = f"k{number}"
+        if is_added and key not in held:
+            holders.take(key, NOBODY, place)
+            held[key] = place
+        elif not is_added and key in held:
+            holders.release(key)
+            del held[key]
+        holders.validate()
+        assert dict(first) == {key: at for key, at in held.items() if at >= 0}
+        assert dict(second) == {key: ~at for key, at in held.items() if at < 0}
+        assert (len(first), len(second)) == (len(dict(first)), len(dict(second)))
+        assert all((key in first, key in second) == (at >= 0, at < 0) for key, at in held.items())
+    assert "unknown" not in first
+    with pytest.raises(KeyError):
+        second["unknown"]
 
 
 @given(steps)

@@ -93,6 +93,9 @@ def test_many_at_once_come_to_what_one_after_the_other_does(
             found = Counter(slots[side] for slots in held.values())
             pool.validate({slot: Counter({0: count}) for slot, count in found.items()})
             pool.holders.validate()
+        assert many._heads[: len(one._heads)] == one._heads
+        assert many.holders.nexts == one.holders.nexts
+        assert many.holders.places == one.holders.places
     assert len(many.holders.names) == len(one.holders.names)  # what is free is taken again
     for value in range(32):
         publication = Publication("p", {"a": value})

@@ -318,12 +318,16 @@ def _forget_links(index: SidedIndex) -> None:
 
 
 def _forget_key(index: SidedIndex) -> None:
-    _records(index, CLIENTS).slots.pop("k")
+    index.holders.numbers.pop("k")
 
 
 def _rename_key(index: SidedIndex) -> None:
-    slots = _records(index, CLIENTS).slots
-    slots["x"] = slots.pop("k")
+    numbers = index.holders.numbers
+    numbers["x"] = numbers.pop("k")
+
+
+def _misplace_key(index: SidedIndex) -> None:
+    index.holders.places[index.holders.numbers["k"]] = ~0
 
 
 def _forget_bit(index: SidedIndex) -> None:
@@ -353,6 +357,7 @@ def _swap_links(index: SidedIndex) -> None:
         _forget_links,
         _forget_key,
         _rename_key,
+        _misplace_key,
         _forget_bit,
         _forget_repeat,
         _forget_filter,

@@ -8,6 +8,12 @@ and k9 hold the filter in slot 2 of a pool, k8 that in slot 0:
     name     k7   k8   k9            head    1   -1    2
     next    -1   -1    0
     before   2   -1   -1
+    place    2    0    2
+
+The *place* of a number is the slot that it holds, or, where the slot is one of the second of two
+pools, that of tree patterns, its complement: -1 for slot 0 there, -3 for slot 2. So one table of
+keys says of a key its number and its slot, a million of which have no further entry and no number
+of Python's.
 
 A batch of two publications, of which the first matches slot 2 and the second slots 0 and 2, is
 `offsets` 0 1 3 and `slots` 2 0 2: the first has the keys k9 and k7, the second k8, k9 and k7.
@@ -16,7 +22,7 @@ A batch of two publications, of which the first matches slot 2 and the second sl
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias, overload
 
 import numpy as np
@@ -43,44 +49,51 @@ class Holders:
 
     #: names[numbers[key]] == key for every key; a free number has the empty name
     #: nexts[a] == b iff befores[b] == a, for numbers of one filter
+    #: _second is how many taken numbers have a place below 0
     """
 
-    __slots__ = ("_free", "befores", "names", "nexts", "numbers", "renamed")
+    __slots__ = (
+        *("_free", "_second", "befores", "names", "nexts", "numbers", "places", "renamed"),
+    )
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self.numbers: dict[str, int] = {}
-        self.nexts, self.befores = array(NUMBERS), array(NUMBERS)
+        self.nexts, self.befores, self.places = array(NUMBERS), array(NUMBERS), array(NUMBERS)
         self.renamed: list[int] = []
         self._free: list[int] = []
+        self._second = 0
 
     @property
     def is_dense(self) -> bool:
         """Whether no number is free."""
         return not self._free
 
-    def take(self, key: str, head: int) -> int:
+    def take(self, key: str, head: int, place: int = 0) -> int:
         """Number a new key, which holds a filter before the number `head`, or alone."""
+        self._second += place < 0
         if self._free:
             number = self._free.pop()
             self.names[number] = key
             self.nexts[number] = head
             self.befores[number] = NOBODY
+            self.places[number] = place
         else:
             number = len(self.names)
             self.names.append(key)
             self.nexts.append(head)
             self.befores.append(NOBODY)
+            self.places.append(place)
         if head != NOBODY:
             self.befores[head] = number
         self.numbers[key] = number
         self.renamed.append(number)
         return number
 
-    def take_many(self, keys: Sequence[str]) -> int:
+    def take_many(self, keys: Sequence[str], places: Sequence[int] = ()) -> int:
         """Number several new keys, each of which holds a filter alone; returns the first number.
 
-        No number may be free; the others follow.
+        No number may be free; the others follow. Without places all have slot 0.
         """
         assert self.is_dense, "free numbers are taken first"
         first, nobody = len(self.names), array(NUMBERS, (NOBODY,)) * len(keys)
@@ -88,9 +101,19 @@ class Holders:
         self.names.extend(keys)
         self.nexts.extend(nobody)
         self.befores.extend(nobody)
+        self.places.extend(places or array(NUMBERS, (0,)) * len(keys))
+        self._second += sum(place < 0 for place in places)
         self.numbers.update(zip(keys, fresh, strict=True))
         self.renamed.extend(fresh)
         return first
+
+    def follow(self, number: int, head: int) -> None:
+        """A number that holds a filter alone does so before the number `head` from now on."""
+        self.nexts[number], self.befores[head] = head, number
+
+    def size(self, *, is_second: bool) -> int:
+        """How many keys hold slots of the first pool, or of the second."""
+        return self._second if is_second else len(self.numbers) - self._second
 
     def release(self, key: str) -> tuple[int, int]:
         """Free the number of a key; returns the numbers of the same filter before and behind it."""
@@ -101,6 +124,7 @@ class Holders:
         if behind != NOBODY:
             self.befores[behind] = before
         self.names[number] = ""
+        self._second -= self.places[number] < 0
         self._free.append(number)
         self.renamed.append(number)
         return before, behind
@@ -117,10 +141,43 @@ class Holders:
             raise InvariantError("keys of clients and their numbers disagree")
         if sorted(self._free) != [at for at, name in enumerate(self.names) if not name]:
             raise InvariantError("the free numbers are not those without a key")
+        if len(self.places) != len(self.names) or self._second != sum(
+            self.places[number] < 0 for number in self.numbers.values()
+        ):
+            raise InvariantError("it is not known of every number which slot it holds")
         for number in self.numbers.values():
             behind = self.nexts[number]
             if behind != NOBODY and self.befores[behind] != number:
                 raise InvariantError(f"number {number} is not before the one behind it")
+
+
+class HeldSlots(Mapping[str, int]):
+    """The slots of one of two pools, by the keys of clients that hold them."""
+
+    __slots__ = ("_holders", "_is_second")
+
+    def __init__(self, holders: Holders, *, is_second: bool) -> None:
+        self._holders = holders
+        self._is_second = is_second
+
+    def __len__(self) -> int:
+        return self._holders.size(is_second=self._is_second)
+
+    def __contains__(self, key: object) -> bool:
+        number = self._holders.numbers.get(key)  # type: ignore[call-overload]  # any key may be asked
+        return number is not None and (self._holders.places[number] < 0) is self._is_second
+
+    def __getitem__(self, key: str) -> int:
+        place = self._holders.places[self._holders.numbers[key]]
+        if (place < 0) is not self._is_second:
+            raise KeyError(key)
+        return ~place if self._is_second else place
+
+    def __iter__(self) -> Iterator[str]:
+        places, is_second = self._holders.places, self._is_second
+        for key, number in self._holders.numbers.items():
+            if (places[number] < 0) is is_second:
+                yield key
 
 
 class KeyBatch(Sequence[Sequence[str]]):

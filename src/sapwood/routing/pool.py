@@ -93,12 +93,12 @@ class Pool:
         "_heads",
         "_held",
         "_index",
-        "_is_of_documents",
         "_repeats",
         "_slots",
         "_ways",
         "crowds",
         "holders",
+        "is_of_documents",
     )
 
     def __init__(
@@ -111,7 +111,7 @@ class Pool:
         #: the keys of clients, of this pool and of others
         self.holders = Holders() if holders is None else holders
         self._index = Index(*engines)
-        self._is_of_documents = is_of_documents
+        self.is_of_documents = is_of_documents
         self._gates = Gates()
         #: links, as bits, that made the last search for links long, to the matches of each
         self.crowds: Mapping[int, int] = _NO_CROWDS
@@ -177,7 +177,8 @@ class Pool:
     def _hold(self, key: str, slot: int) -> int:
         """Clients hold the filter of a slot under a new key."""
         self._reach(slot)
-        self._heads[slot] = self.holders.take(key, self._heads[slot])
+        place = ~slot if self.is_of_documents else slot
+        self._heads[slot] = self.holders.take(key, self._heads[slot], place)
         self._counts[slot] += 1
         self._ways[slot] |= 1
         return slot
@@ -192,18 +193,36 @@ class Pool:
     def add_many_for_client(self, keys: Sequence[str], wanted: Sequence[Interest]) -> list[int]:
         """`add_for_client` for each of some keys and filters; returns their slots."""
         contents, fresh = self._prepare(wanted)
-        if len(fresh) < len(wanted) or not self.holders.is_dense:
-            # Others hold some of them, or they come twice; and numbers that are free are taken.
-            return [
-                self._hold(key, self._slots[one]) for key, one in zip(keys, contents, strict=True)
-            ]
-        first = self.holders.take_many(keys)
-        self._reach(max(fresh, default=-1))
-        slots = np.array(fresh, np.int64)
-        np.frombuffer(self._heads, np.int32)[slots] = np.arange(first, first + len(keys))
-        np.frombuffer(self._counts, np.int32)[slots] = 1
-        self._ways[slots] |= 1
-        return fresh
+        is_fresh = len(fresh) == len(wanted)  # nobody holds one of them, and none comes twice
+        slots = fresh if is_fresh else [self._slots[one] for one in contents]
+        if not self.holders.is_dense:  # numbers that are free are taken
+            return [self._hold(key, slot) for key, slot in zip(keys, slots, strict=True)]
+        places = [~slot for slot in slots] if self.is_of_documents else slots
+        first = self.holders.take_many(keys, places)
+        self._reach(max(slots, default=-1))
+        held, at = np.array(slots, np.int64), np.arange(len(slots))
+        if not is_fresh:
+            held, at, counts = np.unique(held, return_index=True, return_counts=True)
+            is_alone = (counts == 1) & (np.frombuffer(self._heads, np.int32)[held] == NOBODY)
+            held, at = held[is_alone], at[is_alone]
+        np.frombuffer(self._heads, np.int32)[held] = first + at
+        np.frombuffer(self._counts, np.int32)[held] = 1
+        self._ways[held] |= 1
+        if not is_fresh:
+            others = np.ones(len(slots), np.bool_)
+            others[at] = False
+            for place in np.flatnonzero(others).tolist():
+                self._share(slots[place], first + place)
+        return slots
+
+    def _share(self, slot: int, number: int) -> None:
+        """Clients hold the filter of a slot under a further key, whose number holds it alone."""
+        head = self._heads[slot]
+        if head != NOBODY:
+            self.holders.follow(number, head)
+        self._heads[slot] = number
+        self._counts[slot] += 1
+        self._ways[slot] |= 1
 
     def remove_for_client(self, key: str, slot: int) -> None:
         """Clients hold the filter of a slot no longer under a key."""
@@ -424,7 +443,7 @@ class Pool:
 
         All publications, or the first ones with so many matches as are held at a time.
         """
-        if self._is_of_documents:
+        if self.is_of_documents:
             return match_documents(self._index, publications, _HELD_MAX)
         return match_records(self._index, publications, _HELD_MAX, limit)
 

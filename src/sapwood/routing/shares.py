@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
 from sapwood.errors import UnknownIdError
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.routing.holders import HeldSlots
 from sapwood.routing.pool import Pool
 
 
 class Share:
     """What one side has in one pool; `bit` is that of a link, 0 for clients."""
 
-    __slots__ = ("bit", "pool", "slots")
+    __slots__ = ("_own", "bit", "pool", "slots")
 
     def __init__(self, pool: Pool, bit: int) -> None:
         self.pool = pool
         self.bit = bit
+        #: that of a link; what clients hold, the pool's holders say
+        self._own: dict[str, int] = {}
         #: key -> slot of the pool
-        self.slots: dict[str, int] = {}
+        self.slots: Mapping[str, int] = self._own
+        if not bit:
+            self.slots = HeldSlots(pool.holders, is_second=pool.is_of_documents)
+
+    def has_any(self, keys: Collection[str]) -> bool:
+        """Whether some of these keys are here, or with clients in a share beside this one."""
+        known = self._own if self.bit else self.pool.holders.numbers
+        return not known.keys().isdisjoint(keys)
+
+    def newest(self) -> str:
+        """The key that came last, of a link."""
+        return next(reversed(self._own))
 
     def filter(self, key: str) -> Interest:
         """The filter under a key."""
@@ -29,26 +43,26 @@ class Share:
     def add(self, key: str, wanted: Interest) -> None:
         """Hold a filter under a new key."""
         if self.bit:
-            self.slots[key] = self.pool.add_for_link(self.bit, wanted)
+            self._own[key] = self.pool.add_for_link(self.bit, wanted)
         else:
-            self.slots[key] = self.pool.add_for_client(key, wanted)
+            self.pool.add_for_client(key, wanted)
 
     def add_many(self, items: Sequence[tuple[str, Interest]]) -> None:
         """Hold filters under new keys."""
         keys, wanted = [key for key, _ in items], [one for _, one in items]
         if self.bit:
             slots = self.pool.add_many_for_link(self.bit, wanted)
+            self._own.update(zip(keys, slots, strict=True))
         else:
-            slots = self.pool.add_many_for_client(keys, wanted)
-        self.slots.update(zip(keys, slots, strict=True))
+            self.pool.add_many_for_client(keys, wanted)
 
     def remove(self, key: str) -> None:
         """Hold what is under a key no longer."""
-        slot = self.slots.pop(key)
         if self.bit:
-            self.pool.remove_for_link(self.bit, slot, is_last=not self.slots)
+            slot = self._own.pop(key)
+            self.pool.remove_for_link(self.bit, slot, is_last=not self._own)
         else:
-            self.pool.remove_for_client(key, slot)
+            self.pool.remove_for_client(key, self.slots[key])
 
     def give(self, other: Share, filters: int) -> None:
         """Move so many filters, or all, to another share of the side."""

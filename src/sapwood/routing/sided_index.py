@@ -177,7 +177,7 @@ class SidedIndex:
             bit, side = next(iter(self._left.items()))
             for share in side.shares():
                 while share.slots and count > 0:
-                    share.remove(next(reversed(share.slots)))
+                    share.remove(share.newest())
                     count -= 1
             if not len(side):
                 del self._left[bit]
@@ -200,11 +200,9 @@ class SidedIndex:
         if len(named) < len(given):
             repeated = Counter(key for key, _ in given).most_common(1)
             raise DuplicateIdError("subscription", repeated[0][0])
-        for share in known.shares():
-            if not share.slots.keys().isdisjoint(named):
-                raise DuplicateIdError(
-                    "subscription", next(key for key in named if key in share.slots)
-                )
+        if any(share.has_any(named) for share in known.shares()):
+            taken = (key for key in named if any(key in share.slots for share in known.shares()))
+            raise DuplicateIdError("subscription", next(taken))
         places: dict[Share, dict[str, Interest]] = {}
         if all(type(wanted) is Filter for wanted in named.values()):
             if named:

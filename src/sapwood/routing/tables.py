@@ -206,10 +206,11 @@ class Entries(Generic[W]):
 
     def add_many(self, entries: Sequence[LocalEntry[W]], filters: Sequence[W]) -> None:
         """Register several entries of one attached client, which have these filters."""
-        self.by_client[entries[0].client].update((entry.id, entry) for entry in entries)
-        self.by_key.update((entry.key, entry) for entry in entries)
+        keys = [entry.key for entry in entries]
+        ids = [entry.id for entry in entries]
+        self.by_client[entries[0].client].update(zip(ids, entries, strict=True))
+        self.by_key.update(zip(keys, entries, strict=True))
         if self.follower is not None:
-            keys = [entry.key for entry in entries]
             self.follower.learned_many(CLIENTS, list(zip(keys, filters, strict=True)))
 
     def remove(self, entry: LocalEntry[W]) -> None:

@@ -146,6 +146,10 @@ def _write_entries(entries: Entries[Any]) -> Iterator[Sequence[Iterable[Any]]]:
             )
 
 
+_IDS: Final = frozenset({2})
+"""The column of the ids of clients' entries, which nothing else refers to."""
+
+
 def _read_entries(entries: Entries[Any], columns: list[list[Any]]) -> None:
     if len(columns) == 3:
         clients, (leaving,), links = columns
@@ -156,10 +160,12 @@ def _read_entries(entries: Entries[Any], columns: list[list[Any]]) -> None:
         owners, named, ids, keys, contents = columns
         tables = [*entries.by_client.values(), *reversed(entries.leaving)]
         clients = [*entries.by_client]
-        names = named or (None,) * len(ids)
-        for owner, name, id_, key, content in zip(owners, names, ids, keys, contents, strict=True):
-            entry = LocalEntry(key, name or clients[owner], id_, content)
-            entries.by_key[key] = tables[owner][id_] = entry
+        left = named or (None,) * len(ids)
+        names = [name or clients[owner] for owner, name in zip(owners, left, strict=True)]
+        made = list(map(LocalEntry, keys, names, ids, contents))
+        entries.by_key.update(zip(keys, made, strict=True))
+        for owner, id_, entry in zip(owners, ids, made, strict=True):
+            tables[owner][id_] = entry
     else:
         (number,), keys, contents, sendings, _, _ = columns
         received = list(entries.received.values())[number]
@@ -209,7 +215,7 @@ FORMS: Final[Mapping[type[Any], Form]] = MappingProxyType(
         AdvertisedLinks: Form(within=frozenset({"_make_inner"})),
         MergedLinks: Form(without=frozenset({"_make", "_merger"})),
         Merging: Form(without=frozenset({"_merger"})),
-        Entries: Form(write=_write_entries, read=_read_entries),
+        Entries: Form(write=_write_entries, read=_read_entries, single=_IDS),
         ColumnarCovering: Form(
             without=frozenset({"_awaiting", "_kernels", "_last"}),
             within=frozenset({"_groups"}),

@@ -47,6 +47,7 @@ from sapwood.errors import FileFormatError
 from sapwood.language.forms import decode_interest, encode_form
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.model.kept import kept
 
 ROOMS: Final = ("sapwood.covering.", "sapwood.model.", "sapwood.overlay.", "sapwood.routing.")
 """Where the classes are that have images."""
@@ -73,8 +74,9 @@ class Form:
     Fields `without` which they are written, and those beside the `only` ones that are, where these
     are named, are those of what `make` makes, else of the pattern.
     What is in fields `within` is filled where it is, as it belongs to the object. `write` and
-    `read` take the place of fields: what `write` yields are columns. `finish` is called when
-    everything is there.
+    `read` take the place of fields: what `write` yields are columns, of which `read` gets filters
+    as tables keep them (`model.kept`). Texts in `single` ones are nowhere else in an image.
+    `finish` is called when everything is there.
     """
 
     without: frozenset[str] = frozenset()
@@ -84,6 +86,7 @@ class Form:
     finish: Callable[[Any], object] | None = None
     write: Callable[[Any], Iterable[Sequence[Iterable[Any]]]] | None = None
     read: Callable[[Any, list[list[Any]]], None] | None = None
+    single: frozenset[int] = frozenset()
 
     def writes(self, name: str) -> bool:
         """Whether a field is written."""
@@ -268,7 +271,8 @@ class Reader:
         self._makers = makers
         self._nodes: dict[int, Any] = {}
         self._kinds: list[tuple[type[Any], tuple[str, ...]]] = [(one, ()) for one in _BUILTINS]
-        self._interests: list[Interest] = []
+        #: filters as bytes, until somebody wants a value
+        self._interests: list[Interest | bytes] = []
         self._finished: list[tuple[Callable[[Any], object], Any]] = []
         #: a string that comes often is held once
         self._texts: dict[str, str] = {}
@@ -313,7 +317,8 @@ class Reader:
     def _fill_object(self, kind: type[Any], node: Any, items: list[Any]) -> None:
         form = self._forms.get(kind, PLAIN)
         if form.read is not None:
-            form.read(node, [[self._value(one) for one in column] for column in items])
+            columns = enumerate(items)
+            form.read(node, [self._column(one, is_single=at in form.single) for at, one in columns])
             return
         if not hasattr(node, "__dict__"):
             names = [name for name in self._shapes[kind][1] if form.writes(name)]
@@ -341,6 +346,28 @@ class Reader:
         if form.finish is not None:
             self._finished.append((form.finish, made))
 
+    def _column(self, column: list[Any], *, is_single: bool) -> list[Any]:
+        """The values of a column, with filters as tables keep them: most are texts, or filters."""
+        kind = type(column[0]) if column else int
+        if kind is int or (is_single and kind is str):
+            return column
+        share, interests, value = self._texts.setdefault, self._interests, self._value
+        found: list[Any] = []
+        for item in column:
+            kind = type(item)
+            if kind is str:
+                found.append(share(item, item))
+            elif kind is list and item[0] == INTEREST and not item[2]:
+                found.append(item[1])
+                interests.append(item[1])
+            elif kind is list and item[0] == KNOWN:
+                known = interests[item[1]]
+                found.append(known if isinstance(known, bytes) else kept(known))
+            else:
+                one = value(item)
+                found.append(kept(one) if isinstance(one, Interest) else one)
+        return found
+
     def _value(self, item: Any) -> Any:
         kind = type(item)
         if kind is str:
@@ -355,7 +382,10 @@ class Reader:
                 found = self._nodes[number] = self._made(self._kinds[made_as][0])
             return found
         if code == KNOWN:
-            return self._interests[item[1]]
+            known = self._interests[item[1]]
+            if isinstance(known, bytes):
+                known = self._interests[item[1]] = Filter.of_packed(known)
+            return known
         return self._inline(code, item)
 
     def _inline(self, code: int, item: list[Any]) -> Any:

@@ -15,6 +15,7 @@ from sapwood.broker.connections import Connections
 from sapwood.broker.durables import Durables, Shell
 from sapwood.broker.keeping import Keeper
 from sapwood.broker.logs import Log
+from sapwood.broker.returned import Returned
 from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSizeRecorder
 from sapwood.broker.tcp_connection import TcpConnection
@@ -24,11 +25,13 @@ from sapwood.routing.effects import Effect
 from sapwood.routing.inputs import DetachClient, Input, Recalled, Restored
 from sapwood.routing.router import Router
 from sapwood.routing.upkeep.recover.recover import Recover
+from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.store.compacting import Compaction
 from sapwood.store.records import of_another_version
 from sapwood.store.store import JOURNAL, Store
 from sapwood.store.table_sizes import TableSizes
 from sapwood.store.writer import Policy, Retention
+from sapwood.wire.messages import AllStated
 from sapwood.wire.publications import decode_publication
 
 SESSION: Final = "session"
@@ -103,6 +106,7 @@ class Storing:
         self.durables = Durables(
             self.store, self.commits, shell, self._log, persists=self._router.persists
         )
+        self._returned = Returned(self._router, shell, self._loop)
 
     def ticket(self) -> int | None:
         """End a turn; as `GroupCommit.ticket`."""
@@ -156,6 +160,20 @@ class Storing:
             self._sessions[client] = session
             self.store.put(SESSION, client, 0, session.encode())
         return client in self._router.absent and known != session
+
+    def received(self, client: str, session: str, acknowledged: int) -> int:
+        """Up to which number a client's publications are in the log, or acknowledged."""
+        return self.store.publishers.received(client, session, acknowledged)
+
+    def remembers(self, client: str, session: str) -> bool:
+        """Whether a client that comes has in force what it stated in an earlier life."""
+        return client in self._router.absent and self._sessions.get(client) == session
+
+    def is_all_stated(self, client: ClientSessionAtBroker, message: object) -> bool:
+        """Whether a client has said that it has stated all; what else it had is let go then."""
+        if isinstance(message, AllStated) and client.restated is not None:
+            self._returned.let_go(client, client.restated)
+        return isinstance(message, AllStated)
 
     def detached(self, client: str) -> None:
         """A client has gone."""

@@ -14,6 +14,9 @@ rabbitmq     the packages of Debian or Ubuntu, with  apt-get, dpkg, Go (driver)
              their Erlang
 artemis      Maven                                   Java 17, Maven
 ===========  ======================================  ============================
+
+`nats` brings JetStream (`jetstream`, `jetstream-always`), and `rabbitmq` quorum queues
+(`rabbitmq-quorum`).
 """
 
 from __future__ import annotations
@@ -156,6 +159,11 @@ PEERS: Final[Mapping[str, Callable[[Path], str]]] = MappingProxyType(
     }
 )
 
+BROUGHT: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {"nats": ("jetstream", "jetstream-always"), "rabbitmq": ("rabbitmq-quorum",)}
+)
+"""Systems that are the same server, set up in another way."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fetch the peers that are named, or all."""
@@ -173,6 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in chosen:
         try:
             versions[name] = PEERS[name](root)
+            versions.update(dict.fromkeys(BROUGHT.get(name, ()), versions[name]))
             print(f"{name} {versions[name]} is in {root}")
         except MissingError as error:
             failed = 1

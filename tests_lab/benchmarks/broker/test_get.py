@@ -24,7 +24,8 @@ def get() -> ModuleType:
 
 
 def test_every_peer_can_be_fetched(get: ModuleType) -> None:
-    assert tuple(get.PEERS) == tuple(peer.name for peer in PEERS)
+    fetched = [name for one in get.PEERS for name in (one, *get.BROUGHT.get(one, ()))]
+    assert sorted(fetched) == sorted(peer.name for peer in PEERS)
 
 
 def test_the_version_that_is_noted_is_the_one_that_is_built(get: ModuleType) -> None:
@@ -53,8 +54,9 @@ def test_what_cannot_be_had_changes_nothing_for_the_others(
 
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     monkeypatch.setattr(get, "PEERS", {"one": missing, "two": lambda _root: "1.2"})
+    monkeypatch.setattr(get, "BROUGHT", {"one": ("first",), "two": ("second",)})
     assert get.main([]) == 1
     shown = capsys.readouterr()
     assert shown.err == "one could not be had: there is none\n"
     assert shown.out == f"two 1.2 is in {tmp_path}\n"
-    assert (tmp_path / "versions.json").read_text() == '{\n  "two": "1.2"\n}\n'
+    assert (tmp_path / "versions.json").read_text() == '{\n  "two": "1.2",\n  "second": "1.2"\n}\n'

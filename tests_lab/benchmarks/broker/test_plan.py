@@ -64,7 +64,10 @@ def test_peers_that_are_not_there_are_left_out_with_what_to_do(
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     report = run_broker(Choices(sizes=(5,), workloads=("eq",)), lambda _: None)
     assert len(rows) == 1
-    assert set(report["left_out"]) == {peer.name for peer in PEERS}
+    assert set(report["left_out"]) == {peer.name for peer in PEERS if not peer.keeps}
+    chosen = Choices(sizes=(5,), workloads=("eq",), durabilities=("none",))
+    both = run_broker(chosen, lambda _: None)["left_out"]
+    assert set(both) == {peer.name for peer in PEERS}
     assert "benchmarks/peers/brokers/get.py" in report["left_out"]["nats"]
 
 

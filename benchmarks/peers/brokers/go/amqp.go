@@ -18,7 +18,7 @@ type amqpSystem struct{ task *Task }
 
 func newAMQP(task *Task) System { return &amqpSystem{task} }
 
-func (s *amqpSystem) connect(address string) (*amqp.Connection, *amqp.Channel, error) {
+func (s *amqpSystem) dial(address string) (*amqp.Connection, *amqp.Channel, error) {
 	connection, err := amqp.Dial("amqp://guest:guest@" + address + "/")
 	// A node that is starting listens before it lets anybody in.
 	for begin := time.Now(); err != nil && time.Since(begin) < startTime; {
@@ -29,6 +29,11 @@ func (s *amqpSystem) connect(address string) (*amqp.Connection, *amqp.Channel, e
 		return nil, nil, err
 	}
 	channel, err := connection.Channel()
+	return connection, channel, err
+}
+
+func (s *amqpSystem) connect(address string) (*amqp.Connection, *amqp.Channel, error) {
+	connection, channel, err := s.dial(address)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,4 +1,4 @@
-// Package main drives NATS, mosquitto and RabbitMQ: `drive SYSTEM ROLE TASK`.
+// Package main drives NATS, JetStream, mosquitto and RabbitMQ: `drive SYSTEM ROLE TASK`.
 //
 // Roles, orders and answers are those of Sapwood's workers (sapwood_lab.benchmarks.broker): orders
 // are lines on standard input, answers lines of JSON on standard output.
@@ -74,7 +74,10 @@ func run(name, role, path string) error {
 	if err := json.Unmarshal(text, &task); err != nil {
 		return err
 	}
-	systems := map[string]func(*Task) System{"nats": newNATS, "mosquitto": newMQTT, "rabbitmq": newAMQP}
+	systems := map[string]func(*Task) System{
+		"nats": newNATS, "jetstream": newJetStream, "jetstream-always": newJetStream,
+		"mosquitto": newMQTT, "rabbitmq": newAMQP, "rabbitmq-quorum": newQuorum,
+	}
 	system := systems[name](&task)
 	var orders map[string]func([]string) (map[string]any, error)
 	switch role {

@@ -1,14 +1,19 @@
 """Other servers under the same load, each set up as its documentation recommends.
 
-===========  =====================================================================================
-nats         one subject; every client gets all, and filters (Go)
-nats-python  the same by the Python client
-mosquitto    one topic, quality of service 0, unbounded queues; every client gets all, and
-             filters (Go)
-rabbitmq     a headers exchange, a binding with `x-match` a subscription, a queue a client,
-             automatic acknowledgement; equalities only
-artemis      a topic and a consumer with a JMS selector a subscription; nothing persistent
-===========  =====================================================================================
+================  ================================================================================
+nats              one subject; every client gets all, and filters (Go)
+nats-python       the same by the Python client
+jetstream         a stream in files, synced every two minutes, as is its default; every client has
+                  an ordered consumer that begins with what is new, gets all, and filters (Go)
+jetstream-always  the same with `sync_interval: always`
+mosquitto         one topic, quality of service 0, unbounded queues; every client gets all, and
+                  filters (Go)
+rabbitmq          a headers exchange, a binding with `x-match` a subscription, a queue a client,
+                  automatic acknowledgement; equalities only
+rabbitmq-quorum   a fanout exchange, a quorum queue a client, publisher confirms, persistent
+                  publications, automatic acknowledgement; every client gets all, and filters (Go)
+artemis           a topic and a consumer with a JMS selector a subscription; nothing persistent
+================  ================================================================================
 
 Their programs, and drivers that speak with them, are where `benchmarks/peers/brokers/get.py` puts
 them: in the folder that `SAPWOOD_PEERS` names, `~/.cache/sapwood-peers` otherwise.
@@ -57,7 +62,7 @@ class Peer:
 
     `needs` are the files, below the folder of peers, without which it is not there. `serve` makes
     the command of a server, from that folder, a folder of its own and a port; `work` that of the
-    drivers, from the first.
+    drivers, from the first. One that `keeps` what is published stores it on a disk.
     """
 
     name: str
@@ -66,6 +71,7 @@ class Peer:
     work: Callable[[Path], Command]
     only_equalities: bool = False
     delivers_each: bool = False
+    keeps: bool = False
 
     def refuses(self, load: Load, hops: int) -> str:
         """Documents, several servers, and what its filters cannot say."""
@@ -197,6 +203,21 @@ def _nats(root: Path, _folder: Path, port: int) -> Command:
     return Command((str(root / "bin" / "nats-server"), "-a", "127.0.0.1", "-p", str(port)))
 
 
+def _jetstream(sync: str) -> Callable[[Path, Path, int], Command]:
+    """A server that keeps streams in a folder of its own, and syncs their files so often."""
+
+    def serve(root: Path, folder: Path, port: int) -> Command:
+        file = folder / "jetstream.conf"
+        kept = folder / "jetstream"
+        file.write_text(
+            f'host: "127.0.0.1"\nport: {port}\n'
+            f'jetstream {{ store_dir: "{kept}", sync_interval: {sync} }}\n'
+        )
+        return Command((str(root / "bin" / "nats-server"), "-c", str(file)))
+
+    return serve
+
+
 def _mosquitto(root: Path, folder: Path, port: int) -> Command:
     file = folder / "mosquitto.conf"
     file.write_text(
@@ -235,6 +256,10 @@ def _artemis(root: Path, folder: Path, port: int) -> Command:
 PEERS: Final = (
     Peer("nats", ("bin/nats-server", GO_DRIVER), _nats, _go_driver),
     Peer("nats-python", ("bin/nats-server", PYTHON_DRIVER), _nats, _python_driver),
+    *(
+        Peer(name, ("bin/nats-server", GO_DRIVER), _jetstream(sync), _go_driver, keeps=True)
+        for name, sync in (("jetstream", '"2m"'), ("jetstream-always", "always"))
+    ),
     Peer("mosquitto", (f"{DEBIAN}/usr/sbin/mosquitto", GO_DRIVER), _mosquitto, _go_driver),
     Peer(
         "rabbitmq",
@@ -242,6 +267,13 @@ PEERS: Final = (
         _rabbitmq,
         _go_driver,
         only_equalities=True,
+    ),
+    Peer(
+        "rabbitmq-quorum",
+        (f"{DEBIAN}/serve-rabbitmq", GO_DRIVER),
+        _rabbitmq,
+        _go_driver,
+        keeps=True,
     ),
     Peer("artemis", (f"{ARTEMIS}/driver.jar",), _artemis, _java, delivers_each=True),
 )

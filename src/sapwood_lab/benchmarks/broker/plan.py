@@ -26,8 +26,9 @@ WORKLOADS: Final = ("eq", "mix")
 class Choices:
     """What was asked for on the command line; empty means the default.
 
-    `peers` are names, or `none`; without any all that are installed are measured. Sapwood is
-    measured once more with a store for each of `durabilities`.
+    `peers` are names, or `none`; without any all that are installed are measured, and those that
+    keep what is published only beside Sapwood that does. Sapwood is measured once more with a store
+    for each of `durabilities`.
     """
 
     sizes: tuple[int, ...] = ()
@@ -86,7 +87,7 @@ def run_broker(choices: Choices, say: Callable[[str], None]) -> dict[str, Any]:
     for durability in choices.durabilities:
         Durability.parse(durability)
     settings = Settings(choices.seconds, choices.fill_seconds)
-    peers, left_out = _peers(choices.peers)
+    peers, left_out = _peers(choices.peers, keeping=bool(choices.durabilities))
     warm_up()
     rows: list[dict[str, Any]] = []
     for cell in cells_of(choices):
@@ -120,7 +121,7 @@ def _named(system: System, load: Load, cell: Cell) -> str:
     return f"{system.name}, {load.size:,} {load.workload}, {load.clients} clients, hops {cell.hops}"
 
 
-def _peers(names: tuple[str, ...]) -> tuple[list[System], dict[str, str]]:
+def _peers(names: tuple[str, ...], *, keeping: bool) -> tuple[list[System], dict[str, str]]:
     """The peers to measure, and why the others are not."""
     if names == ("none",):
         return [], {}
@@ -129,7 +130,7 @@ def _peers(names: tuple[str, ...]) -> tuple[list[System], dict[str, str]]:
         if name not in known:
             raise UnknownNameError("peer", name, (*known, "none"))
     chosen, left_out = list[System](), dict[str, str]()
-    for name in names or known:
+    for name in names or [name for name, peer in known.items() if keeping or not peer.keeps]:
         peer = installed(known[name])
         if isinstance(peer, str):
             left_out[name] = f"{peer}; {HOW_TO_GET}"

@@ -20,6 +20,7 @@ from sapwood.covering.merging.records import EitherMerger, PerfectRecordMerger
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.model.interest import Interest
 from sapwood.routing.client_entries import SUBSCRIPTIONS
+from sapwood.routing.forwarding.bloom.choice import BLOOM
 from sapwood.routing.forwarding.every_hop import EveryHop
 from sapwood.routing.forwarding.flood import Flood
 from sapwood.routing.forwarding.reuse.choice import REUSE
@@ -195,6 +196,7 @@ FORWARDINGS: Final = _catalogue(
         make=lambda _, engines, __: Flood(engines),
     ),
     REUSE,
+    BLOOM,
 )
 
 UPKEEPS: Final = _catalogue(

@@ -16,6 +16,9 @@ import numpy.typing as npt
 _LEAST: Final = 1e-30
 """Occupancies that are less likely than this change nothing."""
 
+_NEGLIGIBLE: Final = 1e-9
+"""Pairs of occupancies of which one is so much likelier than the other: that other is left out."""
+
 _Floats: TypeAlias = npt.NDArray[np.float64]
 
 
@@ -105,3 +108,30 @@ def sketch_bytes(elements: int, bits_each: int) -> int:
     1,000 elements at 4 bits are 500 bytes. The work prints 4,000, and means bits.
     """
     return -(-elements * bits_each // 8)
+
+
+def false_in_slices(part: int, probes: int, elements: int) -> float:
+    """The chance that a sliced filter of so many elements holds one that is not among them.
+
+    Exactly: the slices are filled independently, each of `part` places alike. XSiena's equation
+    5.1, which the work gives for one filter without slices, is an approximation there. With slices
+    of 2 places, 2 probes and 1 element it is 1/4: each probe meets the one place that is set.
+    """
+    return float((1 - (1 - 1 / part) ** elements) ** probes)
+
+
+def false_on_link(part: int, probes: int, elements: int, rows: int) -> float:
+    """The chance that such a filter holds one of so many rows at least, none of them truly.
+
+    Exactly, for rows whose probes are independent: the mean of 1 - (1 - share)^rows, where share is
+    the product of the shares of the slices that are set (`occupied`).
+    """
+    taken = occupied(part, elements)
+    counts = np.flatnonzero(taken > _LEAST)
+    shares, chances = np.ones(1), np.ones(1)
+    for _ in range(probes):
+        shares = np.multiply.outer(shares, counts / part).ravel()
+        chances = np.multiply.outer(chances, taken[counts]).ravel()
+        kept = chances > _NEGLIGIBLE * chances.max()
+        shares, chances = shares[kept], chances[kept]
+    return float((chances * (1 - (1 - shares) ** rows)).sum() / chances.sum())

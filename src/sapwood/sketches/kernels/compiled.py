@@ -6,7 +6,22 @@ from typing import Final
 
 from sapwood.matching.compiling.libraries import library
 from sapwood.sketches.kernels.places import bits_of, count_in, count_out, find, mark
+from sapwood.sketches.kernels.sliced import link_in, link_out, search_rows, write_filters
 
-__all__ = ["bits_of", "count_in", "count_out", "find", "mark"]
+__all__ = [
+    "bits_of",
+    "count_in",
+    "count_out",
+    "find",
+    "link_in",
+    "link_out",
+    "mark",
+    "search_rows",
+    "write_filters",
+]
 
-LIBRARY: Final = library("sketches", bits_of, count_in, count_out, find, mark)
+LIBRARY: Final = library(
+    "sketches",
+    *(bits_of, count_in, count_out, find, mark),
+    *(link_in, link_out, search_rows, write_filters),
+)

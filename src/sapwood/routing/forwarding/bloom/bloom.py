@@ -1,0 +1,400 @@
+"""Bloom forwarding: matched where a publication enters, compared bit by bit further on.
+
+XSiena 5.2. The first router matches by content and writes bits beside the publication; the others
+compare these with the bits of the filters of each of their links, and look at no content. There are
+no false negatives: all bits of a filter that matches are there, whatever else is. So links may get
+publications that nobody behind them wants, and clients must not: a router that has bits of a filter
+of its clients matches by content for these.
+
+The first router has to know all filters that any router ahead has. Identity-based routing sees to
+that, since of equal filters one travels to everywhere (XSiena 2.4); covering would not.
+
+Filters are told apart by themselves, never by their bits. The work drops what has equal bits (5.2):
+then the second of two filters with the same bits is gone with the first.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, takewhile
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.errors import DuplicateIdError, InvariantError
+from sapwood.limits import KEYS_AT_ONCE
+from sapwood.matching.engine_names import Engines
+from sapwood.matching.protocol import SlotBatch
+from sapwood.matching.publication_batch import may_have_documents, take
+from sapwood.matching.slot_batches import spread
+from sapwood.model.interest import Interest
+from sapwood.model.publication import Publication
+from sapwood.routing.forwarding.bloom.side import CLIENTS_PLACE, BloomSide
+from sapwood.routing.forwarding.bloom.structures import (
+    Digester,
+    Matched,
+    Table,
+    Wanted,
+    number_of,
+)
+from sapwood.routing.forwarding.protocol import Onward, Routed
+from sapwood.routing.holders import Holders, KeyBatch
+from sapwood.routing.pool import Pool
+from sapwood.routing.shares import Share
+from sapwood.routing.tables import CLIENTS
+from sapwood.sketches.sliced import HOLDERS_MAX
+
+I64 = npt.NDArray[np.int64]
+
+_CLIENTS_BIT: Final = 1 << CLIENTS_PLACE
+_WORD: Final = (1 << HOLDERS_MAX) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Structures:
+    """Makes what writes bits, and what compares them for up to 64 sides."""
+
+    digester: Callable[[], Digester]
+    table: Callable[[], Table]
+
+
+class _Found(NamedTuple):
+    """What the digests of a batch say: which were read, and the sides, as bits, that each names."""
+
+    is_read: list[bool]
+    sides: list[int]
+
+
+class Bloom:
+    """Compares the bits of digests, and matches what comes without.
+
+    #: the digester knows the filters of all sides, the tables those of each by its bit; both also
+    #: those of sides that were removed and are not cleared yet
+    #: _numbers of a pool has the number of the filter in each taken slot
+    """
+
+    __slots__ = (
+        "_clients",
+        "_digester",
+        "_left",
+        "_links",
+        "_numbers",
+        "_patterns",
+        "_sides",
+        "_structures",
+        "_tables",
+        "content_matches",
+        "digests_read",
+        "digests_unread",
+        "false_positives",
+        "holders",
+    )
+
+    def __init__(self, engines: Engines, structures: Structures) -> None:
+        self._structures = structures
+        self._digester = structures.digester()
+        self._tables = [structures.table()]
+        #: the keys of the clients' subscriptions by number
+        self.holders: Final = Holders()
+        self._clients = Pool(engines, holders=self.holders)
+        self._links = Pool(engines)
+        self._patterns = Pool(engines, is_of_documents=True, holders=self.holders)
+        self._numbers = {id(pool): array("Q") for pool in (self._links, self._patterns)}
+        own = BloomSide(CLIENTS_PLACE, Share(self._clients, 0), Share(self._patterns, 0))
+        #: in the order in which their links came up
+        self._sides: dict[str, BloomSide] = {CLIENTS: own}
+        self._left: dict[int, BloomSide] = {}
+        self.digests_unread = 0
+        #: publications whose digest said where they go
+        self.digests_read = 0
+        #: publications that were matched by content, for links or for clients alone
+        self.content_matches = 0
+        #: publications that came with a digest and go nowhere: the last link was for nothing
+        self.false_positives = 0
+
+    # What is known ------------------------------------------------------------------------------
+
+    def add_side(self, side: str) -> None:
+        """A neighbor is there, from which nothing has come."""
+        taken = {one.place for one in self._sides.values()} | self._left.keys()
+        place = next(at for at in range(len(taken) + 1) if at not in taken)
+        if place // HOLDERS_MAX == len(self._tables):
+            self._tables.append(self._structures.table())
+        bit = 1 << place
+        self._sides[side] = BloomSide(place, Share(self._links, bit), Share(self._patterns, bit))
+
+    def remove_side(self, side: str) -> None:
+        """A neighbor is gone, with all that came from there; `clear` forgets it."""
+        gone = self._sides.pop(side)
+        if len(gone):
+            self._left[gone.place] = gone
+
+    @property
+    def has_left(self) -> bool:
+        """Whether filters of sides that were removed are kept."""
+        return bool(self._left)
+
+    def clear(self, count: int) -> None:
+        """Forget so many of them."""
+        while self._left and count > 0:
+            place, side = next(iter(self._left.items()))
+            some = [*islice(side, count)]
+            for key in some:
+                self._forget(side, key)
+            count -= len(some)
+            if not len(side):
+                del self._left[place]
+
+    def learned(self, side: str, key: str, filter: Interest) -> None:
+        """A subscription came from a side."""
+        self.learned_many(side, ((key, filter),))
+
+    def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
+        """Subscriptions came from a side together."""
+        known = self._sides[side]
+        for key, _ in entries:
+            if key in known:
+                raise DuplicateIdError("subscription", key)
+        shared: dict[int, list[tuple[str, Interest]]] = {}
+        shares = {id(share): share for share in (known.records, known.patterns)}
+        for key, wanted in entries:
+            shared.setdefault(id(known.share_for(wanted)), []).append((key, wanted))
+        for name, some in shared.items():
+            share = shares[name]
+            filters = [Wanted(number_of(wanted), wanted) for _, wanted in some]
+            share.add_many(some)
+            self._number(share, [key for key, _ in some], filters)
+            self._table(known).add_many(_bit(known), filters)
+            for one in filters:
+                self._digester.learned(one)
+
+    def forgot(self, side: str, key: str) -> None:
+        """A subscription of a side is there no longer."""
+        self._forget(self._sides[side], key)
+
+    def _forget(self, side: BloomSide, key: str) -> None:
+        share = side.share_of(key)
+        wanted = share.filter(key)
+        share.remove(key)
+        gone = Wanted(number_of(wanted), wanted)
+        self._table(side).remove(_bit(side), gone)
+        self._digester.forgot(gone)
+
+    def _number(self, share: Share, keys: Sequence[str], filters: Sequence[Wanted]) -> None:
+        """Keep the numbers of filters by slot, where digests are written of what they match."""
+        numbers = self._numbers.get(id(share.pool))
+        if numbers is None:
+            return
+        slots = [share.slots[key] for key in keys]
+        missing = max(slots) + 1 - len(numbers)
+        if missing > 0:
+            numbers.extend([0] * missing)
+        for slot, one in zip(slots, filters, strict=True):
+            numbers[slot] = one.element
+
+    def _table(self, side: BloomSide) -> Table:
+        return self._tables[side.place // HOLDERS_MAX]
+
+    # Routing ------------------------------------------------------------------------------------
+
+    def route(
+        self,
+        batch: Sequence[Publication],
+        arrival: str | None,
+        digests: Sequence[bytes],
+        now: float,  # noqa: ARG002 - what was true a moment ago is not used
+    ) -> Routed:
+        """Each publication to those whose bits its digest has, or that accept it.
+
+        The first ones, as far as all or none of them have a digest that can be read.
+        """
+        open_to = self._open_to(arrival)
+        if not any(digests):
+            return self._matched(batch, digests, open_to)
+        found = self._read(digests, open_to)
+        is_read = found.is_read[0]
+        alike = sum(1 for _ in takewhile(lambda one: one is is_read, found.is_read))
+        if alike < len(batch):
+            batch, digests = take(batch, range(alike)), digests[:alike]
+        if is_read:
+            return self._compared(batch, digests, found.sides[:alike], open_to)
+        return self._matched(batch, digests, open_to)
+
+    def _open_to(self, arrival: str | None) -> Mapping[str, int]:
+        """The links that publications may go to, each with its bit among all sides."""
+        return {
+            name: 1 << side.place
+            for name, side in self._sides.items()
+            if name not in {arrival, CLIENTS}
+        }
+
+    def _read(self, digests: Sequence[bytes], open_to: Mapping[str, int]) -> _Found:
+        """What digests say of clients and of links that are open."""
+        wanted = _CLIENTS_BIT | sum(open_to.values())
+        found, is_read = self._tables[0].search(digests, wanted & _WORD)
+        sides: list[int] = found.tolist()
+        for number, table in enumerate(self._tables[1:], 1):
+            shift = number * HOLDERS_MAX
+            here = wanted >> shift & _WORD
+            if here:
+                more = table.search(digests, here)[0].tolist()
+                sides = [one | other << shift for one, other in zip(sides, more, strict=True)]
+        return _Found(is_read.tolist(), sides)
+
+    def _compared(
+        self,
+        batch: Sequence[Publication],
+        digests: Sequence[bytes],
+        sides: Sequence[int],
+        open_to: Mapping[str, int],
+    ) -> Routed:
+        """Where publications go whose digests name these sides."""
+        keys = self._own(batch, [at for at, one in enumerate(sides) if one & _CLIENTS_BIT])
+        count = len(keys)
+        if count < len(batch):
+            digests, sides = digests[:count], sides[:count]
+        self.digests_read += count
+        delivered = np.diff(keys.offsets).tolist()
+        self.false_positives += sum(
+            not one & ~_CLIENTS_BIT and not own for one, own in zip(sides, delivered, strict=True)
+        )
+        onward = []
+        for neighbor, bit in open_to.items():
+            places = [at for at, one in enumerate(sides) if one & bit]
+            if places:
+                onward.append(Onward(neighbor, places, [digests[at] for at in places]))
+        return Routed(keys, onward)
+
+    def _own(self, batch: Sequence[Publication], asked: Sequence[int]) -> KeyBatch:
+        """The clients' keys for each publication, of which some are matched by content."""
+        if not asked:
+            return KeyBatch(
+                np.zeros(len(batch) + 1, np.int64), np.zeros(0, np.int32), None, self.holders
+            )
+        some = take(batch, asked)
+        self.content_matches += len(some)
+        found = self._clients.match_batch(some)
+        keys = self._clients.keys_of(spread(found, asked, len(batch)))
+        if len(self._patterns) and may_have_documents(some):
+            found = self._patterns.match_batch(some)
+            more = self._patterns.keys_of(spread(found, asked, len(batch)))
+            count = min(len(keys), len(more))
+            keys = keys.first(count).beside(more.first(count))
+        return keys.first(keys.within(KEYS_AT_ONCE))
+
+    def _matched(
+        self, batch: Sequence[Publication], digests: Sequence[bytes], open_to: Mapping[str, int]
+    ) -> Routed:
+        """Where publications go by their content; those without a digest get one."""
+        keys = self._clients.keys_of(self._clients.match_batch(batch))
+        keys = keys.first(keys.within(KEYS_AT_ONCE))
+        found = self._links.match_batch(_some(batch, len(keys)))
+        keys = keys.first(len(found.offsets) - 1)
+        links = self._links.links_of(found)
+        matched = [(self._links, found)]
+        if len(self._patterns) and may_have_documents(batch):
+            found = self._patterns.match_batch(_some(batch, len(keys)))
+            keys = keys.first(len(found.offsets) - 1).beside(self._patterns.keys_of(found))
+            more = self._patterns.links_of(found)
+            links = [one | other for one, other in zip(links, more, strict=False)]
+            matched.append((self._patterns, found))
+        count = len(keys)
+        self.content_matches += count
+        self.digests_unread += sum(map(bool, digests[:count]))
+        written = self._written(_some(batch, count), digests, links[:count], matched, open_to)
+        onward = []
+        for neighbor, bit in open_to.items():
+            places = [at for at, one in enumerate(links[:count]) if one & bit]
+            if places:
+                onward.append(Onward(neighbor, places, [written[at] for at in places]))
+        return Routed(keys, onward)
+
+    def _written(
+        self,
+        batch: Sequence[Publication],
+        digests: Sequence[bytes],
+        links: Sequence[int],
+        matched: Sequence[tuple[Pool, SlotBatch]],
+        open_to: Mapping[str, int],
+    ) -> Sequence[bytes]:
+        """The digest of each publication: the one it came with, or the bits of what it matches."""
+        going = sum(open_to.values())
+        needed = [at for at, one in enumerate(links) if one & going and not digests[at]]
+        if not needed:
+            return digests
+        rows, parts = [], []
+        for pool, found in matched:
+            numbers = np.frombuffer(self._numbers[id(pool)] or bytes(8), np.uint64)
+            offsets = found.offsets[: len(links) + 1]
+            rows.append(np.repeat(np.arange(len(links)), np.diff(offsets)))
+            parts.append(numbers[found.slots[: offsets[-1]]])
+        owners, elements = np.concatenate(rows), np.concatenate(parts)
+        if len(needed) < len(links):
+            places = np.full(len(links), -1)
+            places[needed] = np.arange(len(needed))
+            owners = places[owners]
+            owners, elements = owners[owners >= 0], elements[owners >= 0]
+        if len(matched) > 1:
+            order = np.argsort(owners, kind="stable")
+            owners, elements = owners[order], elements[order]
+        offsets = np.searchsorted(owners, np.arange(len(needed) + 1))
+        fresh = self._digester.write(take(batch, needed), Matched(offsets, elements))
+        if len(needed) == len(links):
+            return fresh
+        written = [*digests[: len(links)]]
+        for at, one in zip(needed, fresh, strict=True):
+            written[at] = one
+        return written
+
+    def counters(self) -> dict[str, int]:
+        """What was matched by content, and what by digests, so far."""
+        return {
+            "content_matches": self.content_matches,
+            "digests_read": self.digests_read,
+            "false_positives": self.false_positives,
+        }
+
+    def matched(self, publication: Publication) -> Sequence[str]:
+        """The keys of the clients' subscriptions that accept a publication."""
+        keys: list[str] = []
+        if publication.document is not None:
+            keys += self._patterns.match_keys(publication)
+        if publication.attributes is not None:
+            keys += self._clients.match_keys(publication)
+        return sorted(keys)
+
+    def validate(self, sides: Mapping[str, Mapping[str, Interest]]) -> None:
+        """Check sides, numbers and bits against the subscriptions."""
+        if [*self._sides] != [*sides]:
+            raise InvariantError("bits are kept of other links than those that are up")
+        self.holders.validate()
+        for name, filters in sides.items():
+            side = self._sides[name]
+            if {key: side.filter(key) for key in side} != filters:
+                raise InvariantError(f"other filters are known from {name or 'clients'} than came")
+        held: list[dict[int, list[Wanted]]] = [{} for _ in self._tables]
+        for side in (*self._sides.values(), *self._left.values()):
+            some = [Wanted(number_of(side.filter(key)), side.filter(key)) for key in side]
+            held[side.place // HOLDERS_MAX][_bit(side)] = some
+            for key in side:
+                share = side.share_of(key)
+                numbers = self._numbers.get(id(share.pool))
+                number = number_of(share.filter(key))
+                if numbers is not None and numbers[share.slots[key]] != number:
+                    raise InvariantError(f"the filter of {key} has another number")
+        for table, some_held in zip(self._tables, held, strict=True):
+            table.validate(some_held)
+        self._digester.validate([one for some in held for each in some.values() for one in each])
+
+
+def _bit(side: BloomSide) -> int:
+    """The bit of a side in its table."""
+    return 1 << side.place % HOLDERS_MAX
+
+
+def _some(batch: Sequence[Publication], count: int) -> Sequence[Publication]:
+    """The first publications of a batch."""
+    return batch if count == len(batch) else take(batch, range(count))

@@ -1,0 +1,73 @@
+"""The data-parallel form: whole filters as elements, rows of bits, one kernel for a batch.
+
+XSiena hashes predicates and puts together the bits of all that a publication satisfies (5.2), as it
+knows no quicker way to find what matches. Here the first router has its compiled index, which says
+which *filters* match, and the digest is the Bloom filter of these. So a filter that does not match
+shares no bits with those that do but by chance, the number of elements is that of the matches
+instead of that of all predicates in question, and the share of false positives is the one of the
+formula.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from sapwood.model.publication import Publication
+from sapwood.routing.forwarding.bloom.structures import U64, Flags, Matched, Wanted
+from sapwood.sketches.sliced import FilterWriter, RowTable, SlicedShape
+
+
+class MatrixDigester:
+    """Writes the Bloom filter of the filters that a publication matches."""
+
+    __slots__ = ("_writer",)
+
+    def __init__(self, shape: SlicedShape) -> None:
+        self._writer = FilterWriter(shape)
+
+    def learned(self, wanted: Wanted) -> None:
+        """Nothing is kept: the index of the router knows."""
+
+    def forgot(self, wanted: Wanted) -> None:
+        """Nothing is kept."""
+
+    def write(
+        self,
+        batch: Sequence[Publication],  # noqa: ARG002 - what is matched says all
+        matched: Matched,
+    ) -> list[bytes]:
+        """The digest of each publication."""
+        return self._writer.write(*matched)
+
+    def validate(self, filters: Sequence[Wanted]) -> None:
+        """Nothing is kept."""
+
+
+class Matrix:
+    """The rows of some sides."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, shape: SlicedShape) -> None:
+        self._rows = RowTable(shape)
+
+    def add_many(self, bit: int, filters: Sequence[Wanted]) -> None:
+        """A side has these filters once more."""
+        self._rows.add_many(bit, [one.element for one in filters])
+
+    def remove(self, bit: int, wanted: Wanted) -> None:
+        """A side has a filter once less."""
+        self._rows.remove(bit, wanted.element)
+
+    def search(self, digests: Sequence[bytes], wanted: int) -> tuple[U64, Flags]:
+        """Which sides have a filter whose bits are in each digest."""
+        return self._rows.search(digests, wanted)
+
+    def validate(self, held: Mapping[int, Sequence[Wanted]]) -> None:
+        """Check the rows."""
+        holders: dict[int, Counter[int]] = {}
+        for bit, filters in held.items():
+            for one in filters:
+                holders.setdefault(one.element, Counter())[bit] += 1
+        self._rows.validate({element: dict(bits) for element, bits in holders.items()})

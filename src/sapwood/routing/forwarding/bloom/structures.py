@@ -1,0 +1,86 @@
+"""What Bloom forwarding is made of: who writes the bits of a publication, and who compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.model.interest import Interest
+from sapwood.model.kept import kept
+from sapwood.model.publication import Publication
+from sapwood.sketches.elements import element_of
+
+I64 = npt.NDArray[np.int64]
+U64 = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.bool_]
+
+
+class Wanted(NamedTuple):
+    """A filter, and the number that stands for it at all routers."""
+
+    element: int
+    filter: Interest
+
+
+class Matched(NamedTuple):
+    """The filters that each of some publications match, which neighbors have.
+
+    Publication `i` matches `elements[offsets[i]:offsets[i + 1]]`.
+    """
+
+    offsets: I64
+    elements: U64
+
+
+class Digester(Protocol):
+    """Writes the bits of publications at the router where these enter."""
+
+    def learned(self, wanted: Wanted) -> None:
+        """A side has a filter once more."""
+        ...
+
+    def forgot(self, wanted: Wanted) -> None:
+        """A side has a filter once less."""
+        ...
+
+    def write(self, batch: Sequence[Publication], matched: Matched) -> list[bytes]:
+        """The digest of each publication; `b""` for one that matches nothing."""
+        ...
+
+    def validate(self, filters: Sequence[Wanted]) -> None:
+        """Check what is kept of all filters of all sides; raises `InvariantError`."""
+        ...
+
+
+class Table(Protocol):
+    """The bits of the filters of up to 64 sides, each of which has a bit of its own."""
+
+    def add_many(self, bit: int, filters: Sequence[Wanted]) -> None:
+        """A side has these filters once more."""
+        ...
+
+    def remove(self, bit: int, wanted: Wanted) -> None:
+        """A side has a filter once less."""
+        ...
+
+    def search(self, digests: Sequence[bytes], wanted: int) -> tuple[U64, Flags]:
+        """Which of the sides `wanted` have a filter whose bits are in each digest, as bits.
+
+        The flags say which digests could be read.
+        """
+        ...
+
+    def validate(self, held: Mapping[int, Sequence[Wanted]]) -> None:
+        """Check what is kept of the filters by bit; raises `InvariantError`."""
+        ...
+
+
+def number_of(filter: Interest) -> int:
+    """The number that stands for a filter, the same at all routers and for equal filters."""
+    content = kept(filter)
+    if isinstance(content, bytes):
+        return element_of(b"\x00" + content)
+    return element_of(type(content).__name__.encode() + b" " + str(content).encode())

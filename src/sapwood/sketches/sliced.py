@@ -1,0 +1,215 @@
+"""Sliced Bloom filters: bytes for many sets at once, and the rows that a filter holds.
+
+In the filters of Shen and XSiena (`bloom.py`; XSiena 5.1) all probes of an element fall anywhere.
+Here each probe has a slice of its own, so that what a filter of n elements wrongly holds is exactly
+(1 - (1 - 1/part)^n)^probes on average (`accuracy.false_in_slices`), and a search looks at the first
+slice alone. A filter is written as XSiena 5.1 has it: the places that are set, or all bits where
+that is shorter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sapwood.errors import InvariantError
+from sapwood.matching.readiness import Awaiting
+from sapwood.sketches.kernels.choice import SKETCHES, sliced_kernels
+from sapwood.sketches.kernels.layout import U64
+from sapwood.sketches.kernels.layout_of_rows import HEAD_BYTES, I64, NARROW_MAX, NONE
+from sapwood.sketches.kernels.plain_sliced import filter_places, sliced_places
+from sapwood.sketches.shape import Shape
+
+HOLDERS_MAX: Final = 64
+"""Holders of a row, one bit each."""
+
+_FIRST_ROWS: Final = 64
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedShape:
+    """The shape of filters, and the head that those have that travel.
+
+    `head` is a word whose second byte is 0; what is read has the same one.
+    """
+
+    shape: Shape
+    head: int
+
+    @property
+    def part(self) -> int:
+        """The places of a slice."""
+        return self.shape.size // self.shape.probes
+
+    @property
+    def width(self) -> int:
+        """The bytes in which a place is named."""
+        return 2 if self.shape.size <= NARROW_MAX else 4
+
+    @property
+    def bytes_max(self) -> int:
+        """What the filter of however large a set takes."""
+        return HEAD_BYTES + self.shape.size // 8
+
+    def places(self, elements: Sequence[int]) -> list[list[int]]:
+        """The places of each element, ascending."""
+        some, shape = np.array(elements, np.uint64), self.shape
+        found: list[list[int]] = sliced_places(some, shape.salt, shape.probes, shape.size).tolist()
+        return found
+
+    def places_in(self, filter: bytes) -> list[int] | None:
+        """The places of a filter that travels, ascending; `None` where it is of another shape."""
+        return filter_places(filter, self.head, self.shape.size)
+
+
+class FilterWriter:
+    """Writes the filters of sets."""
+
+    __slots__ = ("_awaiting", "_shape", "_words")
+
+    def __init__(self, shape: SlicedShape) -> None:
+        self._shape = shape
+        self._words: U64 = np.zeros(shape.shape.words, np.uint64)
+        self._awaiting = Awaiting(SKETCHES)
+
+    def write(self, offsets: I64, elements: U64) -> list[bytes]:
+        """The filter of each set; `b""` for an empty one.
+
+        Set `i` is `elements[offsets[i]:offsets[i + 1]]`.
+        """
+        shape, inner = self._shape, self._shape.shape
+        sizes = np.diff(offsets) * (inner.probes * shape.width) + HEAD_BYTES
+        out = np.zeros(int(np.minimum(sizes, shape.bytes_max).sum()), np.uint8)
+        ends = np.zeros(len(sizes), np.int64)
+        kernels = sliced_kernels(len(sizes) + len(elements) // 4, self._awaiting)
+        kernels.write_filters(
+            *(offsets, elements, np.uint64(inner.salt), inner.probes, inner.size),
+            *(np.uint64(shape.head), self._words, out, ends),
+        )
+        letters, begin = out.tobytes(), 0
+        written: list[bytes] = []
+        for end in ends.tolist():
+            written.append(letters[begin:end])
+            begin = end
+        return written
+
+
+class RowTable:
+    """Elements, and who has them: up to 64 holders, each a bit of a mask.
+
+    #: a row that is taken has the element that leads to it, and a mask that is not 0
+    #: _repeats[row, bit] is how often more than once a holder has the element; 1 at least
+    """
+
+    __slots__ = (
+        *("_awaiting", "_elements", "_free", "_heads", "_masks", "_nexts", "_repeats", "_rows"),
+        *("_shape", "_words"),
+    )
+
+    def __init__(self, shape: SlicedShape) -> None:
+        self._shape = shape
+        self._awaiting = Awaiting(SKETCHES)
+        self._words: U64 = np.zeros(shape.shape.words, np.uint64)
+        self._heads = np.full(shape.part, NONE, np.int32)
+        self._nexts = np.full(_FIRST_ROWS, NONE, np.int32)
+        self._elements: U64 = np.zeros(_FIRST_ROWS, np.uint64)
+        self._masks: U64 = np.zeros(_FIRST_ROWS, np.uint64)
+        #: element -> row
+        self._rows: dict[int, int] = {}
+        self._free: list[int] = []
+        self._repeats: dict[tuple[int, int], int] = {}
+
+    def __len__(self) -> int:
+        """The number of different elements."""
+        return len(self._rows)
+
+    def add_many(self, bit: int, elements: Sequence[int]) -> None:
+        """A holder has these elements once more."""
+        rows, fresh = self._rows, []
+        missing = len(rows) + len(self._free) + len(elements) - len(self._masks)
+        if missing > 0:
+            self._grow(missing)
+        for element in elements:
+            row = rows.get(element)
+            if row is None:
+                row = rows[element] = self._free.pop() if self._free else len(rows)
+                self._elements[row], self._masks[row] = element, bit
+                fresh.append(row)
+            elif int(self._masks[row]) & bit:
+                self._repeats[row, bit] = self._repeats.get((row, bit), 0) + 1
+            else:
+                self._masks[row] |= np.uint64(bit)
+        kernels = sliced_kernels(len(fresh), self._awaiting)
+        salt = np.uint64(self._shape.shape.salt)
+        taken = np.array(fresh, np.int64)
+        kernels.link_in(self._heads, self._nexts, self._elements, taken, salt)
+
+    def remove(self, bit: int, element: int) -> None:
+        """A holder has an element once less."""
+        row = self._rows[element]
+        repeats = self._repeats.pop((row, bit), 0)
+        if repeats > 1:
+            self._repeats[row, bit] = repeats - 1
+        if repeats:
+            return
+        self._masks[row] &= ~np.uint64(bit)
+        if not self._masks[row]:
+            kernels = sliced_kernels(1, self._awaiting)
+            salt = np.uint64(self._shape.shape.salt)
+            kernels.link_out(self._heads, self._nexts, self._elements, row, salt)
+            del self._rows[element]
+            self._free.append(row)
+
+    def search(self, filters: Sequence[bytes], wanted: int) -> tuple[U64, Flags]:
+        """Which of the holders `wanted` have an element in each filter, as bits, and perhaps more.
+
+        The flags say of each filter whether it is one of this shape; no holder is found in others.
+        """
+        count, shape, inner = len(filters), self._shape, self._shape.shape
+        found, is_read = np.zeros(count, np.uint64), np.zeros(count, np.uint8)
+        ends = np.cumsum(np.fromiter(map(len, filters), np.int64, count))
+        kernels = sliced_kernels(count * 64, self._awaiting)
+        kernels.search_rows(
+            *(b"".join(filters), ends, np.uint64(shape.head), np.uint64(inner.salt)),
+            *(inner.probes, inner.size, self._words, self._heads, self._nexts),
+            *(self._elements, self._masks, np.full(count, wanted, np.uint64), found, is_read),
+        )
+        return found, is_read.astype(np.bool_)
+
+    def validate(self, holders: dict[int, dict[int, int]]) -> None:
+        """Check who has which element how often; raises `InvariantError`."""
+        if self._rows.keys() != holders.keys():
+            raise InvariantError("rows are kept of other elements than there are")
+        repeats = {}
+        for element, row in self._rows.items():
+            if int(self._elements[row]) != element or int(self._masks[row]) != sum(
+                holders[element]
+            ):
+                raise InvariantError(f"the row of element {element:#x} has other holders")
+            for bit, count in holders[element].items():
+                if count > 1:
+                    repeats[row, bit] = count - 1
+        if repeats != self._repeats:
+            raise InvariantError("rows are wrong about how often holders have them")
+        firsts = {row: self._shape.places([element])[0][0] for element, row in self._rows.items()}
+        chained: dict[int, int] = {}
+        for at in np.flatnonzero(self._heads != NONE).tolist():
+            row = int(self._heads[at])
+            while row != NONE:
+                chained[row] = at
+                row = int(self._nexts[row])
+        if chained != firsts:
+            raise InvariantError("rows lie in other chains than their first probes say")
+
+    def _grow(self, missing: int) -> None:
+        """Let there be memory for so many rows more, and as many again as there are."""
+        more = max(missing, len(self._masks))
+        self._nexts = np.concatenate((self._nexts, np.full(more, NONE, np.int32)))
+        self._elements = np.concatenate((self._elements, np.zeros(more, np.uint64)))
+        self._masks = np.concatenate((self._masks, np.zeros(more, np.uint64)))

@@ -22,6 +22,7 @@ from sapwood.model.interest import Interest
 from sapwood.routing.client_entries import SUBSCRIPTIONS
 from sapwood.routing.forwarding.every_hop import EveryHop
 from sapwood.routing.forwarding.flood import Flood
+from sapwood.routing.forwarding.prefix.choice import PREFIX
 from sapwood.routing.forwarding.reuse.choice import REUSE
 from sapwood.routing.membership.given import Given
 from sapwood.routing.membership.mesh.mesh import Mesh
@@ -195,6 +196,7 @@ FORWARDINGS: Final = _catalogue(
         make=lambda _, engines, __: Flood(engines),
     ),
     REUSE,
+    PREFIX,
 )
 
 UPKEEPS: Final = _catalogue(

@@ -22,6 +22,13 @@ TREE_PIECES_MAX: Final = 64
 """Pieces of one conjunction in a routing tree. Each of n splits may double them; what is not split
 any more is placed less exactly, which costs messages and loses nothing."""
 
+FILTERS_TOLD_MAX: Final = 8192
+"""Subscriptions that a broker looks at for one answer to an optimizer: some ten milliseconds."""
+
+FILTERS_BYTES_MAX: Final = 131_072
+"""Bytes of filters in one answer to an optimizer, beyond the last one, which may be as long again:
+both are within FRAME_BYTES_FLOOR."""
+
 TREES_KEPT: Final = 4
 """Versions of the routing tree that a router and the optimizer keep. A publication is read with the
 one it was written with, so it may be under way while so many newer ones come."""

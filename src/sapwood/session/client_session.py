@@ -50,6 +50,7 @@ from sapwood.wire.messages import (
     AdvertisedReply,
     AdvertisementRefused,
     CheckReply,
+    FiltersReply,
     GoodbyeCode,
     Message,
     PublicationRefused,
@@ -370,7 +371,7 @@ class ClientSession:
                 last = self.window.last
                 raise FrameError(f"the broker refused publication {message.sequence} of {last}")
             return message
-        if isinstance(message, ReplayReply | ReplayRefused | CheckReply):
+        if isinstance(message, ReplayReply | ReplayRefused | CheckReply | FiltersReply):
             raise FrameError(f"the broker says {type(message).__name__}, which nobody has asked")
         raise InvariantError(f"a {type(message).__name__} is nothing a broker says to a client")
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from itertools import chain, islice
+from typing import TYPE_CHECKING, TypeAlias
 
 from sapwood.broker.keeping import no_replay
+from sapwood.limits.prefix import FILTERS_BYTES_MAX, FILTERS_TOLD_MAX
+from sapwood.model.filter import Filter
 from sapwood.routing.inputs import Compare, Input
 from sapwood.routing.router import Router
 from sapwood.wire.messages import (
     CheckReply,
     CheckRequest,
     EdgeState,
+    FiltersReply,
+    FiltersRequest,
     ReplayRefused,
     ReplayReply,
     ReplayRequest,
@@ -21,9 +26,12 @@ if TYPE_CHECKING:
     from sapwood.broker.storing import Storing
 
 
+Answer: TypeAlias = ReplayReply | ReplayRefused | CheckReply | FiltersReply
+
+
 def answered(
     message: object, store: Storing | None, router: Router, handle: Callable[[Input], object]
-) -> ReplayReply | ReplayRefused | CheckReply | None:
+) -> Answer | None:
     """The answer to a message; `None` for one that asks for something else."""
     match message:
         case ReplayRequest():
@@ -34,5 +42,30 @@ def answered(
             found = router.compared()
             edges = None if found is None else tuple(EdgeState(*edge) for edge in found)
             return CheckReply(router.name, router.protocol.name, edges)
+        case FiltersRequest(first):
+            return _filters(router, first)
         case _:
             return None
+
+
+def _filters(router: Router, first: int) -> FiltersReply:
+    """The filters of records from a number on, as many as go at once.
+
+    What clients here have asked for is among what neighbors were told. Something that comes or
+    goes between two answers may be in both, or in none; who asks asks again.
+    """
+    packed: list[bytes] = []
+    texts: list[str] = []
+    size, number = 0, first
+    for one in islice(chain(router.received(), router.told()), first, None):
+        if size >= FILTERS_BYTES_MAX or number == first + FILTERS_TOLD_MAX:
+            return FiltersReply(tuple(packed), tuple(texts), number)
+        number += 1
+        if isinstance(one.filter, Filter):
+            if one.filter.packed is not None:
+                packed.append(one.filter.packed)
+                size += len(packed[-1])
+            else:
+                texts.append(str(one.filter))
+                size += 4 * len(texts[-1])
+    return FiltersReply(tuple(packed), tuple(texts))

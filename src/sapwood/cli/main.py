@@ -72,6 +72,10 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
             "sapwood.cli.check",
             "Compare the tables of brokers with those of their neighbors, edge by edge.",
         ),
+        "optimizer": Entry(
+            "sapwood.cli.optimizer",
+            "Keep the routing tree of an overlay, as a client of one of its brokers.",
+        ),
         "pipeline": Entry(
             "sapwood.cli.pipeline",
             "Run the Spark jobs: bring files in, compile subscriptions, match, stream.",

@@ -23,6 +23,7 @@ from sapwood.routing.client_entries import SUBSCRIPTIONS
 from sapwood.routing.forwarding.bloom.choice import BLOOM
 from sapwood.routing.forwarding.every_hop import EveryHop
 from sapwood.routing.forwarding.flood import Flood
+from sapwood.routing.forwarding.prefix.choice import PREFIX
 from sapwood.routing.forwarding.reuse.choice import REUSE
 from sapwood.routing.membership.given import Given
 from sapwood.routing.membership.mesh.mesh import Mesh
@@ -197,6 +198,7 @@ FORWARDINGS: Final = _catalogue(
     ),
     REUSE,
     BLOOM,
+    PREFIX,
 )
 
 UPKEEPS: Final = _catalogue(

@@ -62,6 +62,7 @@ from sapwood.wire.messages import (
     AdvertisementRefused,
     AllStated,
     CheckReply,
+    FiltersReply,
     GoodbyeCode,
     Message,
     PublicationRefused,
@@ -396,7 +397,7 @@ class ClientSession:
             if self._keep is not None:
                 self._keep(Refused(message.sequence))
             return message
-        if isinstance(message, ReplayReply | ReplayRefused | CheckReply):
+        if isinstance(message, ReplayReply | ReplayRefused | CheckReply | FiltersReply):
             raise FrameError(f"the broker says {type(message).__name__}, which nobody has asked")
         raise InvariantError(f"a {type(message).__name__} is nothing a broker says to a client")
 

@@ -171,6 +171,12 @@ class CheckRequest(Struct, array_like=True, frozen=True, tag=81, gc=False):
     compare: bool = False
 
 
+class FiltersRequest(Struct, array_like=True, frozen=True, tag=83, gc=False):
+    """The client asks which filters of records a broker knows, from one on; one `FiltersReply`."""
+
+    first: Count = 0
+
+
 # Broker to client --------------------------------------------------------------------------------
 
 
@@ -290,6 +296,18 @@ class CheckReply(Struct, array_like=True, frozen=True, tag=82, gc=False):
     edges: tuple[EdgeState, ...] | None
 
 
+class FiltersReply(Struct, array_like=True, frozen=True, tag=84, gc=False):
+    """Filters that a broker has been told of, or has told others: as bytes, or as text.
+
+    Neither whose they are nor where they came from is said. `following` is the first one that is
+    not here, and `None` where nothing follows.
+    """
+
+    packed: tuple[bytes, ...]
+    texts: tuple[str, ...]
+    following: Count | None = None
+
+
 # Broker to broker --------------------------------------------------------------------------------
 
 
@@ -333,6 +351,7 @@ ClientMessage: TypeAlias = (
     | AllStated
     | ReplayRequest
     | CheckRequest
+    | FiltersRequest
     | DurableRequest
     | AcknowledgeRequest
     | DurablesRequest
@@ -359,6 +378,7 @@ BrokerMessage: TypeAlias = (
     | ReplayReply
     | ReplayRefused
     | CheckReply
+    | FiltersReply
     | DurableReply
     | DurableDeliveries
     | DurableNotice

@@ -1,0 +1,166 @@
+"""The versions of the routing tree that a router knows, and what it has placed in each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sapwood.errors import InputError, InvariantError
+from sapwood.limits.prefix import PLACED_AT_ONCE, PLACED_IN_PLACE_MAX, TREES_KEPT
+from sapwood.model.filter import Filter
+from sapwood.routing.forwarding.prefix.parts import Name, Part, data_of, part_of
+from sapwood.routing.forwarding.prefix.snapshot import read
+from sapwood.routing.forwarding.prefix.tags import Tags
+from sapwood.routing.tables import CLIENTS
+
+
+class Trees:
+    """The newest versions whose parts are all there, with the filters of all sides in each.
+
+    A version is one however often it was stated. Parts that make no tree are left alone.
+
+    #: _letters[name][place] are the subscriptions that carry a part, and its letters
+    #: _tags has the newest versions that are whole and right, `limits.TREES_KEPT` at most
+    #: every side and filter of _filters is in each of _tags, placed or to be placed
+    """
+
+    __slots__ = ("_damaged", "_filters", "_letters", "_tags")
+
+    def __init__(self) -> None:
+        self._filters: dict[str, dict[str, Filter]] = {CLIENTS: {}}
+        self._letters: dict[Name, dict[int, dict[tuple[str, str], str]]] = {}
+        self._tags: dict[Name, Tags] = {}
+        self._damaged: set[Name] = set()
+
+    def __len__(self) -> int:
+        """How many versions are known."""
+        return len(self._tags)
+
+    @property
+    def newest(self) -> Tags | None:
+        """The newest version in which everything is placed."""
+        ready = [name for name, tags in self._tags.items() if tags.is_ready]
+        return self._tags[max(ready)] if ready else None
+
+    def of(self, version: bytes) -> Tags | None:
+        """The version of that name in which everything is placed, if it is known."""
+        for name, tags in self._tags.items():
+            if name.version == version and tags.is_ready:
+                return tags
+        return None
+
+    def add_side(self, side: str) -> None:
+        """A neighbor is there."""
+        self._filters[side] = {}
+        for tags in self._tags.values():
+            tags.add_side(side)
+
+    def remove_side(self, side: str) -> None:
+        """A neighbor is gone, with all that came from there."""
+        for key, wanted in self._filters[side].items():
+            self._lose(side, key, part_of(wanted))
+        del self._filters[side]
+        for tags in self._tags.values():
+            tags.remove_side(side)
+        self._choose()
+
+    def learned(self, side: str, key: str, wanted: Filter, *, is_one_of_many: bool) -> None:
+        """A filter came from a side, alone or with many others."""
+        self._filters[side][key] = wanted
+        for tags in self._tags.values():
+            if tags.is_ready and not is_one_of_many:
+                tags.add(side, key, wanted)
+            else:
+                tags.todo[side, key] = wanted
+        part = part_of(wanted)
+        if part is not None:
+            places = self._letters.setdefault(part.name, {})
+            places.setdefault(part.place, {})[side, key] = part.letters
+            self._damaged.discard(part.name)
+            self._choose()
+
+    def forgot(self, side: str, key: str) -> None:
+        """A filter of a side is there no longer, if it was one of records."""
+        wanted = self._filters[side].pop(key, None)
+        if wanted is None:
+            return
+        for tags in self._tags.values():
+            tags.remove(side, key, wanted)
+        part = part_of(wanted)
+        if part is not None:
+            self._lose(side, key, part)
+            self._choose()
+
+    def filter(self, side: str, key: str) -> Filter:
+        """A filter of a side that is here."""
+        return self._filters[side][key]
+
+    def advance(self) -> None:
+        """Place some of what is not placed yet: first in the newest version."""
+        left = PLACED_AT_ONCE
+        for name in sorted(self._tags, reverse=True):
+            tags = self._tags[name]
+            before = len(tags.todo)
+            if before and left > 0:
+                tags.advance(left)
+                left -= before - len(tags.todo)
+
+    def _lose(self, side: str, key: str, part: Part | None) -> None:
+        if part is None:
+            return
+        places = self._letters[part.name]
+        del places[part.place][side, key]
+        if not places[part.place]:
+            del places[part.place]
+        if not places:
+            del self._letters[part.name]
+            self._damaged.discard(part.name)
+
+    def _choose(self) -> None:
+        """Keep the newest versions that are whole, and read those that have become so."""
+        kept: dict[Name, Tags] = {}
+        for name in sorted(self._letters, reverse=True):
+            if len(kept) == TREES_KEPT:
+                break
+            if len(self._letters[name]) == name.parts and name not in self._damaged:
+                tags = self._tags.get(name) or self._made(name)
+                if tags is not None:
+                    kept[name] = tags
+        self._tags = kept
+
+    def _made(self, name: Name) -> Tags | None:
+        """A version with all that is known yet to be placed; `None` where its parts make none."""
+        places = self._letters[name]
+        parts = [next(iter(places[place].values())) for place in range(name.parts)]
+        try:
+            tags = Tags(read(data_of(name, parts)))
+        except InputError:
+            self._damaged.add(name)
+            return None
+        for side in self._filters:
+            if side != CLIENTS:
+                tags.add_side(side)
+        for side, key, wanted in self._every():
+            tags.todo[side, key] = wanted
+        if len(tags.todo) <= PLACED_IN_PLACE_MAX:
+            tags.advance(len(tags.todo))
+        return tags
+
+    def _every(self) -> Iterator[tuple[str, str, Filter]]:
+        for side, filters in self._filters.items():
+            for key, wanted in filters.items():
+                yield side, key, wanted
+
+    def validate(self, sides: Mapping[str, Mapping[str, Filter]]) -> None:
+        """Check what is known and placed against the filters; raises `InvariantError`."""
+        if {side: dict(filters) for side, filters in sides.items()} != self._filters:
+            raise InvariantError("routing trees are kept of other subscriptions than are known")
+        expected: dict[Name, dict[int, dict[tuple[str, str], str]]] = {}
+        for side, key, wanted in self._every():
+            part = part_of(wanted)
+            if part is not None:
+                places = expected.setdefault(part.name, {})
+                places.setdefault(part.place, {})[side, key] = part.letters
+        if expected != self._letters:
+            raise InvariantError("the parts of routing trees are not those that came")
+        for tags in self._tags.values():
+            tags.validate(self._filters)

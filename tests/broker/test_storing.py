@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import sqlite3
+import zlib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from sapwood.broker import committing, storing
@@ -77,6 +81,36 @@ async def test_a_broker_that_starts_again_has_its_subscriptions(tmp_path: Path) 
         await raw.close()
     (restored,) = [entry for entry in story.entries if entry["event"] == "state restored"]
     assert restored["clients"] == restored["local"] == 1
+
+
+OLDER: dict[str, tuple[str, bytes]] = {
+    "a state record with fewer fields": ("records", msgspec.msgpack.encode([4, "sub", "i"])),
+    "a state record of a kind that there is no more": ("records", msgspec.msgpack.encode([99])),
+    "a note of another form": ("notes", b"\x93\x01\x02\xc0"),
+}
+
+
+CHANGES: dict[str, str] = {
+    "records": "UPDATE records SET record = ?, crc = ?",
+    "notes": "INSERT OR REPLACE INTO notes VALUES ('mark', ?, ?)",
+}
+
+
+@pytest.mark.parametrize("what", OLDER)
+async def test_what_another_version_wrote_is_refused_with_a_sentence(
+    what: str, tmp_path: Path
+) -> None:
+    async with running(keeping(tmp_path)) as broker:
+        raw = await subscribed(broker, "sub", "a > 1")
+        await stopped(broker, raw)
+    table, value = OLDER[what]
+    with closing(sqlite3.connect(tmp_path / "state.sqlite")) as file:
+        changed = file.execute(CHANGES[table], (value, zlib.crc32(value)))
+        assert changed.rowcount > 0
+        file.commit()
+    with pytest.raises(EnvironmentMissingError, match="another version wrote it; use the Sapwood"):
+        async with running(keeping(tmp_path)):
+            pass
 
 
 async def test_another_run_of_a_client_does_not_inherit_what_the_first_wanted(

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from sapwood.broker.committing import Committed, GroupCommit
 from sapwood.broker.connections import Connections
 from sapwood.broker.durables import Durables, Shell
@@ -25,6 +27,7 @@ from sapwood.routing.router import Router
 from sapwood.routing.upkeep.recover.recover import Recover
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.store.compacting import Compaction
+from sapwood.store.records import of_another_version
 from sapwood.store.store import JOURNAL, Store
 from sapwood.store.table_sizes import TableSizes
 from sapwood.store.writer import Policy, Retention
@@ -111,12 +114,18 @@ class Storing:
         return self.commits.ticket()
 
     def restore(self, now: float) -> list[Effect]:
-        """Let the router be what it was; returns what is to be done."""
+        """Let the router be what it was; returns what is to be done.
+
+        Raises `EnvironmentMissingError` where another version wrote what there is.
+        """
         if not self._router.persists:
             return []
         began = time.monotonic()
         records, first = self.store.restored()
-        effects = self._router.handle(Restored(records, first), now)
+        try:
+            effects = self._router.handle(Restored(records, first), now)
+        except msgspec.MsgspecError as error:  # of a note, or of a part of a checkpoint
+            raise of_another_version(self.store.folder, error) from error
         self._log.info(
             "state restored",
             clients=len(self._router.absent),
@@ -127,8 +136,14 @@ class Storing:
         return effects
 
     def begin(self, handle: Callable[[Input], None], connections: Connections) -> None:
-        """Begin to write table sizes; let the clients go later that do not come back."""
-        self.durables.start()
+        """Begin to write table sizes; let the clients go later that do not come back.
+
+        Raises `EnvironmentMissingError`, as `restore`.
+        """
+        try:
+            self.durables.start()
+        except msgspec.MsgspecError as error:
+            raise of_another_version(self.store.folder, error) from error
         sizes = self._router.table_sizes
         file = TableSizes(self.store.folder / JOURNAL, self._router.name)
         recorder = TableSizeRecorder(sizes, file, time.time, self._log, TABLE_SIZES_S)

@@ -74,8 +74,8 @@ class BulkRequests:
         return entry.asked == self._connection
 
     @property
-    def are_requested_again(self) -> bool:
-        """Whether all that earlier connections have requested was requested on this one."""
+    def is_restated(self) -> bool:
+        """Whether all is requested again that earlier connections have requested."""
         return not self._again
 
     @property

@@ -437,10 +437,12 @@ class ClientSession:
 
     def _request_more(self) -> None:
         """Request some of the subscriptions that are to be requested, if there is room for them."""
-        request = self._bulk.request(self._bulk_bytes_max) if self.open else None
+        if not self.open:
+            return
+        request = self._bulk.request(self._bulk_bytes_max)
         if request is not None:
             self._connection().send(request)
-        if self._is_awaited and self.open and self._bulk.are_requested_again:
+        if self._is_awaited and self._bulk.is_restated:
             self._is_awaited = False
             self._connection().send(AllStated())
 

@@ -29,6 +29,14 @@ from tests.wire.items import one_by_one
 T = TypeVar("T")
 
 ANY_PORT = Address("127.0.0.1", 0)
+OF_CONNECTION = (
+    "frame_bytes_max",
+    "greeting_s",
+    "keepalive_idle_s",
+    "keepalive_missed_max",
+    "detector",
+)
+
 LARGE = 30_000
 """Bytes of the publications that fill queues."""
 
@@ -40,7 +48,13 @@ def settings(name: str = "r1", *peers: Address, **more: Any) -> BrokerSettings:
     """Settings of a broker on a free port; what belongs to connections may be given directly."""
     of_connection = {
         key: more.pop(key)
-        for key in ("frame_bytes_max", "greeting_s", "keepalive_idle_s", "keepalive_missed_max")
+        for key in (
+            "frame_bytes_max",
+            "greeting_s",
+            "keepalive_idle_s",
+            "keepalive_missed_max",
+            "detector",
+        )
         if key in more
     }
     return BrokerSettings(

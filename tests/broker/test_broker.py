@@ -456,3 +456,21 @@ def connect_once(address: str) -> None:
             client.flush()
     except ConnectionLostError:
         pass
+
+
+@pytest.mark.parametrize("detector", ["timeout:0.3", "phi:8"])
+async def test_a_failure_detector_gives_a_silent_neighbor_up_and_no_client(detector: str) -> None:
+    """Unanswered pings alone would wait for half a minute."""
+    made = settings(keepalive_idle_s=0.1, keepalive_missed_max=300, detector=detector)
+    async with running(made) as broker:
+        client = await Raw.client(broker.address)
+        neighbor = await Raw.neighbor(broker)
+        for _ in range(3):  # how fast it answers is learned
+            while not isinstance(await neighbor.next(), Ping):
+                pass
+            neighbor.say(Pong())
+        assert (await neighbor.goodbye()).code is GoodbyeCode.SILENT
+        await neighbor.close()
+        client.say(Ping())
+        await client.until(Pong)
+        await client.close()

@@ -32,6 +32,8 @@ def test_settings_have_defaults() -> None:
         ({"greeting_s": 0.0}, "--greeting-s is 0.0; it takes 0.05 to 86,400.0"),
         ({"keepalive_idle_s": float("nan")}, "--keepalive-s is nan"),
         ({"keepalive_missed_max": 0}, "--keepalive-missed"),
+        ({"detector": "hunch"}, "--detector: 'hunch' is no failure detector"),
+        ({"detector": "timeout:10"}, "asked for a sign of life after 15 s"),
         ({"outgoing_bytes_max": 2_097_151}, "--outgoing-bytes-max is 2097151; it takes 2,097,152"),
         ({"link_high_water_bytes": 1}, "--link-high-water-bytes"),
         ({"link_outgoing_bytes_max": 8_388_607}, "--link-outgoing-bytes-max"),

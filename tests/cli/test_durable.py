@@ -70,6 +70,25 @@ def test_bounds_are_given_with_the_name_and_shown(address: str) -> None:
     assert "max count" in run("durable", "show", address, "bound").stdout
 
 
+def test_what_nobody_acknowledges_goes_to_the_named_subscription(address: str) -> None:
+    with connect(address) as client:
+        client.subscribe("false", durable="bad-ones")
+        orders = client.subscribe(
+            "x > 5000", durable="orders", max_attempts=1, dead_letter="bad-ones"
+        )
+        client.publish({"x": 5001})
+        assert next(iter(orders)).attributes == {"x": 5001}
+    assert subscribe(address, "--durable", "bad-ones", "--count", "1") == [5001]
+    more = ("--max-attempts", "3", "--dead-letter", "bad-ones", "--count", "1")
+    publish(address, 5002)
+    assert subscribe(address, "--durable", "orders", *more) == [5002]
+    shown = json.loads(run("durable", "show", address, "orders", "--json").stdout)
+    assert (shown["max_attempts"], shown["dead_letter"], shown["dropped"]) == (3, "bad-ones", 0)
+    refused = run("subscribe", "--broker", address, "--durable", "orders", "--dead-letter", "none")
+    assert refused.exit_code == 2
+    assert "there is no durable subscription 'none' here" in refused.stderr
+
+
 def test_they_are_listed_and_removed(address: str) -> None:
     with connect(address) as client:
         client.subscribe("x > 3000", durable="listed")

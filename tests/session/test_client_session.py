@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from sapwood import parse_filter
 from sapwood.errors import ConnectionLostError, InvariantError
@@ -29,13 +30,15 @@ from sapwood.session.client_session_at_broker import MANY, ClientSessionAtBroker
 from sapwood.session.client_state import ClientRecord, Refused
 from sapwood.session.delivery import Delivery
 from sapwood.wire.codec import append_message, greeting_frame
-from sapwood.wire.greetings import Welcome
+from sapwood.wire.greetings import Role, Welcome
 from sapwood.wire.messages import (
     AcceptedReply,
+    AllStated,
     GoodbyeCode,
     Message,
     PublicationRefused,
     SubscribedReply,
+    SubscribeManyRequest,
     SubscriptionRefused,
     UnadvertisedReply,
 )
@@ -43,7 +46,7 @@ from sapwood.wire.messages import (
     Delivery as DeliveryMessage,
 )
 from sapwood.wire.publications import decode_publication, encode_publication
-from tests.session.helpers import SETTINGS, Home, welcome
+from tests.session.helpers import SETTINGS, Home, accepting, welcome
 from tests.wire.items import one_by_one
 
 
@@ -147,6 +150,30 @@ def test_a_refusal_that_was_lost_is_heard_after_coming_back() -> None:
     assert isinstance(refused, PublicationRefused)
     assert refused.sequence == 1
     assert accepted == AcceptedReply(2)
+
+
+def test_a_client_says_once_that_it_has_asked_for_all_where_its_broker_remembers_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sapwood.session.bulk_requests.SUBSCRIPTIONS_WANTED_AT_ONCE_MAX", 2)
+    session = new_session()
+    for number in range(5):
+        session.subscribe(f"s{number}", "x = 1")
+    heard: list[list[object]] = []
+    for remembers in (True, False):
+        session.connected(0.0)
+        connection = accepting()
+        list(connection.receive(session.take_outgoing(), 0.0))
+        connection.welcome(structs.replace(welcome(), remembers=remembers), Role.CLIENT)
+        list(session.receive(connection.take_outgoing(), 0.0))
+        while session.has_work:
+            list(session.advance())
+        said = one_by_one(connection.receive(session.take_outgoing(), 0.0))
+        heard.append(
+            [len(one.ids) if isinstance(one, SubscribeManyRequest) else one for one in said]
+        )
+        list(session.lost("cut"))
+    assert heard == [[2, 2, 1, AllStated()], [2, 2, 1]]
 
 
 def test_what_the_application_knows_to_be_refused_is_not_accepted_by_another_life() -> None:

@@ -174,6 +174,7 @@ class Handshake:
 
     def _up(self, tcp: TcpConnection, name: str, *, dialed: bool) -> LinkUp:
         tcp.was_up = True
+        tcp.connection.watch()
         self._connections.links[name] = tcp
         self._log.info("link up", neighbor=name, address=tcp.address)
         return LinkUp(name, dialed=dialed, is_lossy=tcp.is_datagram)

@@ -98,6 +98,10 @@ class BrokerSettings:
         _within("--greeting-s", connection.greeting_s, SECONDS_MIN, SECONDS_MAX)
         _within("--keepalive-s", connection.keepalive_idle_s, SECONDS_MIN, SECONDS_MAX)
         _within("--keepalive-missed", connection.keepalive_missed_max, 1, 1000)
+        try:
+            connection.patience()
+        except InputError as error:
+            raise InputError(f"--detector: {error}") from error
         _within("--outgoing-bytes-max", self.outgoing_bytes_max, frame_bytes_max, 2**40)
         total = self.outgoing_total_bytes_max
         _within("--outgoing-total-bytes-max", total, frame_bytes_max, 2**40)

@@ -114,6 +114,12 @@ def _bound(option: str, default: float, text: str) -> Callable[[F], F]:
 @_bound("--greeting-s", GREETING_S, "Seconds until a new connection must have greeted.")
 @_bound("--keepalive-s", KEEPALIVE_IDLE_S, "Seconds of silence until a peer is pinged.")
 @_bound("--keepalive-missed", KEEPALIVE_MISSED_MAX, "Unanswered pings until a peer is dead.")
+@click.option(
+    "--detector",
+    metavar="timeout[:SECONDS]|phi[:THRESHOLD]",
+    help="When a silent neighbor is dead: after so many seconds, or when its silence is too "
+    "unlikely after what was seen of it.  [default: when --keepalive-missed pings are unanswered]",
+)
 @_bound("--drift-ppm", DRIFT_PPM, "How far this machine's clock is off at most, parts per million.")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), default="info", show_default=True)
 @click.pass_context
@@ -174,6 +180,7 @@ def command(
             greeting_s=options.pop("greeting_s"),
             keepalive_idle_s=options.pop("keepalive_s"),
             keepalive_missed_max=options.pop("keepalive_missed"),
+            detector=options.pop("detector"),
         ),
         **options,
     )

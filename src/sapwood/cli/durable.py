@@ -89,6 +89,8 @@ def members(state: DurableState) -> dict[str, Any]:
         "max_age_s": policy.age_max_s,
         "overflow": policy.overflow,
         "acknowledge_within_s": policy.acknowledge_s,
+        "max_attempts": policy.attempts_max,
+        "dead_letter": policy.dead_letter,
     }
 
 

@@ -98,6 +98,16 @@ TAKE: Final = 1024
     help="Seconds after which what was not printed to its end goes to another.",
 )
 @click.option(
+    "--max-attempts",
+    type=click.IntRange(min=0),
+    help="How often a publication is delivered, acknowledged or not; 0 without end.  [default: 0]",
+)
+@click.option(
+    "--dead-letter",
+    metavar="NAME",
+    help="The durable subscription to which it goes then. Without one it is let go.",
+)
+@click.option(
     "--state",
     type=click.Path(dir_okay=False),
     help="File of what this client has printed: started again with it, it prints nothing twice.",

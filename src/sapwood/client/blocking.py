@@ -243,6 +243,8 @@ class BlockingClient:
         overflow: str | None = None,
         acknowledge_within: float | timedelta | None = None,
         window: int | None = None,
+        max_attempts: int | None = None,
+        dead_letter: str | None = None,
         moved_from: str | None = None,
     ) -> BlockingDurableSubscription: ...
 

@@ -235,6 +235,8 @@ class Client:
         overflow: str | None = None,
         acknowledge_within: float | timedelta | None = None,
         window: int | None = None,
+        max_attempts: int | None = None,
+        dead_letter: str | None = None,
         moved_from: str | None = None,
     ) -> DurableSubscription: ...
 
@@ -278,8 +280,9 @@ class Client:
         to one of them, which acknowledges it (`DurableDelivery.acknowledge`), or else it is
         delivered again, `acknowledge_within` seconds later or when the consumer has gone. At most
         `window` deliveries are with this one unacknowledged. `max_count`, `max_bytes` and `max_age`
-        bound what waits; where it is full the `overflow` goes, `"oldest"` or `"newest"`. No filter
-        means the one that the name has.
+        bound what waits; where it is full the `overflow` goes, `"oldest"` or `"newest"`. What was
+        delivered `max_attempts` times (0: without end) and never acknowledged is let go, or goes to
+        the durable subscription named by `dead_letter`. No filter means the one that the name has.
 
         `since` begins in the broker's journal: with `"all"`, at a time (a `datetime`, or ISO 8601),
         or after the publication of an id; then it goes over to what comes, without a gap and

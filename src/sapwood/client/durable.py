@@ -60,6 +60,8 @@ class Durably:
     overflow: str | None = None
     acknowledge_within: float | timedelta | None = None
     window: int | None = None
+    max_attempts: int | None = None
+    dead_letter: str | None = None
 
     @property
     def is_asked_for(self) -> bool:
@@ -93,12 +95,16 @@ class Durably:
         for bound, name in ((self.max_count, "max_count"), (self.max_bytes, "max_bytes")):
             if bound is not None and bound < 1:
                 raise InputError(f"{name} is at least 1, not {bound}")
+        if self.max_attempts is not None and self.max_attempts < 0:
+            raise InputError(f"max_attempts is at least 0, for ever, not {self.max_attempts}")
         return Policy(
             self.max_count,
             self.max_bytes,
             _seconds("max_age", self.max_age),
             None if self.overflow is None else _overflow(self.overflow),
             _seconds("acknowledge_within", self.acknowledge_within),
+            self.max_attempts,
+            self.dead_letter,
         )
 
 

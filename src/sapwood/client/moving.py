@@ -148,6 +148,8 @@ async def moved(
         max_age=policy.age_max_s,
         overflow=policy.overflow,
         acknowledge_within=policy.acknowledge_s,
+        max_attempts=policy.attempts_max,
+        dead_letter=policy.dead_letter,
     )
     await old_home.unadvertise(await old_home.advertise(parse_xpath(_BARRIER)))
     last = (await old_home.durable(name)).last

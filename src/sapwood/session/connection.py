@@ -90,6 +90,7 @@ class Connection:
         "_decoder",
         "_greeting_deadline",
         "_is_greeting",
+        "_make_patience",
         "_name",
         "_outgoing",
         "_role",
@@ -111,6 +112,7 @@ class Connection:
         self.phase = Phase.GREETING
         self.ending: Ending | None = None
         self.keepalive = KeepAlive(now, settings.keepalive_idle_s, settings.keepalive_missed_max)
+        self._make_patience = settings.patience()
         self._role = role
         self._name = name
         self.frame_bytes_max = settings.frame_bytes_max
@@ -306,6 +308,11 @@ class Connection:
     def established(self) -> None:
         """The broker that was offered a link took it into use."""
         self.phase = step(self.phase, Trigger.ESTABLISHED)
+
+    def watch(self) -> None:
+        """The peer is a neighbor from now on: the failure detector decides, if one is named."""
+        if self._make_patience is not None:
+            self.keepalive.leave_to(self._make_patience)
 
     def refuse(self, code: RefusalCode, reason: str) -> None:
         """Refuse a greeting; the connection ends with this."""

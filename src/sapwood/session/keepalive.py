@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 
 from sapwood.limits import KEEPALIVE_IDLE_S, KEEPALIVE_MISSED_MAX
+from sapwood.routing.upkeep.detector.detector import MakePatience
+from sapwood.routing.upkeep.detector.patience import Patience
 
 
 class Due(Enum):
@@ -22,11 +24,22 @@ class KeepAlive:
     pinged, and again after each further `idle_s`; when `missed_max` pings have had their time, it
     counts as dead, `idle_s * (missed_max + 1)` seconds after its last sign.
 
+    A neighbor counts as dead when a failure detector has no more `patience` with it instead, and is
+    pinged until then.
+
     While this end does not read (`suspend`), silence says nothing: the peer is pinged, so that it
     hears from here, and never counts as dead.
     """
 
-    __slots__ = ("_heard", "_pings", "_suspended", "idle_s", "missed_max")
+    __slots__ = (
+        "_heard",
+        "_make_patience",
+        "_patience",
+        "_pings",
+        "_suspended",
+        "idle_s",
+        "missed_max",
+    )
 
     def __init__(
         self,
@@ -41,11 +54,21 @@ class KeepAlive:
         #: pings since then
         self._pings = 0
         self._suspended = False
+        #: there where a failure detector decides
+        self._make_patience: MakePatience | None = None
+        self._patience: Patience | None = None
+
+    def leave_to(self, make: MakePatience) -> None:
+        """Let a failure detector decide from now on."""
+        self._make_patience = make
+        self._patience = make(self._heard)
 
     def received(self, now: float) -> None:
         """The peer gave a sign of life."""
         self._heard = now
         self._pings = 0
+        if self._patience is not None:
+            self._patience.heard(now)
 
     def suspend(self) -> None:
         """Stop counting silence, as this end stops reading."""
@@ -55,10 +78,15 @@ class KeepAlive:
         """Silence counts again: this end reads."""
         self._suspended = False
         self.received(now)
+        if self._make_patience is not None:  # how long it was not read teaches nothing
+            self._patience = self._make_patience(now)
 
     def next_deadline(self) -> float:
         """When an action will be due, if nothing is received before."""
-        return self._heard + self.idle_s * (self._pings + 1)
+        ping = self._heard + self.idle_s * (self._pings + 1)
+        if self._patience is None or self._suspended:
+            return ping
+        return min(ping, self._patience.deadline)
 
     def due(self, now: float) -> Due:
         """The action that is due at `now`; a ping that is returned counts as sent."""
@@ -67,7 +95,13 @@ class KeepAlive:
         if self._suspended:
             self.received(now)
             return Due.PING
-        if self._pings >= self.missed_max:
+        if self._is_dead(now):
             return Due.DEAD
         self._pings += 1
         return Due.PING
+
+    def _is_dead(self, now: float) -> bool:
+        if self._patience is None:
+            return self._pings >= self.missed_max
+        # It was asked for a sign: this end may have stood still, and read nothing.
+        return self._pings > 0 and self._patience.deadline <= now

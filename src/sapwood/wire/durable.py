@@ -51,7 +51,8 @@ class Policy(Struct, array_like=True, frozen=True):
 
     `count_max` publications of `bytes_max` bytes wait at most, each for `age_max_s` seconds (0 for
     ever). What is not acknowledged `acknowledge_s` seconds after it was handed out is handed out
-    again.
+    again, `attempts_max` times in all (0: without end). Then it is let go, or goes to the mailbox
+    of the durable subscription `dead_letter` ("": none).
     """
 
     count_max: Annotated[int, Meta(ge=1)] | None = None
@@ -59,6 +60,8 @@ class Policy(Struct, array_like=True, frozen=True):
     age_max_s: Annotated[float, Meta(ge=0)] | None = None
     overflow: Overflow | None = None
     acknowledge_s: Annotated[float, Meta(gt=0)] | None = None
+    attempts_max: Count | None = None
+    dead_letter: Annotated[str, Meta(max_length=NAME_CHARS_MAX)] | None = None
 
 
 class SinceTime(Struct, array_like=True, frozen=True, tag="time"):

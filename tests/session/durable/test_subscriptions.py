@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -345,3 +347,120 @@ def test_what_comes_late_after_two_lives_is_not_put_twice(world: World) -> None:
     world.commit()
     put = [place for (name, _), place in world.numbers.items() if name == "alerts"]
     assert sorted(put) == [0, 1, 2]
+
+
+NOTHING = 1_000_003
+"""The divisor of a filter that no publication here passes."""
+
+
+def test_what_was_delivered_as_often_as_may_be_is_let_go_aloud(world: World) -> None:
+    policy = Policy(acknowledge_s=5.0, attempts_max=2)
+    reader = world.open("work", policy=policy, window=1)
+    world.publish(1, 2)
+    for _ in range(2):
+        world.commit()
+        world.advance(5.0)
+    world.commit()
+    assert [(one.place, one.attempt) for one in reader.parcels] == [(0, 1), (0, 2), (1, 1)]
+    state = world.hub.show("work", world.time)
+    assert (state.dropped, state.waiting, reader.told) == (1, 1, [1])
+    assert [(one.what, one.count) for one in world.said if one.reason] == [
+        ("publications let go", 1)
+    ]
+    world.acknowledge(reader, [1, 2])  # the one that is gone counts nothing
+    world.commit()
+    assert world.hub.show("work", world.time).waiting == 0
+    assert world.rows.keys() == {
+        (Kind.SUBSCRIPTION, "work", 0),
+        (Kind.STATE, "work", 0),
+        (Kind.SEEN, "", 0),
+    }
+
+
+def test_it_goes_to_another_durable_subscription_where_one_is_named(world: World) -> None:
+    world.open("dead", "c2", divisor=NOTHING)
+    policy = Policy(attempts_max=1, dead_letter="dead")
+    world.open("work", "c1", policy=policy)
+    world.publish(1, 2, 3)
+    world.commit()
+    world.leave("c1")
+    world.commit()
+    dead = world.readers["c2", "dead-end"]
+    assert places(dead) == [0, 1, 2]
+    shown = world.hub.show("work", world.time)
+    assert (shown.dropped, shown.waiting) == (0, 0)
+    assert (shown.policy.attempts_max, shown.policy.dead_letter) == (1, "dead")
+    world.crash()
+    assert world.hub.show("work", world.time).waiting == 0
+    assert world.hub.show("dead", world.time).waiting == 3
+    world.hub.remove("dead")  # from then on nobody has it
+    world.open("work", "c1", divisor=None)
+    world.publish(4)
+    world.commit()
+    world.leave("c1")
+    world.commit()
+    assert world.hub.show("work", world.time).dropped == 1
+
+
+def test_bounds_on_attempts_that_cannot_be_are_refused(world: World) -> None:
+    for policy, reason in (
+        (Policy(dead_letter="dead"), "how often"),
+        (Policy(attempts_max=2, dead_letter="work"), "itself"),
+        (Policy(attempts_max=2, dead_letter="dead"), "there is no durable subscription 'dead'"),
+    ):
+        reader = world.open("work", policy=policy)
+        world.commit()
+        assert reason in reader.turned
+        world.readers.clear()
+    assert len(world.hub) == 0
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 3))
+def test_through_crashes_each_is_done_or_in_the_other_mailbox(
+    random_: Random, attempts: int
+) -> None:
+    """Nothing is lost between two mailboxes, and nothing is twice in the second one."""
+    world = World()
+    policy = Policy(acknowledge_s=5.0, attempts_max=attempts, dead_letter="dead")
+
+    def come() -> None:
+        world.open("dead", "c2", divisor=NOTHING, window=3)
+        for client in ("c1", "c3"):
+            world.open("work", client, policy=policy, window=2)
+
+    come()
+    world.commit()
+    for _ in range(random_.randint(5, 40)):
+        match random_.randrange(7):
+            case 0 | 1:
+                world.publish(*range(1, random_.randint(2, 5)))
+            case 2:
+                world.advance(5.0)
+            case 3:
+                world.leave(random_.choice(("c1", "c3")))
+            case 4:
+                world.crash(keeps_journal=random_.random() < 0.5)
+                come()
+            case 5:
+                come()
+            case _:
+                reader = world.readers.get(("c1", "work-end"))
+                if reader is not None and reader.unacknowledged:
+                    world.acknowledge(reader, [random_.choice(list(reader.unacknowledged))])
+                    world.commit()
+        if random_.random() < 0.6:
+            world.commit()
+        else:
+            world.turn()
+    world.crash(keeps_journal=True)
+    come()
+    for _ in range(200):
+        world.commit()
+        world.look(100)
+        for reader in list(world.readers.values()):
+            if reader.name == "dead" and reader.unacknowledged:
+                world.acknowledge(reader, list(reader.unacknowledged))
+        world.advance(5.0)
+    numbers = {place: number for (name, number), place in world.numbers.items() if name == "dead"}
+    assert len(numbers) == sum(1 for name, _ in world.numbers if name == "dead")
+    assert numbers.keys() | world.done["work"] == set(range(len(world.journal)))

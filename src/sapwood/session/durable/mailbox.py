@@ -6,6 +6,7 @@
              ^        |
              +--------+   the consumer goes, or does not acknowledge in time
     ready, out -> let go, by the bounds
+    out -> spent, handed out as often as may be -> let go, or into another mailbox
 
 A number is *settled* once it is acknowledged or let go. Nothing here knows publications: a mailbox
 holds places of the journal.
@@ -49,7 +50,7 @@ class _Out(NamedTuple):
 class Mailbox:
     """The mailbox of one durable subscription.
 
-    #: a number that is not settled is out, or returned, or `_fresh` or above
+    #: a number that is not settled is out, or returned, or spent, or `_fresh` or above
     #: all up to `high` may have been handed out
     """
 
@@ -62,6 +63,7 @@ class Mailbox:
         "_order",
         "_out",
         "_returned",
+        "_spent",
         "_unkept",
         "bounds",
         "dropped",
@@ -79,6 +81,8 @@ class Mailbox:
         self._chunks = Chunks()
         self._fresh = 1
         self._returned: list[int] = []
+        #: what was handed out as often as may be, until somebody takes it
+        self._spent: list[int] = []
         self._attempts: dict[int, int] = {}
         self._out: dict[int, _Out] = {}
         #: all that is out, in the order in which it was handed out, and some that is not any more
@@ -268,8 +272,23 @@ class Mailbox:
 
     def _return(self, number: int) -> None:
         self._let_out(number)
+        if 0 < self.bounds.attempts_max <= self._attempts[number]:
+            self._spent.append(number)
+            return
         self._attempts[number] += 1
         heapq.heappush(self._returned, number)
+
+    def take_spent(self) -> list[Parcel]:
+        """What was handed out as often as may be: it is settled from now on, and not there."""
+        spent, self._spent = self._spent, []
+        found: list[Parcel] = []
+        for number in spent:
+            chunk = self._chunks.of(number)
+            assert chunk is not None, "what is spent is not settled"
+            at = number - chunk.first
+            found.append(Parcel(number, self._attempts[number], chunk.places[at], chunk.sizes[at]))
+            self._settle(number)
+        return found
 
     def _let_out(self, number: int) -> None:
         """A number is not with its consumer any more, if it was with one."""
@@ -369,7 +388,7 @@ class Mailbox:
         }
         if (len(waiting), sum(waiting.values())) != (self.count, self.bytes):
             raise InvariantError("a mailbox counts other publications than it has")
-        returned = set(self._returned)
+        returned = {*self._returned, *self._spent}
         for number in waiting:
             if number not in self._out and number not in returned and number < self._fresh:
                 raise InvariantError(f"number {number} waits where nobody looks for it")

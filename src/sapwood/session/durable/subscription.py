@@ -15,6 +15,7 @@ from sapwood.wire.interests import InterestText
 
 BOUNDS_PASSED = "its mailbox was full"
 TOO_OLD = "it waited longer than the mailbox keeps"
+SPENT = "it was delivered as often as may be, and never acknowledged"
 NOT_KEPT = "the journal does not keep it any more"
 
 
@@ -109,6 +110,10 @@ class DurableSubscription:
         if gone:
             self.reason = NOT_KEPT
         return gone
+
+    def take_spent(self) -> list[Arrival]:
+        """What was delivered as often as may be, and is not here any more."""
+        return [Arrival(one.place, one.size) for one in self.mailbox.take_spent()]
 
     # Consumers ---------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from sapwood.session.durable.mailbox import Consumer, Mailbox
 from sapwood.session.durable.policy import Bounds
 from sapwood.session.durable.restoring import restored
 from sapwood.session.durable.rows import Kind, Row, SeenValue, SubscriptionValue, encoded
-from sapwood.session.durable.subscription import NOT_KEPT, DurableSubscription
+from sapwood.session.durable.subscription import NOT_KEPT, SPENT, DurableSubscription
 from sapwood.wire.durable import AcknowledgeRequest, DurableRequest, DurablesReply, DurableState
 from sapwood.wire.interests import InterestText
 
@@ -140,7 +140,7 @@ class DurableSubscriptions:
             where = "the number of durable subscriptions of this broker"
             raise LimitError("DURABLES_MAX", DURABLES_MAX, len(self._by_owner) + 1, where)
         begin = making.next_place if making.start is None else making.start
-        bounds = Bounds().changed(request.policy)
+        bounds = self._checked(request.name, Bounds().changed(request.policy))
         value = SubscriptionValue(
             making.generation, request.filter, bounds.policy(), confirmed=False
         )
@@ -165,11 +165,26 @@ class DurableSubscriptions:
                 f"the durable subscription {there.name!r} is there with another filter, "
                 f"{written(there.filter)}; leave the filter out, choose another name, or remove it"
             )
-        bounds = there.mailbox.bounds.changed(request.policy)
-        if bounds != there.mailbox.bounds:
+        before = there.mailbox.bounds
+        bounds = before.changed(request.policy)
+        if bounds.dead_letter != before.dead_letter:
+            self._checked(there.name, bounds)
+        if bounds != before:
             there.mailbox.bounds = bounds
             there.change()
             yield Say(there.name, "bounds changed")
+
+    def _checked(self, name: str, bounds: Bounds) -> Bounds:
+        """Bounds of a subscription. Raises `InputError` where they name what cannot be."""
+        other = bounds.dead_letter
+        if other == name != "":
+            raise InputError(f"what {name!r} cannot deliver does not go to {name!r} itself")
+        if other and OWNER + other not in self._by_owner:
+            raise InputError(
+                f"there is no durable subscription {other!r} here: make it first; one to `false` "
+                "gets nothing else"
+            )
+        return bounds
 
     def remove(self, name: str) -> list[Effect]:
         """Remove a durable subscription with all that waits. Raises `InputError`."""
@@ -311,8 +326,25 @@ class DurableSubscriptions:
         there.leave(consumer, time)
         if there.is_kept:
             self._touch(there)
-            return []
+            return self._give_up(there, time)
         return self._drop(there)
+
+    def _give_up(self, there: DurableSubscription, time: float) -> list[Effect]:
+        """What was delivered as often as may be goes into another mailbox, or is let go.
+
+        Both are kept by the rows of the same turn: it is in one of the two, whatever happens.
+        """
+        spent = there.take_spent()
+        if not spent:
+            return []
+        other = self._by_owner.get(OWNER + there.mailbox.bounds.dead_letter)
+        if other is not None:
+            self._touch(there)
+            said = Say(there.name, f"publications given up, for {other.name}", count=len(spent))
+            return [said, *self._put(other, spent, time)]
+        there.reason = SPENT
+        there.mailbox.dropped += len(spent)
+        return self._let_go(there, len(spent))
 
     # Time --------------------------------------------------------------------------------------
 
@@ -322,6 +354,7 @@ class DurableSubscriptions:
         for there in self._by_owner.values():
             if there.mailbox.out and there.expire(now):
                 self._touch(there)
+                effects += self._give_up(there, time)
         if now >= self._age_due:
             self._age_due = now + _AGES_S
             for there in self._by_owner.values():

@@ -15,7 +15,7 @@ NAME: Final = "redundant"
 _UNCOUNTED: Final = Rule(
     frozenset({"recover"}),
     "redundant paths count publications, and a router that is restored would count from the "
-    "beginning: leave out one of the two words",
+    "beginning: take recover+mesh to lose nothing, or redundant without recover to wait for nobody",
 )
 
 

@@ -85,6 +85,18 @@ def detector_named(text: str) -> Callable[[], Detector]:
 
     Raises `InputError` with what can be said.
     """
+    make = patience_named(text)
+    return lambda: Detector(make)
+
+
+def patience_named(
+    text: str, first_s: float = SUSPICION_TIMEOUT_S, shortest_s: float = 0.0
+) -> MakePatience:
+    """Makes the patience with one peer that a detector of this name has.
+
+    One that learns is patient for `first_s` before, and learns of intervals from `shortest_s` on.
+    Raises `InputError`.
+    """
     name, _, argument = text.partition(":")
     defaults = {"timeout": SUSPICION_TIMEOUT_S, "phi": PHI_THRESHOLD}
     if name not in defaults:
@@ -97,7 +109,9 @@ def detector_named(text: str) -> Callable[[], Detector]:
         raise InputError(f"behind {name}: goes a number, not {argument!r}") from None
 
     def patience(now: float) -> Patience:
-        return FixedPatience(now, value) if name == "timeout" else AccruedPatience(now, value)
+        if name == "timeout":
+            return FixedPatience(now, value)
+        return AccruedPatience(now, value, first_s, shortest_s)
 
     patience(0.0)  # refuses what makes no sense
-    return lambda: Detector(patience)
+    return patience

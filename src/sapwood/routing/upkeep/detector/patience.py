@@ -64,17 +64,23 @@ class AccruedPatience:
     intervals between signs are distributed normally with the mean and the deviation of the last
     `PHI_INTERVALS_MAX`. The peer is suspected when phi exceeds `threshold`: of 1 suspicion is wrong
     in 10, of 8 in 100,000,000, as far as intervals go on as they were. Before there are two
-    intervals it is as a fixed timeout of `first_s`.
+    intervals it is as a fixed timeout of `first_s`. Intervals below `shortest_s` teach nothing:
+    where a peer is asked for a sign of life after so many seconds, signs that come before say how
+    much it has to say, and not how long it is silent.
 
     Worked example: signs of life at 0, 1.0, 2.2 and 3.0 s, intervals 1.0, 1.2 and 0.8 s, mean 1.0,
     deviation 0.163 s. Phi exceeds 8 where the normal distribution leaves 1e-8, 5.61 deviations
     above the mean: 3.0 + 1.0 + 5.61 * 0.163 = 4.92 s.
     """
 
-    __slots__ = ("_deviations", "_first_s", "_heard", "_intervals")
+    __slots__ = ("_deviations", "_first_s", "_heard", "_intervals", "_shortest_s")
 
     def __init__(
-        self, now: float, threshold: float = PHI_THRESHOLD, first_s: float = SUSPICION_TIMEOUT_S
+        self,
+        now: float,
+        threshold: float = PHI_THRESHOLD,
+        first_s: float = SUSPICION_TIMEOUT_S,
+        shortest_s: float = 0.0,
     ) -> None:
         if not 0 < threshold <= PHI_THRESHOLD_MAX:
             raise InputError(
@@ -83,13 +89,15 @@ class AccruedPatience:
         #: so many deviations above the mean phi exceeds the threshold
         self._deviations = -NormalDist().inv_cdf(10.0**-threshold)
         self._first_s = first_s
+        self._shortest_s = shortest_s
         self._heard = now
         self._intervals: deque[float] = deque(maxlen=PHI_INTERVALS_MAX)
 
     def heard(self, now: float) -> None:
         """Learn how long it was silent."""
         if now > self._heard:
-            self._intervals.append(now - self._heard)
+            if now - self._heard >= self._shortest_s:
+                self._intervals.append(now - self._heard)
             self._heard = now
 
     @property

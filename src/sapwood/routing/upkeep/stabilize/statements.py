@@ -77,6 +77,16 @@ def unanswered(tables: Mapping[str, Table], neighbor: str) -> Iterator[str]:
             yield PREFIXES[noun] + key
 
 
+def as_answers(tables: Mapping[str, Table], neighbor: str) -> Iterator[Receive]:
+    """The confirmations that a neighbor owes, as if they came from there."""
+    for noun, table in tables.items():
+        confirm = Confirm if noun == SUBSCRIPTION else ConfirmAdvertisement
+        for key in tuple(table.unanswered(neighbor)):
+            stated = table.stated(neighbor, key)
+            if stated is not None:
+                yield Receive(neighbor, confirm(key, stated.sending))
+
+
 def confirmations(
     tables: Mapping[str, Table], neighbor: str, names: Iterable[str]
 ) -> Iterator[Send]:

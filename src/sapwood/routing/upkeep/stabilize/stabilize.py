@@ -296,21 +296,19 @@ class Stabilize:
     def _correct(self, neighbor: str, link: Link, found: Difference) -> list[Action]:
         """Let the holder have what it should; what is missing comes before what is too much goes.
 
-        But for a name that is wrong in what it says, which has to go first.
+        A name that is wrong in what it says is both, and is only said again.
         """
-        link.wrong = len(found.missing) + len(found.surplus)
+        link.wrong = len({*found.missing, *found.surplus})
         self.corrected += link.wrong
-        first = [name for name in found.surplus if name in found.missing]
-        last = [name for name in found.surplus if name not in found.missing]
-        again = list(statements.again(self._router.tables, neighbor, found.missing))
+        missing = frozenset(found.missing)
+        again = list(statements.again(self._router.tables, neighbor, missing))
+        surplus = [name for name in found.surplus if name not in missing]
         actions: list[Action] = []
-        *early, latest = portions(first)
-        actions.extend(Send(neighbor, note_of(Correct(some))) for some in early)
-        if latest or again:
-            actions.append(Send(neighbor, note_of(Correct(latest, len(again)))))
+        if again:
+            actions.append(Send(neighbor, note_of(Correct((), len(again)))))
         actions.extend(Send(neighbor, message) for message in again)
-        actions.extend(Send(neighbor, note_of(Correct(some))) for some in portions(last) if some)
-        actions.extend(self._ask_again(neighbor, link, besides=found.missing))
+        actions.extend(Send(neighbor, note_of(Correct(some))) for some in portions(surplus) if some)
+        actions.extend(self._ask_again(neighbor, link, besides=missing))
         return [*actions, *self._ended(neighbor, link)]
 
     def _ended(self, neighbor: str, link: Link) -> Sequence[Action]:
@@ -361,7 +359,10 @@ class Stabilize:
             return (received,)  # which closes the link, with the reason
         allowed = statements.allowed(sides, neighbor, is_correction=is_correction)
         holder.has_conflict |= any(side not in (None, neighbor) for side in sides.values())
-        return list(statements.parts(received, sides, allowed))
+        same = statements.renumbered(self._router.tables, received) if is_correction else {}
+        other = [key for key in allowed if key not in same]
+        answers = [answer for answer in same.values() if answer is not None]
+        return [*answers, *statements.parts(received, sides, other)]
 
     # What goes ---------------------------------------------------------------------------------
 

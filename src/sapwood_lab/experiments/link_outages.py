@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from string import ascii_letters
 from types import MappingProxyType
@@ -96,12 +97,12 @@ def configurations(choices: Choices) -> list[Configuration]:
 class _Counted(Router):
     """A router whose statements are counted as messages, whatever each of them says."""
 
-    told = 0
+    statements = 0
 
     def handle(self, input: Input, now: float) -> list[Effect]:
         """Take one input."""
         effects = super().handle(input, now)
-        self.told += sum(
+        self.statements += sum(
             isinstance(one, Send) and isinstance(one.message, _STATEMENTS) for one in effects
         )
         return effects
@@ -111,15 +112,14 @@ def measure(configuration: Configuration) -> list[Row]:
     """Overhead by the duration of a failure, on the average over the links that fail."""
     routers, shape, load, timer, seed = (configuration[name] for name in GIVEN)
     draw = Random(f"{seed}/{routers}/{shape}")  # noqa: S311 - reproducible
-    world, takers = _at_rest(parse_topology(SHAPES[shape].format(routers), draw.randrange),
-                             TIMERS[timer], draw)  # fmt: skip
-    chances = len(takers) / len(ascii_letters) ** _LETTERS
+    topology = parse_topology(SHAPES[shape].format(routers), draw.randrange)
+    trial = _at_rest(topology, TIMERS[timer], draw)
+    chances = len(trial.takers) / len(ascii_letters) ** _LETTERS
     rate = routers / LOADS[load] * chances
-    failing = draw.choices(world.topology.links, k=LINKS)
+    failing = draw.choices(topology.links, k=LINKS)
     rows: list[Row] = []
     for duration in DURATIONS:
-        found = [_outage(world, link, duration, _times(draw, rate, duration), takers, draw)
-                 for link in failing]  # fmt: skip
+        found = [_outage(trial, link, duration, _times(draw, rate, duration)) for link in failing]
         told, useless, counted = (sum(some) / len(some) for some in zip(*found, strict=True))
         rows.append(
             {
@@ -133,14 +133,26 @@ def measure(configuration: Configuration) -> list[Row]:
     return rows
 
 
-def _at_rest(topology: Overlay, timer: str, draw: Random) -> tuple[World, dict[str, set[str]]]:
+@dataclass(frozen=True, slots=True)
+class _Trial:
     """A world in which all subscriptions are everywhere, and which routers want each word."""
+
+    world: World
+    takers: Mapping[str, set[str]]
+    draw: Random
+
+
+def _at_rest(topology: Overlay, timer: str, draw: Random) -> _Trial:
     chosen = protocol(f"simple+stabilize:{timer}")
     world = World(
         topology,
         lambda name, incarnation: _Counted(name, chosen, incarnation=incarnation),
         validate=False,
     )
+    period_s = float(timer.partition(":")[0])
+    rounds = 1 + max(len(topology.tree(one).path(topology.routers[0], one))
+                     for one in topology.routers)  # fmt: skip
+    world.run_until(2 * rounds * period_s)  # till all know the sizes of their sides
     takers: dict[str, set[str]] = {}
     for router in topology.routers:
         words = sorted({"".join(draw.choices(ascii_letters, k=_LETTERS)) for _ in range(PATTERNS)})
@@ -148,11 +160,8 @@ def _at_rest(topology: Overlay, timer: str, draw: Random) -> tuple[World, dict[s
             takers.setdefault(word, set()).add(router)
         wanted = [(word, parse_filter(f"word = '{word}'")) for word in words]
         world.subscribe_many(ClientName(router, "ann"), wanted)
-    period_s = float(timer.partition(":")[0])
-    longest = max(len(topology.tree(one).routers) for one in topology.routers[:1])
-    rounds = min(longest, 2 * longest.bit_length() + 8)
-    world.run_until(world.now + 2.0 + rounds * period_s)  # till all know the sizes of their sides
-    return world, takers
+    world.run_until(world.now + 2.0)
+    return _Trial(world, takers, draw)
 
 
 def _times(draw: Random, rate: float, duration: float) -> list[float]:
@@ -166,14 +175,10 @@ def _times(draw: Random, rate: float, duration: float) -> list[float]:
 
 
 def _outage(
-    world: World,
-    link: Link,
-    duration: float,
-    times: Sequence[float],
-    takers: Mapping[str, set[str]],
-    draw: Random,
+    trial: _Trial, link: Link, duration: float, times: Sequence[float]
 ) -> tuple[int, int, int]:
     """Statements, useless hops, and those that routers counted, of one failure of a link."""
+    world, takers, draw = trial.world, trial.takers, trial.draw
     words, routers = sorted(takers), world.topology.routers
     told, counted = _told(world), _counted(world)
     begun = world.now
@@ -197,9 +202,7 @@ def _outage(
     return _told(world) - told, useless, _counted(world) - counted
 
 
-def _is_needed(
-    topology: Overlay, broken: Link, hop: tuple[str, str], takers: set[str]
-) -> bool:
+def _is_needed(topology: Overlay, broken: Link, hop: tuple[str, str], takers: set[str]) -> bool:
     """Whether somebody behind a hop takes a publication, on this side of the broken link."""
     return not takers.isdisjoint(_reached(topology, broken, hop))
 
@@ -208,13 +211,15 @@ def _reached(topology: Overlay, broken: Link, hop: tuple[str, str]) -> Iterator[
     reached = [hop]
     for before, here in reached:
         yield here
-        for after in topology.neighbors(here):
-            if after != before and {here, after} != {broken.a, broken.b}:
-                reached.append((here, after))
+        reached.extend(
+            (here, after)
+            for after in topology.neighbors(here)
+            if after != before and {here, after} != {broken.a, broken.b}
+        )
 
 
 def _told(world: World) -> int:
-    return sum(one.told for one in world.routers.values() if isinstance(one, _Counted))
+    return sum(one.statements for one in world.routers.values() if isinstance(one, _Counted))
 
 
 def _counted(world: World) -> int:

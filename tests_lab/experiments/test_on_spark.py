@@ -30,6 +30,7 @@ SLOW = {
     "covering-time": Choices((100,), 3),
     "planetlab": Choices((24,), 3),
     "sketch-errors": Choices((40,), 3),
+    "link-outages": Choices((4,), 3),
     "lease-times": Choices((4,), 3),
     "delay-bounds": Choices((300,), 3),
     "clock-rates": Choices((30,), 3),

@@ -37,3 +37,12 @@ NOTE_ENTRIES_MAX: Final = 128
 CONFLICTS_MAX: Final = 64
 """Rounds in a row in which a neighbor states what another neighbor stated as well, before the link
 is closed as one that closes a circle: as many as a message may have hops."""
+
+USELESS_THRESHOLD: Final = 1.0
+"""Hops of useless publications that are put up with while a link is down, for each router that a
+withdrawal would go to: as much as letting go costs. At the square root of 2 the worst case is the
+least, 2.41 times the best that is possible, at 1 it is 3 (2 where the link never comes back)."""
+
+ROUTERS_COUNTED_MAX: Final = 1 << 20
+"""Routers that a side of a link is believed to have: a wrong count may make links be kept for
+longer, and healing it takes as many rounds as the longest way has links."""

@@ -58,6 +58,7 @@ from sapwood.routing.upkeep.protocol import (
     Refill,
     Resume,
     Suspecting,
+    Watching,
 )
 from sapwood.routing.upkeep.recover.checkpoint import refill
 
@@ -97,6 +98,7 @@ class Router:
         self.membership = self._make_membership()
         self.upkeep = self.protocol.upkeep.make(self)
         self._is_passive = self.upkeep.is_passive
+        self._watching = self.upkeep if isinstance(self.upkeep, Watching) else None
         self._absent: dict[str, None] = {}
         self._remaining: BatchInput | None = None
 
@@ -290,6 +292,8 @@ class Router:
         self._remaining = None
         if self._is_passive:
             return below
+        if self._watching is not None:
+            self._watching.comes(below)
         effects: list[Effect] = []
         for effect in below:
             match effect:

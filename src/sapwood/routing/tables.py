@@ -152,6 +152,10 @@ class Table(Protocol):
         """Whether a neighbor has confirmed what it was told under a key."""
         ...
 
+    def renumber(self, neighbor: str, key: str, sending: int) -> None:
+        """What came over a link under a key has another number there now: nothing else follows."""
+        ...
+
 
 W_contra = TypeVar("W_contra", bound=AdvertisedContent, contravariant=True)
 

@@ -60,6 +60,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.sketch_errors"),
         ),
         Experiment(
+            "link-outages",
+            "Shen, figures 5.2 and 5.3",
+            "what a link costs that is down for a while, by the timer of its ends",
+            _design("sapwood_lab.experiments.link_outages"),
+        ),
+        Experiment(
             "lease-times",
             "XSiena, figures 9.34, 9.36, 9.38 and 9.39",
             "how leases are extended and used along a way, and how often entries are absent",

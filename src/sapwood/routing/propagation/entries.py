@@ -388,6 +388,11 @@ class EntryPropagation(ClientEntries[W]):
         """Whether a neighbor has confirmed what it was told under a key."""
         return key in self.confirmations.confirmed[neighbor]
 
+    def renumber(self, neighbor: str, key: str, sending: int) -> None:
+        """What came over a link under a key has another number there now: nothing else follows."""
+        received = self.entries.received[neighbor]
+        received[key] = ReceivedEntry(received[key].filter, sending)
+
     def unanswered(self, neighbor: str) -> Iterator[str]:
         """The keys that were told and that a neighbor has yet to confirm."""
         return iter(self.confirmations.waiting[neighbor])

@@ -128,24 +128,27 @@ class Upkeep(Protocol):
         """Whether publications come to it in batches; else they come one by one."""
         ...
 
-    def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:
-        """A link carries messages from now on, for the first time or again."""
+    def link_up(self, link: LinkUp, now: float) -> Iterable[Action]:
+        """A link carries messages from now on, for the first time or again.
+
+        Each action is done before the next one is asked for, here and below.
+        """
         ...
 
-    def link_down(self, link: LinkDown, now: float) -> Sequence[Action]:
+    def link_down(self, link: LinkDown, now: float) -> Iterable[Action]:
         """A link is gone."""
         ...
 
-    def closed(self, link: LinkDown, now: float) -> Sequence[Action]:
+    def closed(self, link: LinkDown, now: float) -> Iterable[Action]:
         """Routing has closed a link, and has forgotten it."""
         ...
 
-    def asked(self, request: Change | ClientPublishMany, now: float) -> Sequence[Action]:
+    def asked(self, request: Change | ClientPublishMany, now: float) -> Iterable[Action]:
         """A client comes, leaves, publishes, or asks for something."""
         ...
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
-        """A message came over a link. Each action is done before the next one is asked for."""
+        """A message came over a link."""
         ...
 
     def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:
@@ -153,10 +156,7 @@ class Upkeep(Protocol):
         ...
 
     def restored(self, restored: Restored, now: float) -> Iterable[Action]:
-        """What an earlier life has persisted. Effects of changes are dropped.
-
-        Each action is done before the next one is asked for.
-        """
+        """What an earlier life has persisted. Effects of changes are dropped."""
         ...
 
     def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:
@@ -164,10 +164,7 @@ class Upkeep(Protocol):
         ...
 
     def tick(self, now: float) -> Iterable[Action]:
-        """The time has come that `next_deadline` asked for, or another reason to look.
-
-        Each action is done before the next one is asked for.
-        """
+        """The time has come that `next_deadline` asked for, or another reason to look."""
         ...
 
     def next_deadline(self) -> float | None:
@@ -180,6 +177,15 @@ class Upkeep(Protocol):
 
     def validate(self) -> None:
         """Check its own relations; raises `InvariantError`."""
+        ...
+
+
+@runtime_checkable
+class Watching(Protocol):
+    """An upkeep that looks at all that comes of an input before any of it is sent."""
+
+    def comes(self, effects: Sequence[Effect]) -> None:
+        """What routing wants done of an input that was handed on; `sent` follows for each part."""
         ...
 
 

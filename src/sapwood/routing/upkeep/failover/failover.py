@@ -116,17 +116,17 @@ class Failover:
             self._attach(neighbor)
         return [*self._tell(), *self._inner.link_up(link, now)]
 
-    def link_down(self, link: LinkDown, now: float) -> Sequence[Action]:
+    def link_down(self, link: LinkDown, now: float) -> Iterable[Action]:
         """A link is gone; if it led to the upstream, patience begins."""
         return self._lost(link, self._inner.link_down, now)
 
-    def closed(self, link: LinkDown, now: float) -> Sequence[Action]:
+    def closed(self, link: LinkDown, now: float) -> Iterable[Action]:
         """Routing has closed a link: it is gone as well."""
         return self._lost(link, self._inner.closed, now)
 
     def _lost(
-        self, link: LinkDown, tell: Callable[[LinkDown, float], Sequence[Action]], now: float
-    ) -> Sequence[Action]:
+        self, link: LinkDown, tell: Callable[[LinkDown, float], Iterable[Action]], now: float
+    ) -> Iterable[Action]:
         neighbor = link.neighbor
         self._see(now)
         if neighbor not in self._links:  # it was down, or given up
@@ -279,7 +279,7 @@ class Failover:
 
     # What is another's business ----------------------------------------------------------------
 
-    def asked(self, request: Change | ClientPublishMany, now: float) -> Sequence[Action]:
+    def asked(self, request: Change | ClientPublishMany, now: float) -> Iterable[Action]:
         """Nothing to do with failover."""
         return self._inner.asked(request, now)
 

@@ -24,7 +24,12 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 from msgspec import Meta, Struct
 
-from sapwood.limits.healing import NOTE_ENTRIES_MAX, SKETCH_BITS_MAX, SKETCH_NOTE_BYTES
+from sapwood.limits.healing import (
+    NOTE_ENTRIES_MAX,
+    ROUTERS_COUNTED_MAX,
+    SKETCH_BITS_MAX,
+    SKETCH_NOTE_BYTES,
+)
 from sapwood.model.fields import Count
 from sapwood.routing.messages import UpkeepNote
 from sapwood.sketches.shape import PROBES_MAX
@@ -36,12 +41,16 @@ _Names: TypeAlias = Annotated[tuple[EntryName, ...], Meta(max_length=NOTE_ENTRIE
 
 
 class Observe(Struct, array_like=True, frozen=True, tag="o"):
-    """The sender asks what the holder has: a sketch of this shape, or with a `size` of 0 all."""
+    """The sender asks what the holder has: a sketch of this shape, or with a `size` of 0 all.
+
+    There are so many `routers` on the sender's side of the link.
+    """
 
     round: Count
     size: Annotated[int, Meta(ge=0, le=SKETCH_BITS_MAX, multiple_of=64)] = 0
     probes: Annotated[int, Meta(ge=1, le=PROBES_MAX)] = 1
     salt: _Element = 0
+    routers: Annotated[int, Meta(ge=0, le=ROUTERS_COUNTED_MAX)] = 0
 
 
 class Sketch(Struct, array_like=True, frozen=True, tag="s"):

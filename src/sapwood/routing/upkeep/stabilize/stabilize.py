@@ -23,21 +23,29 @@ Departures, with reasons:
 * Corrections are inputs of routing, as if the messages that were lost, or came wrongly, had not
   been or had: whatever follows from tables follows from them by the same code, under any
   propagation strategy, and travels on at once.
+* What came over a link that is down may be kept for a while (`timers`). Whoever waits for such a
+  neighbor's confirmation is told that there is none to come, as if the entry were gone; when the
+  link is back, only what differs is said, as a correction.
 * A snapshot that is stale disturbs nothing (`edges`), and a sketch is made afresh with another salt
   every few rounds (`sketched`), so what it hides, and what happened to it, does not last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Final
+
+import msgspec
 
 from sapwood.errors import InvariantError
-from sapwood.limits.healing import CONFLICTS_MAX, STABILIZE_PERIOD_S
+from sapwood.limits.healing import CONFLICTS_MAX, ROUTERS_COUNTED_MAX, STABILIZE_PERIOD_S
 from sapwood.routing.effects import Effect, Send, SendMany
 from sapwood.routing.inputs import (
     Change,
     ClientPublishMany,
+    Drained,
     LinkDown,
     LinkUp,
     Recalled,
@@ -48,8 +56,12 @@ from sapwood.routing.inputs import (
 from sapwood.routing.messages import (
     Advertise,
     Replace,
+    Stamped,
     Subscribe,
     SubscribeMany,
+    Unadvertise,
+    Unsubscribe,
+    UnsubscribeMany,
     UpkeepNote,
 )
 from sapwood.routing.upkeep.protocol import Action, Compared, Kept
@@ -68,7 +80,20 @@ from sapwood.routing.upkeep.stabilize.notes import (
     portions,
     said_in,
 )
+from sapwood.routing.upkeep.stabilize.timers import STRAWMAN, Outage, Timer
+from sapwood.routing.upkeep.stabilize.wasted import hops_in
 from sapwood.sketches.elements import element_of
+
+_STATEMENTS: Final = (
+    Subscribe,
+    Replace,
+    SubscribeMany,
+    Unsubscribe,
+    UnsubscribeMany,
+    Advertise,
+    Unadvertise,
+)
+"""What changes the table of a holder."""
 
 
 @dataclass(slots=True)
@@ -91,21 +116,32 @@ class Link:
     #: rounds as the holder that it asked for, and what it heard last
     heard: int = 0
     found: Found = field(default_factory=lambda: Found(0, 0))
+    #: routers on the other side, as far as the neighbor knows
+    routers: int = 0
+    #: whether routing tells the neighbor everything, which is not said but compared at the end
+    is_silent: bool = False
 
 
 class Stabilize:
     """Compares the tables of one router with those of its neighbors.
 
-    #: links are those that are up
+    #: links are those that are up, outages those that were and may be again; no link is both
     #: _now is the time of the last input that had to do with links
     """
 
-    def __init__(self, router: Kept, period_s: float = STABILIZE_PERIOD_S) -> None:
+    def __init__(
+        self, router: Kept, period_s: float = STABILIZE_PERIOD_S, timer: Timer = STRAWMAN
+    ) -> None:
         self._router = router
         self._period_s = period_s
+        self._timer = timer
         self.links: dict[str, Link] = {}
+        self.outages: dict[str, Outage] = {}
         #: corrections since the router was made: entries that a neighbor lacked, or had too much
         self.corrected = 0
+        #: links that were given up while they were down, and useless hops that came here meanwhile
+        self.let_go = 0
+        self.useless = 0
         self._now = 0.0
 
     @property
@@ -120,33 +156,90 @@ class Stabilize:
 
     # Links -------------------------------------------------------------------------------------
 
-    def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:
+    def link_up(self, link: LinkUp, now: float) -> Iterable[Action]:
         """Begin with an edge; the first comparison comes within a period, not all at one time."""
         self._now = now
-        name = self._router.name
-        seed = f"{name}/{self._router.incarnation}/{link.neighbor}/{now!r}"
-        share = element_of(f"{name}/{link.neighbor}".encode()) / 2**64
-        self.links[link.neighbor] = Link(Sender(seed), now + share * self._period_s)
-        return (link,)
+        name, neighbor = self._router.name, link.neighbor
+        seed = f"{name}/{self._router.incarnation}/{neighbor}/{now!r}"
+        share = element_of(f"{name}/{neighbor}".encode()) / 2**64
+        outage = self.outages.pop(neighbor, None)
+        edge = self.links[neighbor] = Link(Sender(seed), now + share * self._period_s)
+        if outage is None:
+            yield link
+            if self._timer.keeps:  # the neighbor may have kept what an earlier life has said
+                yield self._observe_now(neighbor, edge)
+                yield Send(neighbor, note_of(Ask()))
+            return
+        if outage.due_s is not None:
+            edge.due_s = outage.due_s
+        if not outage.is_kept:
+            edge.is_silent = True
+            yield link
+        yield from self._back(neighbor, edge)
 
-    def link_down(self, link: LinkDown, now: float) -> Sequence[Action]:  # noqa: ARG002
-        """There is nobody to compare with."""
-        self.links.pop(link.neighbor, None)
-        return (link,)
+    def _back(self, neighbor: str, link: Link) -> Iterator[Action]:
+        """A link is back: compare, as soon as routing has told everything it has to."""
+        if link.is_silent and neighbor in self._router.membership.behind():
+            return
+        link.is_silent = False
+        link.sender.waiting = frozenset(statements.unanswered(self._router.tables, neighbor))
+        if self._timer.threshold is not None:
+            yield self._observe_now(neighbor, link)
+
+    def link_down(self, link: LinkDown, now: float) -> Iterable[Action]:
+        """There is nobody to compare with: what came over the link is let go of, or kept."""
+        self._see(now)
+        neighbor = link.neighbor
+        known, outage = self.links.pop(neighbor, None), self.outages.get(neighbor)
+        was_kept = known is not None or (outage is not None and outage.is_kept)
+        is_behind = neighbor in self._router.membership.behind()
+        if link.for_good or not self._timer.keeps or is_behind:
+            self.outages.pop(neighbor, None)
+            if was_kept or outage is None:
+                yield link
+        elif known is not None:
+            due_s = known.due_s if self._timer.threshold is None else None
+            self.outages[neighbor] = Outage(due_s)
+            yield from self._answered()
 
     def closed(self, link: LinkDown, now: float) -> Sequence[Action]:  # noqa: ARG002
         """Routing knows."""
         self.links.pop(link.neighbor, None)
+        self.outages.pop(link.neighbor, None)
         return ()
+
+    def _let_go(self, neighbor: str) -> Iterator[Action]:
+        """Enough time, or useless publications: what came over a link that is down goes."""
+        self.outages[neighbor] = Outage(None, is_kept=False)
+        self.let_go += 1
+        yield LinkDown(neighbor)
+
+    def _answered(self) -> Iterator[Action]:
+        """What was told to who cannot answer is confirmed: everybody else has done so."""
+        if not self.outages:
+            return
+        tables = self._router.tables
+        for neighbor, outage in self.outages.items():
+            if outage.is_kept:
+                yield from statements.as_answers(tables, neighbor)
 
     # What comes --------------------------------------------------------------------------------
 
-    def asked(self, request: Change | ClientPublishMany, now: float) -> Sequence[Action]:  # noqa: ARG002
+    def asked(self, request: Change | ClientPublishMany, now: float) -> Iterable[Action]:  # noqa: ARG002
         """As it is."""
-        return (request,)
+        yield request
+        if isinstance(request, Drained) and request.neighbor in self.links:
+            link = self.links[request.neighbor]
+            if link.is_silent:
+                yield from self._back(request.neighbor, link)
+        yield from self._answered()
 
-    def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
+    def arrived(self, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
         """Take off what the neighbor says of its table; look at what it states."""
+        actions = self._taken(received, now)
+        return chain(actions, self._answered()) if self.outages else actions
+
+    def _taken(self, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
         link = self.links.get(received.neighbor)
         if isinstance(received, ReceiveMany) or link is None:
             return (received,)
@@ -160,6 +253,8 @@ class Stabilize:
                 return self._heard(received.neighbor, link, said)
             case Subscribe() | Replace() | SubscribeMany() | Advertise():
                 return self._stated(received, link)
+            case Stamped(stamp, inner) if hops_in(stamp) is not None:
+                return (replace(received, message=inner),)
             case _:
                 return (received,)
 
@@ -168,6 +263,7 @@ class Stabilize:
         router = self._router
         match said:
             case Observe():
+                link.routers = said.routers
                 if said.size:
                     link.holder.begin_round()
                 answers = link.holder.answer(said, held(router.tables, neighbor))
@@ -177,7 +273,7 @@ class Stabilize:
                 link.held = said.count
                 asked = link.sender.heard_sketch(said, told(router.tables, neighbor))
                 if asked is not None:
-                    return (Send(neighbor, note_of(asked)),)
+                    return (self._asking(neighbor, asked, periodic=False),)
                 if not link.sender.is_asking:
                     link.wrong = 0
                     return [*self._ended(neighbor, link), *self._ask_again(neighbor, link)]
@@ -190,8 +286,7 @@ class Stabilize:
                 return list(statements.withdrawn(neighbor, said.withdrawn))
             case Ask():
                 link.is_asked = True
-                link.due_s = self._now + self._period_s
-                return (self._observe(neighbor, link),)
+                return (self._observe_now(neighbor, link),)
             case Found():
                 link.heard, link.found = link.heard + 1, said
                 return ()
@@ -201,20 +296,19 @@ class Stabilize:
     def _correct(self, neighbor: str, link: Link, found: Difference) -> list[Action]:
         """Let the holder have what it should; what is missing comes before what is too much goes.
 
-        But for a name that is wrong in what it says, which has to go first.
+        A name that is wrong in what it says is both, and is only said again.
         """
-        link.wrong = len(found.missing) + len(found.surplus)
+        link.wrong = len({*found.missing, *found.surplus})
         self.corrected += link.wrong
-        first = [name for name in found.surplus if name in found.missing]
-        last = [name for name in found.surplus if name not in found.missing]
-        again = list(statements.again(self._router.tables, neighbor, found.missing))
+        missing = frozenset(found.missing)
+        again = list(statements.again(self._router.tables, neighbor, missing))
+        surplus = [name for name in found.surplus if name not in missing]
         actions: list[Action] = []
-        *early, latest = portions(first)
-        actions.extend(Send(neighbor, note_of(Correct(some))) for some in early)
-        if latest or again:
-            actions.append(Send(neighbor, note_of(Correct(latest, len(again)))))
+        if again:
+            actions.append(Send(neighbor, note_of(Correct((), len(again)))))
         actions.extend(Send(neighbor, message) for message in again)
-        actions.extend(Send(neighbor, note_of(Correct(some))) for some in portions(last) if some)
+        actions.extend(Send(neighbor, note_of(Correct(some))) for some in portions(surplus) if some)
+        actions.extend(self._ask_again(neighbor, link, besides=missing))
         return [*actions, *self._ended(neighbor, link)]
 
     def _ended(self, neighbor: str, link: Link) -> Sequence[Action]:
@@ -230,8 +324,7 @@ class Stabilize:
         self._see(now)
         actions: list[Action] = []
         for neighbor, link in self.links.items():
-            link.due_s = now + self._period_s
-            actions += [self._observe(neighbor, link), Send(neighbor, note_of(Ask()))]
+            actions += [self._observe_now(neighbor, link), Send(neighbor, note_of(Ask()))]
         return actions
 
     def compared(self) -> Sequence[Compared]:
@@ -244,10 +337,12 @@ class Stabilize:
             found.append(Compared(name, own, link.heard, link.found.wrong, link.found.entries))
         return found
 
-    def _ask_again(self, neighbor: str, link: Link) -> Sequence[Action]:
-        """Ask for confirmations that have not come for a whole round, though tables are alike."""
+    def _ask_again(
+        self, neighbor: str, link: Link, besides: Collection[str] = ()
+    ) -> Sequence[Action]:
+        """Ask for confirmations that have not come for a whole round, of what the holder has."""
         waiting = frozenset(statements.unanswered(self._router.tables, neighbor))
-        late, link.sender.waiting = waiting & link.sender.waiting, waiting
+        late, link.sender.waiting = (waiting & link.sender.waiting).difference(besides), waiting
         if not late:
             return ()
         return [Send(neighbor, note_of(Again(some))) for some in portions(sorted(late))]
@@ -264,12 +359,21 @@ class Stabilize:
             return (received,)  # which closes the link, with the reason
         allowed = statements.allowed(sides, neighbor, is_correction=is_correction)
         holder.has_conflict |= any(side not in (None, neighbor) for side in sides.values())
-        return list(statements.parts(received, sides, allowed))
+        same = statements.renumbered(self._router.tables, received) if is_correction else {}
+        other = [key for key in allowed if key not in same]
+        answers = [answer for answer in same.values() if answer is not None]
+        return [*answers, *statements.parts(received, sides, other)]
 
     # What goes ---------------------------------------------------------------------------------
 
     def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:  # noqa: ARG002
-        """As it is."""
+        """As it is, to who is there; what was not said is compared later."""
+        link = self.links.get(send.neighbor)
+        if link is None and send.neighbor in self.outages:
+            return ()
+        is_silent = link is not None and link.is_silent
+        if is_silent and isinstance(send, Send) and isinstance(send.message, _STATEMENTS):
+            return ()
         return (send,)
 
     def restored(self, restored: Restored, now: float) -> Sequence[Action]:  # noqa: ARG002
@@ -289,33 +393,62 @@ class Stabilize:
         for link in self.links.values():
             if not link.due_s <= latest:
                 link.due_s = latest
+        for outage in self.outages.values():
+            if outage.due_s is not None and not outage.due_s <= latest:
+                outage.due_s = latest
 
-    def tick(self, now: float) -> Sequence[Action]:
+    def tick(self, now: float) -> Iterable[Action]:
         """Begin a round with each neighbor whose timer is due."""
         self._see(now)
-        return list(self._rounds(now))
-
-    def _rounds(self, now: float) -> Iterator[Action]:
         for neighbor, link in self.links.items():
             if link.due_s <= now:
-                link.due_s = now + self._period_s
-                yield self._observe(neighbor, link)
+                yield self._observe_now(neighbor, link)
+        due = [one for one, outage in self.outages.items() if _is_due(outage, now)]
+        for neighbor in due:
+            yield from self._let_go(neighbor)
+        yield from self._answered()
 
-    def _observe(self, neighbor: str, link: Link) -> Send:
+    def _observe_now(self, neighbor: str, link: Link) -> Send:
+        """Begin a round, whatever the timer says."""
+        link.due_s = self._now + self._period_s
         observe = link.sender.observe(told(self._router.tables, neighbor), link.held)
-        return Send(neighbor, note_of(observe, periodic=True))
+        return self._asking(neighbor, observe, periodic=True)
+
+    def _asking(self, neighbor: str, observe: Observe, *, periodic: bool) -> Send:
+        """A question, and with it how many routers are on this side."""
+        said = msgspec.structs.replace(observe, routers=self.routers_without(neighbor))
+        return Send(neighbor, note_of(said, periodic=periodic))
+
+    def routers_without(self, neighbor: str) -> int:
+        """The routers on this side of a link, as far as those on other links have said."""
+        sides = (link.routers for name, link in self.links.items() if name != neighbor)
+        return min(1 + sum(sides), ROUTERS_COUNTED_MAX)
 
     def next_deadline(self) -> float | None:
         """The earliest timer; never later than a period from when anything was heard."""
-        if not self.links:
-            return None
-        return min(self._now + self._period_s, *(link.due_s for link in self.links.values()))
+        due = [link.due_s for link in self.links.values()]
+        due += [one.due_s for one in self.outages.values() if one.due_s is not None]
+        return min(self._now + self._period_s, *due) if due else None
 
     def table_sizes(self) -> dict[str, int]:
         """Entries of neighbors that were wrong in the last round with each."""
         return {"wrong": sum(link.wrong for link in self.links.values())}
 
+    def counters(self) -> dict[str, int]:
+        """What was corrected, and what links that were down have cost."""
+        return {
+            "corrected": self.corrected,
+            "links_let_go": self.let_go,
+            "useless_hops": self.useless,
+        }
+
     def validate(self) -> None:
         """Check its own relations; raises `InvariantError`."""
         if any(link.holder.restating < 0 for link in self.links.values()):
             raise InvariantError("more was corrected than was announced")
+        if not self.links.keys().isdisjoint(self.outages):
+            raise InvariantError("a link is up, and is down")
+
+
+def _is_due(outage: Outage, now: float) -> bool:
+    return outage.is_kept and outage.due_s is not None and outage.due_s <= now

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Final, cast
 
+from sapwood.language.interests import Interests
+from sapwood.limits import SUBSCRIPTIONS_AT_ONCE_MAX
 from sapwood.model.interest import Interest
 from sapwood.model.kept import content_of
 from sapwood.routing.effects import Send
@@ -54,20 +56,35 @@ def _withdrawal(name: str) -> Message | None:
 
 def again(
     tables: Mapping[str, Table], neighbor: str, names: Iterable[str]
-) -> Iterator[Subscribe | Advertise]:
-    """What was told under some names, in the words and with the numbers that it had."""
+) -> Iterator[Subscribe | SubscribeMany | Advertise]:
+    """What was told under some names, in the words and with the numbers that it had.
+
+    Subscriptions whose numbers follow each other go together.
+    """
     wanted = frozenset(names)
     for noun, table in tables.items():
+        run: list[Statement] = []
         for statement in table.told_to(neighbor):
-            if PREFIXES[noun] + statement.key in wanted:
-                yield _message(noun, statement)
+            if PREFIXES[noun] + statement.key not in wanted:
+                continue
+            follows = run and noun == SUBSCRIPTION and statement.sending == run[-1].sending + 1
+            if run and (not follows or len(run) == SUBSCRIPTIONS_AT_ONCE_MAX):
+                yield _statement(noun, run)
+                run = []
+            run.append(statement)
+        if run:
+            yield _statement(noun, run)
 
 
-def _message(noun: str, statement: Statement) -> Subscribe | Advertise:
-    content = content_of(statement.content)
+def _statement(noun: str, run: Sequence[Statement]) -> Subscribe | SubscribeMany | Advertise:
+    first = run[0]
+    if len(run) > 1:
+        filters = tuple(cast("Interest", content_of(one.content)) for one in run)
+        return SubscribeMany(tuple(one.key for one in run), Interests(filters), first.sending)
+    content = content_of(first.content)
     if noun == ADVERTISEMENT:
-        return Advertise(statement.key, content, statement.sending)
-    return Subscribe(statement.key, cast("Interest", content), statement.sending)
+        return Advertise(first.key, content, first.sending)
+    return Subscribe(first.key, cast("Interest", content), first.sending)
 
 
 def unanswered(tables: Mapping[str, Table], neighbor: str) -> Iterator[str]:
@@ -75,6 +92,16 @@ def unanswered(tables: Mapping[str, Table], neighbor: str) -> Iterator[str]:
     for noun, table in tables.items():
         for key in table.unanswered(neighbor):
             yield PREFIXES[noun] + key
+
+
+def as_answers(tables: Mapping[str, Table], neighbor: str) -> Iterator[Receive]:
+    """The confirmations that a neighbor owes, as if they came from there."""
+    for noun, table in tables.items():
+        confirm = Confirm if noun == SUBSCRIPTION else ConfirmAdvertisement
+        for key in tuple(table.unanswered(neighbor)):
+            stated = table.stated(neighbor, key)
+            if stated is not None:
+                yield Receive(neighbor, confirm(key, stated.sending))
 
 
 def confirmations(
@@ -114,6 +141,33 @@ def allowed(
         for key, side in sides.items()
         if side in (None, neighbor) or (is_correction and side != CLIENTS)
     ]
+
+
+def renumbered(tables: Mapping[str, Table], received: Receive) -> dict[str, Send | None]:
+    """Let what a neighbor states as it had stated it before have the number that it has now.
+
+    Returns the keys, and the confirmation of each that is in force.
+    """
+    message = received.message
+    match message:
+        case SubscribeMany(keys, filters, first):
+            stated = list(zip(keys, filters.values, count(first), strict=False))
+        case Subscribe(key, wanted, sending) | Advertise(key, wanted, sending):
+            stated = [(key, cast("Interest", wanted), sending)]
+        case _:
+            return {}
+    is_advertised = isinstance(message, Advertise)
+    table = tables[ADVERTISEMENT if is_advertised else SUBSCRIPTION]
+    confirm = ConfirmAdvertisement if is_advertised else Confirm
+    found: dict[str, Send | None] = {}
+    for key, wanted, sending in stated:
+        known = table.held(received.neighbor, key)
+        if known is None or content_of(known.content) != wanted:
+            continue
+        table.renumber(received.neighbor, key, sending)
+        answer = Send(received.neighbor, confirm(key, sending)) if table.in_force(key) else None
+        found[key] = answer
+    return found
 
 
 def parts(

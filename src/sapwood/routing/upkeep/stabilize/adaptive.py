@@ -1,0 +1,109 @@
+"""Edge stabilization whose timer waits, when a link fails, for what waiting costs (Shen 5.6).
+
+Every publication says for how many hops only one direction has wanted it (`wasted`). Where that
+direction is a link that is down, these hops were useless, and count against it (T-37). When they
+are more than a withdrawal could cost, the routers on this side times a threshold, what came over
+the link is let go of. Publications come one by one, as each has a count of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import TypeGuard
+
+from sapwood.limits.healing import STABILIZE_PERIOD_S
+from sapwood.routing.effects import Deliver, Effect, Send, SendMany
+from sapwood.routing.inputs import (
+    Change,
+    ClientPublish,
+    ClientPublishMany,
+    Receive,
+    ReceiveMany,
+)
+from sapwood.routing.messages import Publish, Stamped
+from sapwood.routing.upkeep.protocol import Action, Kept
+from sapwood.routing.upkeep.stabilize.stabilize import Stabilize
+from sapwood.routing.upkeep.stabilize.timers import ADAPTIVE, Timer
+from sapwood.routing.upkeep.stabilize.wasted import counted_on, hops_in, stamp_of
+
+
+class Adaptive(Stabilize):
+    """Compares tables, and counts what comes in vain while a link is down.
+
+    #: _hops is the count of the publication that is routed now, `None` where none is, or where it
+    #: has just begun
+    """
+
+    def __init__(
+        self, router: Kept, period_s: float = STABILIZE_PERIOD_S, timer: Timer = ADAPTIVE
+    ) -> None:
+        super().__init__(router, period_s, timer)
+        assert timer.threshold is not None, "there is something to be counted for"
+        self._threshold = timer.threshold
+        self._hops: int | None = None
+        #: what is stamped on what is sent of it
+        self._onward = 0
+
+    @property
+    def takes_batches(self) -> bool:
+        """Each publication has a count of its own."""
+        return False
+
+    def arrived(self, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
+        """Take off the count of a publication."""
+        assert isinstance(received, Receive), "publications come one by one"
+        match received.message:
+            case Publish():
+                return self._counted(received, 0)
+            case Stamped(stamp, Publish() as inner) if (hops := hops_in(stamp)) is not None:
+                return self._counted(replace(received, message=inner), hops)
+            case _:
+                return super().arrived(received, now)
+
+    def asked(self, request: Change | ClientPublishMany, now: float) -> Iterable[Action]:
+        """A publication that begins here has come nowhere in vain."""
+        if isinstance(request, ClientPublish):
+            return self._counted(request, None)
+        return super().asked(request, now)
+
+    def _counted(self, publication: Receive | ClientPublish, hops: int | None) -> Iterable[Action]:
+        """Route a publication; let go of a link that too many have been useless for."""
+        self._hops, self._onward = hops, 0
+        yield publication
+        self._hops, self._onward = None, 0
+        yield from chain.from_iterable(map(self._let_go, self._spent()))
+
+    def _spent(self) -> Sequence[str]:
+        """The links that have been down for long enough."""
+        return [
+            neighbor
+            for neighbor, outage in self.outages.items()
+            if outage.is_kept and outage.useless > self._threshold * self.routers_without(neighbor)
+        ]
+
+    def comes(self, effects: Sequence[Effect]) -> None:
+        """See which directions want the publication that is routed now."""
+        if self._hops is None:
+            return
+        wanting = [one.neighbor for one in effects if _is_publication(one)]
+        has_clients = any(isinstance(one, Deliver) for one in effects)
+        self._onward = counted_on(self._hops, len(wanting) + has_clients)
+        if has_clients or not all(neighbor in self.outages for neighbor in wanting):
+            return
+        self.useless += self._onward if wanting else 0
+        for neighbor in wanting:
+            self.outages[neighbor].useless += self._onward
+
+    def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:
+        """Stamp a publication with its count."""
+        effects = super().sent(send, now)
+        if self._onward and effects and _is_publication(send):
+            assert isinstance(send.message, Publish), "a publication is routed on one tree"
+            return (replace(send, message=Stamped(stamp_of(self._onward), send.message)),)
+        return effects
+
+
+def _is_publication(effect: Effect) -> TypeGuard[Send]:
+    return isinstance(effect, Send) and isinstance(effect.message, Publish)

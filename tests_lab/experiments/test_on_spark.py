@@ -29,6 +29,7 @@ SLOW = {
     "xpe-tables": Choices((40, 60), 3),
     "covering-time": Choices((100,), 3),
     "planetlab": Choices((24,), 3),
+    "lookup-reuse": Choices((40,), 3),
     "sketch-errors": Choices((40,), 3),
     "link-outages": Choices((4,), 3),
     "lease-times": Choices((4,), 3),

@@ -54,6 +54,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.xroute_registrations"),
         ),
         Experiment(
+            "lookup-reuse",
+            "Shen, table 3.1 and figures 3.1 to 3.5",
+            "processor time of publications with and without lookup reuse, by density",
+            _design("sapwood_lab.experiments.lookup_reuse"),
+        ),
+        Experiment(
             "sketch-errors",
             "Shen, figure 5.1 and the sizes of section 5.5",
             "how often two different tables have equal sketches: Theorem 6, exactly, counted",

@@ -202,14 +202,14 @@ def test_a_large_swarm_is_right(propagation: str) -> None:
 class KeepsWhatItGaveUp(Failover):
     """A link that is given up while it is down is not given up: routing waits for it for ever."""
 
-    def link_down(self, link: LinkDown, now: float) -> Sequence[Action]:
+    def link_down(self, link: LinkDown, now: float) -> Iterable[Action]:
         return super().link_down(link, now) if link.neighbor in self._links else ()
 
 
 class MovesAtOnce(Failover):
     """The threshold is not waited for."""
 
-    def link_down(self, link: LinkDown, now: float) -> Sequence[Action]:
+    def link_down(self, link: LinkDown, now: float) -> Iterable[Action]:
         actions = super().link_down(link, now)
         if link.neighbor == self._upstream and not link.for_good:
             self._detector.mislead(self._upstream, now + 1.0)
@@ -228,7 +228,7 @@ class NeverMoves(Failover):
 class ForgetsAtOnce(Failover):
     """The other upkeep is told of each link that is down that it is given up."""
 
-    def link_down(self, link: LinkDown, now: float) -> Sequence[Action]:
+    def link_down(self, link: LinkDown, now: float) -> Iterable[Action]:
         return super().link_down(LinkDown(link.neighbor, for_good=True), now)
 
 

@@ -7,7 +7,7 @@ not legal within the bound, does not come to rest, or leaves a client without it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -87,7 +87,7 @@ def loses_timers(patch: pytest.MonkeyPatch) -> None:
     """A link that comes up has no timer, and nobody looks."""
     before = Stabilize.link_up
 
-    def link_up(self: Stabilize, link: LinkUp, now: float) -> Sequence[Action]:
+    def link_up(self: Stabilize, link: LinkUp, now: float) -> Iterable[Action]:
         actions = before(self, link, now)
         self.links[link.neighbor].due_s = math.inf
         return actions

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sapwood.pipeline import job
+from tests.patience import PATIENCE_S
 from tests.sessions import QUICK_JVM, QUICK_PLANS
 
 SUBSCRIPTIONS = '{"id": "s", "filter": "x > 1"}\n{"id": "bad", "filter": "x >"}\n'
@@ -35,7 +36,7 @@ def test_the_program_runs_under_spark_submit_on_its_session(spark: Any, tmp_path
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 1, done.stderr

@@ -16,7 +16,7 @@ QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=
 """Starts in half the time and runs long jobs slower, of which there are none here. With one
 compiler Java takes less room for its code, throws out what it needs again, and compiles anew."""
 
-_QUICK_PLANS: Final = {
+QUICK_PLANS: Final = {
     # A class is written, compiled and loaded for each step of a plan, to run over a dozen rows.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -35,7 +35,7 @@ def spark() -> Iterator[Any]:
     """A session on this machine, or a skip where there is no Java."""
     options = {
         "spark.driver.extraJavaOptions": QUICK_JVM,
-        **_QUICK_PLANS,
+        **QUICK_PLANS,
     }
     try:
         session = local_session("sapwood tests", driver_memory="2g", options=options)

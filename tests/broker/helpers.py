@@ -24,6 +24,7 @@ from sapwood.wire.codec import Decoder, append_message, greeting_frame
 from sapwood.wire.greetings import Greeting, Hello, Refusal, Role, Welcome
 from sapwood.wire.messages import Goodbye, LinkEstablished, LinkState, Message
 from sapwood.wire.publications import encode_publication
+from tests.patience import PATIENCE_S
 from tests.wire.items import one_by_one
 
 T = TypeVar("T")
@@ -39,9 +40,6 @@ OF_CONNECTION = (
 
 LARGE = 30_000
 """Bytes of the publications that fill queues."""
-
-PATIENCE_S = 30.0
-"""How long anything in these tests may take: never waited for in a test that passes."""
 
 
 def settings(name: str = "r1", *peers: Address, **more: Any) -> BrokerSettings:

@@ -37,6 +37,7 @@ from sapwood.wire.messages import (
     UnsubscribeRequest,
 )
 from tests.broker.helpers import ANY_PORT, LARGE, Raw, Story, body, line, running, settings, soon
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from sapwood.model.interest import Interest
@@ -407,7 +408,7 @@ def test_a_broker_process_says_where_it_listens_and_ends_on_a_signal(
         assert process.stdout is not None
         first = process.stdout.readline().split()
         process.send_signal(number)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
     assert first[:2] == ["listening", "on"]
     assert first[3:] == ["as", "r1"]

@@ -24,7 +24,8 @@ from sapwood.wire.messages import (
     SubscribedReply,
     SubscribeRequest,
 )
-from tests.broker.helpers import PATIENCE_S, Raw, body, running, settings
+from tests.broker.helpers import Raw, body, running, settings
+from tests.patience import PATIENCE_S
 
 
 class Gate:

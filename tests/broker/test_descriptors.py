@@ -13,7 +13,8 @@ import pytest
 
 from sapwood.broker.descriptors import LoopFaults, with_descriptors
 from sapwood.limits import CONNECTIONS_MAX, DESCRIPTORS_RESERVED
-from tests.broker.helpers import PATIENCE_S, Story, settings
+from tests.broker.helpers import Story, settings
+from tests.patience import PATIENCE_S
 
 
 class System:

@@ -20,6 +20,7 @@ import pytest
 
 from sapwood.client.blocking import connect
 from sapwood.testing import BrokerProcesses
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network
 
@@ -47,7 +48,6 @@ with connect(address, state=state) as client, open(out, "a", buffering=1) as see
 """
 
 COUNT = 300
-PATIENCE_S = 60.0
 
 
 @contextmanager

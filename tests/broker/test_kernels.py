@@ -24,6 +24,7 @@ from sapwood.wire.messages import AcceptedReply, Delivery, PublishRequest, Subsc
 from sapwood.wire.runs import FRAMES
 from tests.broker.helpers import Raw, Story, body, running, settings
 from tests.matching.switched import Switched
+from tests.patience import PATIENCE_S
 from tests.routing.wiring import core_of
 
 NOTHING = (sys.executable, "-c", "")
@@ -271,6 +272,10 @@ asyncio.run(main())
 @pytest.mark.network
 def test_event_loop_never_imports_a_compiler() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", COLD], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", COLD],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
     )
     assert done.stdout == "['covering', 'frames', 'records'] False\n", done.stderr

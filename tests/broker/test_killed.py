@@ -14,7 +14,7 @@ from sapwood.store.lines import read_lines
 from sapwood.store.segments import segments
 from sapwood.store.store import JOURNAL
 from sapwood.testing.overlay import BrokerProcesses
-from tests.broker.helpers import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network
 

@@ -9,7 +9,7 @@ from queue import Queue
 
 from sapwood.broker.side_work import SideWork
 from sapwood.limits import SWITCH_S
-from tests.broker.helpers import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 
 class Calls:

@@ -37,8 +37,9 @@ from sapwood.wire.messages import (
     SubscribeManyRequest,
     SubscribeRequest,
 )
-from tests.broker.helpers import PATIENCE_S, Raw, Story, body, running, settings, soon
+from tests.broker.helpers import Raw, Story, body, running, settings, soon
 from tests.broker.test_keeping import ids
+from tests.patience import PATIENCE_S
 
 RECOVER = "recover+covering"
 
@@ -157,7 +158,7 @@ async def test_what_a_client_that_does_not_come_back_had_goes_bit_by_bit_to_the_
             assert isinstance(await raw.next(), SubscribedReply)
         await stopped(broker, raw)
     monkeypatch.setattr(storing, "SESSION_RETURN_S", 0.05)
-    async with running(keeping(tmp_path)) as broker, asyncio.timeout(20):
+    async with running(keeping(tmp_path)) as broker, asyncio.timeout(PATIENCE_S):
         while broker.router.absent or broker.router.behind():  # and nobody says anything
             await asyncio.sleep(0.01)
         assert broker.router.table_sizes()["local"] == 0

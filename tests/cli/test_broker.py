@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from sapwood.cli.main import main
+from tests.patience import PATIENCE_S
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def test_a_port_in_use_ends_with_one_clear_line_and_status_2() -> None:
             check=False,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_S,
         )
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from sapwood.cli.main import main
 from sapwood.client.blocking import connect
 from sapwood.testing import BrokerProcesses
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network
 
@@ -34,7 +35,7 @@ def subscribe(address: str, *arguments: str) -> list[int]:
     """What is printed, of records with one attribute."""
     command = (sys.executable, "-m", "sapwood", "subscribe", "--broker", address, "--json")
     ended = subprocess.run(
-        (*command, *arguments), capture_output=True, text=True, timeout=60, check=True
+        (*command, *arguments), capture_output=True, text=True, timeout=PATIENCE_S, check=True
     )
     return [json.loads(line)["attributes"]["x"] for line in ended.stdout.splitlines()]
 

@@ -21,6 +21,7 @@ from sapwood.limits import UNACKNOWLEDGED_MAX
 from sapwood.testing.overlay import BrokerProcesses
 from tests.broker.helpers import broker_in_a_thread
 from tests.client.helpers import free_address
+from tests.patience import PATIENCE_S
 
 GOOD = (
     '{"id": "p1", "attributes": {"a": 1}}',
@@ -241,5 +242,5 @@ def test_lines_that_come_slowly_are_published_as_they_come() -> None:
                 publisher.stdin.flush()
                 # The next line is written only when this one has been delivered.
                 assert next(wanted).attributes["a"] == number
-            out, _ = publisher.communicate(timeout=60)
+            out, _ = publisher.communicate(timeout=PATIENCE_S)
         assert (publisher.returncode, json.loads(out)["accepted"]) == (0, 3)

@@ -18,6 +18,7 @@ from sapwood.client.blocking import connect
 from sapwood.model.publication import Publication
 from sapwood.testing.overlay import BrokerProcesses
 from tests.client.helpers import free_address
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network
 
@@ -53,7 +54,7 @@ def test_documents_are_printed_as_they_were_published(overlay: BrokerProcesses) 
             client.publish(b"<a><b><c>1</c></b></a>")
             client.publish("<a><b><c>2</c>é</b></a>".encode(), "p2")
             client.publish(Publication("p3", {"x": 1}, b"<b><c>3</c></b>"))
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (0, "")
     assert [json.loads(line) for line in out.splitlines()] == [
         {"id": "p2", "subscriptions": ["s1"], "document": "<a><b><c>2</c>é</b></a>"},
@@ -89,7 +90,7 @@ def test_publications_are_printed_as_json_until_there_are_enough(overlay: Broker
             client.publish_many([{"a": 1}, {"a": 2}])
             client.publish({"a": 3, "tags": [1, None]}, "p3")
             client.publish({"a": 4})
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (0, "")
     first, second = (json.loads(line) for line in out.splitlines())
     assert (first["attributes"], first["subscriptions"]) == ({"a": 2}, ["mine"])
@@ -109,7 +110,7 @@ def test_each_line_is_there_as_soon_as_its_publication_is(overlay: BrokerProcess
         client.publish({"a": 1}, "two\nlines")
         assert process.stdout.readline() == "'two\\nlines' {\"a\":1}\n"
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
         assert (process.returncode, out, err) == (0, "", "")
 
 
@@ -127,7 +128,7 @@ def test_a_broker_that_stops_ends_the_command_with_one_clear_line() -> None:
     with BrokerProcesses(("r1",), ()) as own:
         with subscribing(own.addresses["r1"], "exists a") as process:
             own.stop("r1")
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=PATIENCE_S)
         assert (process.returncode, out) == (2, "")
         (line,) = err.splitlines()
         assert line.endswith("was lost: the broker is shutting down")
@@ -143,7 +144,7 @@ def test_a_command_that_may_reconnect_goes_on_with_the_next_broker() -> None:
         with connect(own.addresses["r1"]) as client:
             while process.poll() is None:  # until the subscription is there again
                 client.publish({"a": 1}, "p1")
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
         assert out == 'p1 {"a":1}\n'
         assert "is in force again; what was published meanwhile was not delivered" in err
         assert process.returncode == 0
@@ -193,7 +194,7 @@ def test_a_file_of_subscriptions_is_in_force_but_for_its_bad_lines(
             client.publish({"x": 1}, "p1")
             client.publish({"x": 3}, "p2")
             client.publish(b"<a><b><c>2</c></b></a>", "p3")
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert [(one["id"], one["subscriptions"]) for one in map(json.loads, out.splitlines())] == [
         ("p2", ["s1", "s4"]),
         ("p3", ["s3"]),

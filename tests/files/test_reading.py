@@ -19,6 +19,7 @@ from sapwood.errors import FileFormatError
 from sapwood.files.reading import Counts, read_publications, read_subscriptions
 from sapwood.files.rejections import StrictRejections
 from sapwood.limits import LINE_BYTES_MAX
+from tests.patience import PATIENCE_S
 
 
 class ListedRejections:
@@ -210,7 +211,7 @@ def test_reading_gives_a_line_as_soon_as_it_is_written(
         thread = threading.Thread(target=lambda: found.append(next(values).publication.id))
         os.write(write, GOOD)
         thread.start()
-        thread.join(timeout=60)
+        thread.join(timeout=PATIENCE_S)
         in_time = list(found)
         os.close(write)
         thread.join()

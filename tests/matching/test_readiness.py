@@ -23,6 +23,7 @@ from sapwood.matching.readiness import (
     loading,
 )
 from tests.matching.switched import Nobody, Switched
+from tests.patience import PATIENCE_S
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -187,6 +188,6 @@ def test_ten_lines_of_the_readme_import_no_compiler() -> None:
     lines = text.split("## Ten lines")[1].split("```python\n")[1].split("```")[0]
     code = f"{lines}\nimport sys\nprint(sorted({{'numba', 'llvmlite'}} & set(sys.modules)))"
     told = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S
     )
     assert (told.stdout, told.stderr) == ("[]\n", "")

@@ -39,11 +39,10 @@ from sapwood.simulation.scenario import (
     WaitAction,
 )
 from sapwood.testing.overlay import BrokerProcesses
+from tests.patience import PATIENCE_S
 
 MARKER = "parity.marker"
 WATCHER = "parity-watcher"
-PATIENCE_S = 60.0
-"""How long anything may take: never waited for in a run that is right."""
 
 Pair = tuple[str, SubscriptionName]
 

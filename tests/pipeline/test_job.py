@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from sapwood.pipeline import job
-from tests.sessions import QUICK_JVM
+from tests.patience import PATIENCE_S
+from tests.sessions import QUICK_JVM, QUICK_PLANS
 
 SUBSCRIPTIONS = '{"id": "s", "filter": "x > 1"}\n{"id": "bad", "filter": "x >"}\n'
 PUBLICATIONS = '{"id": "p", "attributes": {"x": 2}}\n{"id": "q", "attributes": {"x": 1}}\n'
@@ -26,6 +27,7 @@ def test_the_program_runs_under_spark_submit_on_its_session(spark: Any, tmp_path
             *(str(submit), "--master", "local[1]", "--name", "of the submitter"),
             *("--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=1"),
             *("--conf", f"spark.driver.extraJavaOptions={QUICK_JVM}"),
+            *(word for set_ in QUICK_PLANS.items() for word in ("--conf", "=".join(set_))),
             *(job.__file__, "match", "--subscriptions", str(tmp_path / "s.jsonl")),
             *("--publications", str(tmp_path / "p.jsonl"), "--out", str(tmp_path / "out")),
             *("--engine", "counting", "--json"),
@@ -34,7 +36,7 @@ def test_the_program_runs_under_spark_submit_on_its_session(spark: Any, tmp_path
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 1, done.stderr

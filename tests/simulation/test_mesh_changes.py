@@ -19,6 +19,11 @@ from tests.simulation.helpers import (
 )
 from tests.simulation.test_mesh_mutants import GivesUpOldTreesAtOnce
 
+WATCHED = ("covering+merging", "xroute", "advertisement+covering")
+"""The protocols with most to go wrong: the others have no tables that these have not."""
+
+NEVER = -1
+
 
 def assert_nothing_missed(trial: Trial) -> None:
     """Every pair that matches was due, and came."""
@@ -35,14 +40,16 @@ def assert_nothing_missed(trial: Trial) -> None:
 def test_where_links_are_only_added_nothing_is_missed(
     seeds: tuple[int, ...], watched: int, protocol: str
 ) -> None:
-    """The gate watches three routers, as many trees take long to look at; `make long` five."""
+    """The gate watches three routers under some protocols, `make long` five under all."""
+    if watched != 0 and protocol not in WATCHED:
+        watched = NEVER
     for seed in seeds:
         trial = assert_right(adding(seed), f"mesh+{protocol}", watched=seed == watched)
         assert_nothing_missed(trial)
 
 
 @given(seed=st.integers(0, 2**32), churn=st.booleans(), failing=st.booleans())
-@settings(max_examples=examples(20))
+@settings(max_examples=examples(10))
 def test_links_come_and_go_while_everybody_publishes(seed: int, churn: bool, failing: bool) -> None:
     trial = assert_right(adding(seed, churn=churn, failing=failing), "mesh+covering")
     if not failing and not churn:

@@ -70,7 +70,7 @@ def right(name: str, seeds: range, mixture: Mixture, *, watched: bool = False) -
 
 @pytest.mark.parametrize("name", RECOVERING)
 def test_nothing_is_lost_or_comes_twice_whatever_crashes(name: str) -> None:
-    right(name, range(25), mixture_for(name))
+    right(name, range(12), mixture_for(name))
     right(name, range(100, 102), mixture_for(name), watched=True)
 
 

@@ -57,8 +57,8 @@ from sapwood.simulation.swarm import Mixture, draw_scenario
 from tests.simulation.helpers import faults_found, run_with
 
 SEEDS_MAX = 120
-INPUTS_MAX = 20_000
-"""Several times what a scenario of these takes: neighbors that begin afresh for ever end soon."""
+INPUTS_MAX = 4_000
+"""Ten times what a scenario of these takes: neighbors that begin afresh for ever end soon."""
 MIXTURE = Mixture(routers_max=4, rounds_max=4, actions_max=16, stores=True)
 MARK_EVERY = 3
 

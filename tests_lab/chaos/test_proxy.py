@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from sapwood_lab.chaos.proxy import Proxy
+from tests.patience import PATIENCE_S
 
-SOON_S = 20.0
+from sapwood_lab.chaos.proxy import Proxy
 
 
 async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -31,7 +31,7 @@ async def proxied() -> AsyncIterator[Proxy]:
 
 
 async def heard(reader: asyncio.StreamReader) -> bytes:
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(PATIENCE_S):
         return await reader.read(100)
 
 
@@ -75,7 +75,7 @@ async def test_a_stalled_proxy_keeps_what_is_said_until_it_is_mended() -> None:
         _, another = await asyncio.open_connection("127.0.0.1", proxy.port)
         assert not waiting.done()
         proxy.mend()
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(PATIENCE_S):
             assert await waiting == b"three"
         another.close()
         writer.close()

@@ -122,7 +122,9 @@ class _Disk:
         self.end += publications_in(record)
 
     def release(self, before: int) -> None:
-        self.released = max(self.released, before)
+        if before <= self.released:
+            return  # all these are gone
+        self.released = before
         kept: list[tuple[int, Record]] = []
         for place, record in self.log:
             count = publications_in(record)

@@ -23,6 +23,7 @@ from sapwood.pipeline.results.output import (
     write_table,
 )
 from sapwood.pipeline.tables.schemas import Rejected
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.spark
 
@@ -137,7 +138,7 @@ def test_a_disk_that_fills_is_an_error_and_leaves_nothing_that_looks_whole(
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 2, done.stderr

@@ -17,6 +17,7 @@ import pytest
 from sapwood import parse_filter
 from sapwood.errors import FileFormatError
 from sapwood.pipeline.spark.shipping import UNPACKED_NAME, pack_packages, submit_options
+from tests.patience import PATIENCE_S
 from tests.pipeline import cluster
 from tests.sessions import QUICK_JVM
 
@@ -91,7 +92,7 @@ def submitted(program: str, arguments: list[str], folder: Path, python: Path) ->
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE_S,
         check=False,
     )
 

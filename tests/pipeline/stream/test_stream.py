@@ -23,6 +23,7 @@ from sapwood.pipeline.stream.stream import StreamJob
 from sapwood.pipeline.tables.attributes import Kind, Object, Scalar
 from sapwood.pipeline.tables.decoding import JSONDecoder
 from sapwood.pipeline.tables.summaries import BatchSummary, Counts
+from tests.patience import PATIENCE_S
 from tests.pipeline.samples import Pair, expected, filters, pairs, publications
 
 pytestmark = pytest.mark.spark
@@ -263,7 +264,7 @@ def start(folder: Path, *options: str) -> tuple[int, list[list[int]]]:
         stderr=subprocess.DEVNULL,
         start_new_session=True,  # Java and Python die together when their group is killed.
     )
-    out, _ = process.communicate(timeout=120)
+    out, _ = process.communicate(timeout=PATIENCE_S)
     return process.returncode, [[int(n) for n in line.split()] for line in out.splitlines()]
 
 

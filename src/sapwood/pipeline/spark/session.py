@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -39,6 +40,14 @@ _ANYWHERE: Final = MappingProxyType(
     }
 )
 """The settings on which results and the transport into Python rely, whatever the master."""
+
+_CALLED_BY_LAST_NAME: Final = (
+    "org.apache.spark.api.python.PythonUtils",
+    "org.apache.spark.api.python.SimplePythonFunction",
+    "org.apache.spark.sql.api.python.PythonSQLUtils",
+    "org.apache.spark.sql.functions",
+)
+"""Classes that PySpark asks Java for by their last names, several times for each column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +124,7 @@ def open_session(app_name: str = "sapwood", *, master: str | None = None) -> Spa
     if under_spark_submit():
         if master is not None:
             raise InputError("spark-submit chooses the master: give --master to spark-submit only")
-        return active or _submitted_session(app_name)
+        return active or _named_in_full(_submitted_session(app_name))
     if active is not None:
         return active
     if master is None or is_local(master):
@@ -190,7 +199,19 @@ def _build(app_name: str, master: str, options: Mapping[str, str]) -> SparkSessi
     builder = SparkSession.builder.appName(app_name).master(master)
     for name, value in options.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    return _named_in_full(builder.getOrCreate())
+
+
+def _named_in_full(spark: SparkSession) -> SparkSession:
+    """The session, whose Py4J knows some names in full.
+
+    Otherwise it tries a last name in one package after the other, and Java looks through all of
+    Spark's archives for each class that is not there: milliseconds, several hundred times a job.
+    """
+    java_import = import_module("py4j.java_gateway").java_import
+    for name in _CALLED_BY_LAST_NAME:
+        java_import(spark._jvm, name)
+    return spark
 
 
 def check_installed() -> None:

@@ -182,7 +182,11 @@ class Writer:
         """Return when all that was committed is durable. Raises `OSError`."""
         if not self._is_synced:
             self._is_synced = True  # what is appended meanwhile is not
-            self.log.sync()
+            try:
+                self.log.sync()
+            except OSError:
+                self._is_synced = False
+                raise
         self._synced_at = self._clock()
 
     def due_s(self) -> float | None:

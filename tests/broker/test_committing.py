@@ -10,9 +10,11 @@ import pytest
 
 from sapwood.broker import committing
 from sapwood.broker.broker import Broker
+from sapwood.errors import EnvironmentMissingError
 from sapwood.limits import UNACKNOWLEDGED_MAX
 from sapwood.store.durability import Durability
 from sapwood.store.lines import bounds
+from sapwood.store.log import Syncer
 from sapwood.store.store import JOURNAL
 from sapwood.store.writer import Gathered, StoreFullError, Writer
 from sapwood.wire.messages import (
@@ -29,13 +31,16 @@ from tests.patience import PATIENCE_S
 
 
 class Gate:
-    """Lets the disk make commits durable only while it is open, and notes how large they are."""
+    """Lets the disk make commits durable only while it is open, and notes how large they are.
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    So many `syncs` wait for it at a time.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, syncs: int = 1) -> None:
         self.sizes: list[int] = []
         self._open = threading.Event()
         self._open.set()
-        append, sync = Writer.append, Writer.sync
+        append, sync, sync_beside = Writer.append, Writer.sync, Syncer.sync
 
         def noted(writer: Writer, gathered: Gathered) -> bool:
             self.sizes.append(gathered.count)
@@ -45,8 +50,14 @@ class Gate:
             assert self._open.wait(PATIENCE_S)
             sync(writer)
 
+        def gated_beside(syncer: Syncer) -> None:
+            assert self._open.wait(PATIENCE_S)
+            sync_beside(syncer)
+
         monkeypatch.setattr(Writer, "append", noted)
         monkeypatch.setattr(Writer, "sync", gated)
+        monkeypatch.setattr(Syncer, "sync", gated_beside)
+        monkeypatch.setattr(committing, "STORE_SYNCS_MAX", syncs)
 
     def shut(self) -> None:
         self._open.clear()
@@ -102,6 +113,92 @@ async def test_what_stands_behind_a_commit_waits_and_what_comes_meanwhile_is_the
         assert done == [1, 2, 3]
         await sub.close()
         await pub.close()
+
+
+async def test_a_commit_begins_beside_another_when_as_much_has_gathered_and_is_done_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(monkeypatch, syncs=2)
+    async with running(settings(data=tmp_path)) as broker:
+        assert broker.store is not None
+        commits, store = broker.store.commits, broker.store.store
+        pub = await Raw.client(broker.address, "pub")
+        pub.say(PublishRequest(1, body("p1")))
+        assert await pub.next() == AcceptedReply(1)
+        gate.shut()
+        gate.sizes.clear()
+
+        async def published(number: int, text: str) -> None:
+            pub.say(PublishRequest(number, body(f"p{number}", text=text)))
+            await until_published(broker, number)
+            await asyncio.sleep(0)
+
+        await published(2, "x" * 100)
+        await published(3, "x" * 60)  # less than is under way
+        assert gate.sizes == [1]
+        await published(4, "x" * 60)
+        assert gate.sizes == [1, 2]
+        await published(5, "x" * 1000)  # two are under way
+        assert gate.sizes == [1, 2]
+        assert (store.done, store.next_place) == (1, 5)
+        ticket = commits.ticket()
+        assert ticket is not None
+        done: list[int] = []
+        commits.when_done(lambda: done.append(store.done))
+        gate.open()
+        while await pub.next() != AcceptedReply(5):
+            pass
+        assert gate.sizes == [1, 2, 1]
+        assert done == [5]
+        assert commits.ticket() is None
+        await pub.close()
+
+
+async def test_a_sync_that_is_done_says_that_all_before_it_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync, waits, entered = Syncer.sync, threading.Event(), threading.Event()
+    is_held = [False]
+
+    def first_waits(syncer: Syncer) -> None:
+        if is_held[0]:
+            is_held[0] = False
+            entered.set()
+            assert waits.wait(PATIENCE_S)
+        sync(syncer)
+
+    monkeypatch.setattr(Syncer, "sync", first_waits)
+    async with running(settings(data=tmp_path)) as broker:
+        pub = await Raw.client(broker.address, "pub")
+        pub.say(PublishRequest(1, body("p1")))
+        assert await pub.next() == AcceptedReply(1)
+        is_held[0] = True
+        pub.say(PublishRequest(2, body("p2")))
+        assert await asyncio.to_thread(entered.wait, PATIENCE_S)
+        pub.say(PublishRequest(3, body("p3")))
+        assert [await pub.next(), await pub.next()] == [AcceptedReply(2), AcceptedReply(3)]
+        waits.set()
+        await pub.close()
+
+
+async def test_a_disk_that_fails_to_make_a_commit_durable_ends_the_broker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: Syncer) -> None:
+        raise OSError(5, "Input/output error")
+
+    broker = Broker(settings(data=tmp_path))
+    address = await broker.start()
+    pub = await Raw.client(address, "pub")
+    pub.say(PublishRequest(1, body("p1")))
+    assert await pub.next() == AcceptedReply(1)
+    monkeypatch.setattr(Syncer, "sync", broken)
+    pub.say(PublishRequest(2, body("p2")))
+    with pytest.raises(EnvironmentMissingError, match=r"cannot be made durable: Input/output"):
+        async with asyncio.timeout(PATIENCE_S):
+            await broker.run_until_failure()
+    await broker.stop()
+    await pub.close()
 
 
 async def test_whether_the_disk_has_room_is_looked_at_after_so_many_bytes_and_now_and_then(

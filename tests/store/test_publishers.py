@@ -12,10 +12,14 @@ from sapwood.store.publishers import Published, Publishers
 
 def test_an_id_is_taken_once_and_the_oldest_are_forgotten() -> None:
     known = Publishers(ids_max=3)
-    assert known.knows_none("c", [b"a", b"b"])
-    assert not known.knows_none("c", [b"a", b"a"])
+    assert not known.take_new("c", [b"a", b"a"])
+    assert not known.knows("c", b"a")
+    assert known.take_new("c", [])
+    assert len(known) == 0
     known.take("c", [b"a", b"b"])
-    assert not known.knows_none("c", [b"c", b"a"])
+    assert not known.take_new("c", [b"c", b"a"])
+    assert not known.take_new("c", [b"c", b"c"])
+    assert not known.knows("c", b"c")
     known.take("c", [b"c"])
     assert all(known.knows("c", id_) for id_ in (b"a", b"b", b"c"))
     known.take("c", [b"d", b"e"])  # those that were taken together are forgotten together
@@ -38,7 +42,11 @@ def test_at_least_the_last_ids_are_known_and_each_to_its_publisher_alone(
     taken: list[tuple[str, str]] = []
     for client, some in takes:
         new = [one for one in dict.fromkeys(some) if not known.knows(client, one.encode())]
-        known.take(client, [one.encode() for one in new])
+        encoded, size = [one.encode() for one in some], len(known)
+        assert known.take_new(client, encoded) == (len(new) == len(some))
+        if len(new) < len(some):
+            assert len(known) == size
+            known.take(client, [one.encode() for one in new])
         taken += [(client, one) for one in new]
         last = set(taken[-ids_max:])
         for whose in "xyz":
@@ -64,7 +72,6 @@ def test_what_was_refused_may_be_published_again() -> None:
     known.take("c", [b"a"])
     known.published("c", "s", 1, 1)
     known.give_back("c", b"a")
-    assert known.knows_none("c", [b"a"])
     assert len(known) == 0
     assert known.received("c", "s", 0) == 0
     known.take("d", [b"a"])

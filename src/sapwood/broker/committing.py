@@ -1,18 +1,19 @@
 """Group commit: what a turn of the loop has added is committed together.
 
 Where a commit is done when it is written, the loop appends it to the log before the turn ends, and
-output leaves at once. Where it has to be durable, a thread beside the loop waits for the disk::
+output leaves at once. Where it has to be durable, threads beside the loop wait for the disk::
 
     turn 1   adds, carries out effects ── output is held, under ticket 1
     turn 2   adds more                    held, under ticket 2       commit 1 is under way
     turn 3   commit 1 is done: what was held under 1 leaves          commit 2 begins
 
-One commit is under way at a time, and what is added meanwhile gathers for the next one: so the
-slower a disk is, the more goes into one commit. The loop never waits for it. All that stands behind
-a record in the order of effects leaves after it, whoever it is for.
+What is added while a commit is under way gathers for the next one, which begins when that is done,
+or when as much has gathered (`limits.STORE_SYNCS_MAX` at a time): so the slower a disk is, the more
+goes into one commit. The loop never waits for it. All that stands behind a record in the order of
+effects leaves after it, whoever it is for.
 
-Writing goes to the system's memory, and takes microseconds. What may take longer the thread does,
-and the commit is under way as long: beginning a segment, and everything for a while after the
+Writing goes to the system's memory, and takes microseconds. What may take longer another thread
+does, with no other commit beside it: beginning a segment, and everything for a while after the
 system was slow to take a write (`limits.STORE_REST`).
 
 A disk without room is tried again every `limits.STORE_RETRY_S`, and meanwhile the broker `is_full`:
@@ -25,6 +26,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from enum import Enum, auto
+from functools import partial
 from math import inf
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
@@ -38,6 +40,7 @@ from sapwood.limits.store import (
     STORE_RETRY_S,
     STORE_ROOM_BYTES,
     STORE_ROOM_S,
+    STORE_SYNCS_MAX,
     STORE_WRITE_S,
 )
 from sapwood.store.store import Store
@@ -47,8 +50,6 @@ from sapwood.store.writer import Gathered, StoreFullError
 class _Order(Enum):
     """What the thread is to do that is no commit."""
 
-    SYNC = auto()
-    """Make what was appended durable, which ends the commit under way."""
     LOOK = auto()
     """See when something is due: earlier than it was."""
     END = auto()
@@ -76,8 +77,9 @@ class Committed(Protocol):
 class GroupCommit:
     """Commits what is added to one store.
 
-    #: tickets up to _done are done; _taken is the one under way, or the last one
-    #: a commit is under way iff _done < _taken
+    #: tickets up to _done are done; _taken is the last one that is under way, or was
+    #: _under_way are the commits of the tickets between them, in order
+    #: while _is_apart the last of them is written by the thread
     """
 
     def __init__(
@@ -88,7 +90,8 @@ class GroupCommit:
         self._host = host
         self._log = log
         self._taken = self._done = 0
-        self._under_way: Gathered | None = None
+        self._under_way: deque[Gathered] = deque()
+        self._is_apart = False
         #: until when the thread writes, as the system was slow to take it
         self._slow_until = -inf
         #: when it was looked whether the disk has room, and what was committed since
@@ -103,11 +106,19 @@ class GroupCommit:
         #: what is called when a ticket is done
         self._callbacks: deque[tuple[int, Callable[[], None]]] = deque()
         self._drained: asyncio.Future[None] | None = None
-        # Of the thread:
+        # Of the threads:
         self._waiting: SimpleQueue[_Task] = SimpleQueue()
+        #: tickets that are to be synced
+        self._syncing: SimpleQueue[int | None] = SimpleQueue()
         self._ending = Event()
-        self._thread = Thread(target=self._run, name="commits", daemon=True)
-        self._thread.start()
+        self._threads = [Thread(target=self._run, name="commits", daemon=True)]
+        if store.writer.awaits_sync:
+            self._threads += [
+                Thread(target=self._run_syncs, name=f"syncs {number}", daemon=True)
+                for number in range(STORE_SYNCS_MAX)
+            ]
+        for thread in self._threads:
+            thread.start()
 
     # In the loop -------------------------------------------------------------------------------
 
@@ -137,8 +148,8 @@ class GroupCommit:
             await self._drained
 
     def _schedule(self) -> None:
-        """Begin a commit, if none is under way: at once, or for all that this turn brings."""
-        if self._done == self._taken and not self._is_scheduled:
+        """Begin a commit, if it is time for one: at once, or for all that this turn brings."""
+        if not self._is_scheduled and self._may_begin():
             if self._store.writer.awaits_sync:
                 self._is_scheduled = True
                 self._loop.call_soon(self._begin)
@@ -146,20 +157,37 @@ class GroupCommit:
                 self._begin()
         self._check_blocked()
 
+    def _may_begin(self) -> bool:
+        """Whether none is under way, or there is enough for one beside those that are."""
+        if not self._under_way:
+            return True
+        return (
+            self._store.writer.awaits_sync
+            and not self._is_apart
+            and len(self._under_way) < STORE_SYNCS_MAX
+            and self._store.pending_bytes >= self._under_way[-1].size
+            and self._is_quick()
+        )
+
+    def _is_quick(self) -> bool:
+        """Whether the loop can write the next commit itself."""
+        return self._store.writer.is_open and self._loop.time() >= self._slow_until
+
     def _begin(self) -> None:
         self._is_scheduled = False
-        if not self._store.is_pending or self._ending.is_set():
+        if not self._store.is_pending or self._ending.is_set() or not self._may_begin():
             return
         gathered = self._store.take()
         self._taken += 1
-        self._under_way = gathered
+        self._under_way.append(gathered)
         self._unlooked_bytes += gathered.size
         if not self._append(gathered):
+            self._is_apart = True
             self._waiting.put(gathered)
         elif self._store.writer.awaits_sync:
-            self._waiting.put(_Order.SYNC)
+            self._syncing.put(self._taken)
         else:
-            self._committed()
+            self._committed(self._taken)
         if self._is_to_look() and not self._store.has_room():
             self._fill()
         self._check_blocked()
@@ -169,18 +197,18 @@ class GroupCommit:
 
         What fails is for the thread, which meets it again, and waits or gives up.
         """
-        writer, clock = self._store.writer, self._loop.time
-        began = clock()
-        if not writer.is_open or began < self._slow_until:
+        if not self._is_quick():
             return False
+        clock = self._loop.time
+        began = clock()
         try:
-            is_due = writer.append(gathered)
+            is_due = self._store.writer.append(gathered)
         except Exception:  # noqa: BLE001 - whatever it is, nothing was written
             return False
         ended = clock()
         if ended - began > STORE_WRITE_S:
             self._slow_until = ended + STORE_REST * (ended - began)
-        if is_due and not writer.awaits_sync:
+        if is_due:
             self._waiting.put(_Order.LOOK)
         return True
 
@@ -192,20 +220,26 @@ class GroupCommit:
         self._looked_at, self._unlooked_bytes = now, 0
         return True
 
-    def _committed(self) -> None:
-        assert self._under_way is not None, "one is done that was under way"
-        gathered, self._under_way = self._under_way, None
-        self._done = self._taken
-        self._is_stuck = False
-        self._store.committed(gathered)
+    def _committed(self, ticket: int) -> None:
+        """The commits up to a ticket are done, if they were not before."""
+        if ticket <= self._done:
+            return
+        while self._done < ticket:
+            self._store.committed(self._under_way.popleft())
+            self._done += 1
         self._host.committed(self._done)
         while self._callbacks and self._callbacks[0][0] <= self._done:
             self._callbacks.popleft()[1]()
         if self._store.is_pending:
             self._begin()
-        else:
-            self._check_blocked()
+        elif not self._under_way:
             self._set_drained()
+        self._check_blocked()
+
+    def _committed_apart(self) -> None:
+        """The thread has written a commit, and none was begun since."""
+        self._is_stuck = self._is_apart = False
+        self._committed(self._taken)
 
     def _no_room(self, *, is_stuck: bool) -> None:
         """The disk has no room: for the commit under way, or for the state file."""
@@ -235,7 +269,7 @@ class GroupCommit:
         self._check_blocked()
 
     def _check_blocked(self) -> None:
-        under_way = 0 if self._under_way is None else self._under_way.size
+        under_way = sum(gathered.size for gathered in self._under_way)
         waiting = under_way + self._store.pending_bytes + self.held_bytes
         blocked = self.is_full or waiting > STORE_PENDING_BYTES_MAX
         if blocked != self._is_blocked:
@@ -253,21 +287,38 @@ class GroupCommit:
         """
         self._ending.set()
         self._waiting.put(_Order.END)
-        self._thread.join()
+        for _ in self._threads[1:]:
+            self._syncing.put(None)
+        for thread in self._threads:
+            thread.join()
         try:
             self._store.close()
         except OSError as error:
             raise _not_durable(error) from error
 
-    # In the thread -----------------------------------------------------------------------------
+    # In the threads ----------------------------------------------------------------------------
 
     def _run(self) -> None:
         try:
             while self._next():
                 pass
         except Exception as error:  # noqa: BLE001 - whatever it is, nothing is durable any more
-            told = _not_durable(error) if isinstance(error, OSError) else error
-            self._tell(lambda: self._host.not_durable(told))
+            self._fail(error)
+
+    def _run_syncs(self) -> None:
+        syncer = self._store.writer.log.syncer()
+        try:
+            while (ticket := self._syncing.get()) is not None:
+                syncer.sync()
+                self._tell(partial(self._committed, ticket))
+        except Exception as error:  # noqa: BLE001 - as above
+            self._fail(error)
+        finally:
+            syncer.close()
+
+    def _fail(self, error: Exception) -> None:
+        told = _not_durable(error) if isinstance(error, OSError) else error
+        self._tell(lambda: self._host.not_durable(told))
 
     def _next(self) -> bool:
         """Take part in one commit, or do what is due; `False` at the end."""
@@ -281,10 +332,7 @@ class GroupCommit:
         if isinstance(task, Gathered):
             if not self._write(task):
                 return False
-            self._tell(self._committed)
-        elif task is _Order.SYNC:
-            writer.sync()
-            self._tell(self._committed)
+            self._tell(self._committed_apart)
         self._rest()
         return True
 

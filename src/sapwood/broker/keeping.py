@@ -99,15 +99,15 @@ class Keeper:
         if self._commits.is_full or not isinstance(publications, PublicationBatch):
             return False
         data, starts, ends = publications.data, publications.starts, publications.ends
-        if not is_short(int((ends - starts).max()), self._line_bytes_max):
+        begin, end = starts.item(0), ends.item(-1)
+        # As a rule all of them together are short; or else the longest one has to be.
+        if not is_short(end - begin, self._line_bytes_max) and not is_short(
+            int((ends - starts).max()), self._line_bytes_max
+        ):
             return False
-        if not is_finite(data, starts.item(0), ends.item(-1)):
+        if not is_finite(data, begin, end):
             return False
-        ids = ids_in(data, starts)
-        if not self.store.publishers.knows_none(client, ids):
-            return False
-        self.store.publishers.take(client, ids)
-        return True
+        return self.store.publishers.take_new(client, ids_in(data, starts))
 
     def _judge(
         self, client: ClientSessionAtBroker, request: ClientPublish

@@ -49,3 +49,7 @@ STORE_REST: Final = 10
 """Seconds, a turn, that a broker's loop may wait until the system has taken what it writes to the
 log; and how many times as long as it took a thread writes instead when it was more, as the system
 makes those wait who write more than its disk takes: so it costs the loop a tenth of its time."""
+
+STORE_SYNCS_MAX: Final = 2
+"""Commits that a broker's disk makes durable at a time, at most: while one waits for the disk the
+next is on its way there, and those between them gather."""

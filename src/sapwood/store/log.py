@@ -217,6 +217,10 @@ class Log:
         if self._file is not None:
             self._file.sync()
 
+    def syncer(self) -> Syncer:
+        """What makes the log durable for another thread."""
+        return Syncer(self, self._disk)
+
     def remove(self, segment: Segment) -> None:
         """Remove the oldest segment. Raises `OSError`."""
         assert segment in self.segments[:-1][:1], "the oldest goes first, and the last one never"
@@ -265,6 +269,34 @@ class Log:
             self._file.close()
         self._file, self._size = file, len(data)
         self.segments.append(Segment(path, self.place, self.number))
+
+
+class Syncer:
+    """Makes what is appended to a log durable, for one thread, while others do so as well.
+
+    It opens the segment for itself: that a disk has failed is told once to each who has opened a
+    file, so a sync that succeeds says that all is durable which was appended before.
+    """
+
+    def __init__(self, log: Log, disk: Disk) -> None:
+        self._log = log
+        self._disk = disk
+        self._path: Path | None = None
+        self._file: File | None = None
+
+    def sync(self) -> None:
+        """Return when all is durable that was appended before. Raises `OSError`."""
+        path = self._log.segments[-1].path
+        if self._file is None or path != self._path:
+            self.close()
+            self._path, self._file = path, self._disk.open(path)
+        self._file.sync()
+
+    def close(self) -> None:
+        """Let go of the segment."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
 
 def _locked(folder: Path) -> IO[bytes]:

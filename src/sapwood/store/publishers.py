@@ -81,10 +81,23 @@ class Publishers:
         """Whether an id of a client is taken."""
         return id_ in self._ids.get(publisher_of(client), ())
 
-    def knows_none(self, client: str, ids: Sequence[bytes]) -> bool:
-        """Whether no id is taken, nor given twice."""
-        known = self._ids.get(publisher_of(client))
-        return (known is None or known.isdisjoint(ids)) and len(set(ids)) == len(ids)
+    def take_new(self, client: str, ids: Sequence[bytes]) -> bool:
+        """`take` ids if none of them is taken, nor given twice; whether that was so."""
+        publisher = publisher_of(client)
+        known = self._ids.get(publisher)
+        if known is None:
+            known = set()
+        elif not known.isdisjoint(ids):
+            return False
+        before = len(known)
+        known.update(ids)
+        if len(known) - before != len(ids):
+            known.difference_update(ids)
+            return False
+        if ids:
+            self._ids[publisher] = known
+            self._remember(publisher, ids)
+        return True
 
     def take(self, client: str, ids: Sequence[bytes]) -> None:
         """These ids of a client are taken from now on; those that were taken first are forgotten.
@@ -95,6 +108,9 @@ class Publishers:
             return
         publisher = publisher_of(client)
         self._ids.setdefault(publisher, set()).update(ids)
+        self._remember(publisher, ids)
+
+    def _remember(self, publisher: str, ids: Sequence[bytes]) -> None:
         self._taken.append((publisher, ids))
         self._count += len(ids)
         while self._count - len(self._taken[0][1]) >= self.ids_max:

@@ -7,7 +7,8 @@ Appending takes as long as copying to the page cache, so the loop's thread may d
 `is_open`; everything else waits for the disk, and is for one thread beside it::
 
     loop's thread      append     append   append      append
-    thread beside           sync ─────────────── rest: sync, state file, retention
+    others                  sync ───────────  sync ───────────
+    thread beside                rest: sync, state file, retention
 
 What is durable after a sync is at least what had been appended when it began.
 """
@@ -115,7 +116,7 @@ class Writer:
         self._hold: int | None = None
         self._changes: list[Change] = []
         self._changes_size = 0
-        self._applied_at = self._synced_at = clock()
+        self._applied_at = self._synced_at = self._rested_at = clock()
         self._is_synced = True
         #: makes checkpoints, and when there is enough for one
         self.compaction: Compaction | None = None
@@ -181,7 +182,11 @@ class Writer:
         """Return when all that was committed is durable. Raises `OSError`."""
         if not self._is_synced:
             self._is_synced = True  # what is appended meanwhile is not
-            self.log.sync()
+            try:
+                self.log.sync()
+            except OSError:
+                self._is_synced = False
+                raise
         self._synced_at = self._clock()
 
     def due_s(self) -> float | None:
@@ -193,6 +198,8 @@ class Writer:
             due.append(self._applied_at + STORE_APPLY_S)
         if self.compaction is not None and self.compaction.is_under_way:
             due.append(now + CHECKPOINT_POLL_S)
+        if self._policy.retention.age_s is not None and len(self.log.segments) > 1:
+            due.append(self._rested_at + STORE_APPLY_S)
         return max(0.0, min(due) - now) if due else None
 
     def rest(self) -> None:
@@ -200,7 +207,7 @@ class Writer:
 
         A clock that jumps back makes things due at once.
         """
-        now = self._clock()
+        now = self._rested_at = self._clock()
         interval_s = self._policy.durability.interval_s
         if interval_s and not 0 <= now - self._synced_at < interval_s:
             self.sync()

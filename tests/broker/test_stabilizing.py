@@ -17,6 +17,7 @@ from sapwood.client import connect
 from sapwood.routing.inputs import Receive
 from sapwood.routing.messages import Unsubscribe
 from sapwood.routing.protocols import protocol
+from sapwood.routing.upkeep.stabilize.stabilize import Stabilize
 from tests.broker.helpers import line, running, settings, soon
 from tests.routing.wiring import core_of
 
@@ -92,3 +93,28 @@ async def test_check_is_refused_where_nobody_compares() -> None:
         found = await checked(str(broker.address))
         assert found.exit_code == 2
         assert "+stabilize" in found.stderr
+
+
+async def test_a_broker_that_waits_keeps_what_came_over_a_link_that_has_failed() -> None:
+    waiting = protocol("covering+stabilize:3600:adaptive:inf")
+    async with (
+        line("r1", "r2", "r3", protocol=waiting) as brokers,
+        connect(str(brokers["r1"].address)) as publisher,
+        connect(str(brokers["r3"].address)) as subscriber,
+    ):
+        wanted = await subscriber.subscribe("a > 1")
+        r2 = brokers["r2"]
+        held = core_of(r2.router).subscriptions.entries.received["r3"]
+        kept = dict(held)
+        for _ in range(2):
+            r2.connections.links["r3"].abort()
+            await soon(until(lambda: "r3" not in r2.connections.links))
+            assert core_of(r2.router).subscriptions.entries.received["r3"] == kept
+            await soon(until(lambda: "r3" in r2.connections.links))
+        second = await soon(subscriber.subscribe("a > 0"))
+        await publisher.publish({"a": 2}, id="p")
+        assert (await soon(anext(wanted))).id == "p"
+        assert (await soon(anext(second))).id == "p"
+        upkeep = brokers["r3"].router.upkeep
+        assert isinstance(upkeep, Stabilize)
+        assert upkeep.corrected == 0, "nothing had to be said again"

@@ -109,7 +109,7 @@ def test_what_changed_while_a_link_was_down_is_all_that_is_said_when_it_is_back(
     world.run_until(world.now + 1.0)
     assert world.history.unanswered() == (), "there is nobody else to wait for"
     world.return_link("r1", "r2")
-    world.drain()
+    world.run_until(world.now + 0.5)
     assert_legal(world)
     assert statements(world) - before == 1, "the withdrawal is part of the correction"
     assert sum(upkeep.corrected for upkeep in upkeeps(world)) == 2
@@ -154,6 +154,27 @@ def test_adaptive_lets_go_when_useless_hops_are_more_than_the_routers_times_the_
     assert len(world.history.deliveries) == 1
 
 
+def test_an_end_that_has_let_go_is_told_again_what_it_had_and_the_other_keeps_what_it_has() -> None:
+    world = world_of("line:4", "1:adaptive:0")
+    for number in range(3):
+        subscribe(world, "r1", f"s{number}", f"y > {number}")
+    subscribe(world, "r4", "t", "x > 1")
+    world.run_until(ROUNDS)
+    world.fail_link("r2", "r3")
+    publish(world, "r1", 1)
+    assert (held(world, "r2", "r3"), held(world, "r3", "r2")) == (0, 3)
+    before = statements(world)
+    world.return_link("r2", "r3")
+    world.run_until(world.now + 0.5)
+    assert_legal(world)
+    told = statements(world) - before
+    assert told == 2 + 3, "t to r2 and r1; r3 hears the numbers that what it has has now"
+    subscribe(world, "r1", "new", "y > 7")
+    world.run_until(world.now + 0.5)
+    assert world.history.unanswered() == ()
+    assert not any(router.table_sizes()["unconfirmed"] for router in world.routers.values())
+
+
 def test_nothing_is_counted_that_somebody_else_takes() -> None:
     world = world_of("line:4", "1:adaptive")
     subscribe(world, "r4", "s", "x > 1")
@@ -165,6 +186,16 @@ def test_nothing_is_counted_that_somebody_else_takes() -> None:
     publish(world, "r3", 30)
     assert [upkeep.useless for upkeep in upkeeps(world)] == [0] * 4
     assert held(world, "r3", "r4") == 1
+
+
+def test_a_hop_to_a_router_that_somebody_else_is_behind_was_not_useless() -> None:
+    world = world_of("tree:7", "1:adaptive:inf")
+    subscribe(world, "r4", "s", "x > 1")
+    subscribe(world, "r7", "s", "x > 1")
+    world.drain()
+    world.fail_link("r2", "r4")
+    publish(world, "r6", 1)  # to r3, which sends it to r7 as well, r1 and r2
+    assert [upkeep.useless for upkeep in upkeeps(world)] == [0, 2, 0, 0, 0, 0, 0]
 
 
 def test_the_count_is_the_way_behind_the_last_router_that_somebody_else_is_behind() -> None:

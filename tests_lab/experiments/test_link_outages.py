@@ -19,7 +19,7 @@ def found() -> Iterator[Report]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(link_outages, "LINKS", 2)
         patch.setattr(link_outages, "DURATIONS", DURATIONS)
-        patch.setattr(link_outages, "LOADS", {"heavy": 0.01, "light": 5.0})
+        patch.setattr(link_outages, "LOADS", {"heaviest": 0.01, "light": 5.0})
         yield run(DESIGN, Choices((6,), 3))
 
 

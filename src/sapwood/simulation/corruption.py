@@ -19,6 +19,7 @@ there are and the code are right (Shen 5.3).
 * `mislay`  an entry is held from another neighbor than from which it came
 * `sketch`  what an upkeep remembers of tables, to compare them, is not so
 * `timer`   its timers are set to any time, or never
+* `size`    how many routers it believes to be behind each link is not so
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ import numpy as np
 
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.language import parse_filter
+from sapwood.limits.healing import ROUTERS_COUNTED_MAX
 from sapwood.overlay.fields import Fields
 from sapwood.routing.inputs import Receive
 from sapwood.routing.membership.given import Given
@@ -202,6 +204,13 @@ def _timer(router: Router, generator: Random, share: float, now: float) -> None:
                 link.due_s = generator.choice((now + 1e9 * generator.random(), math.inf, now))
 
 
+def _size(router: Router, generator: Random, share: float, now: float) -> None:  # noqa: ARG001
+    if isinstance(router.upkeep, Stabilize):
+        for link in router.upkeep.links.values():
+            if generator.random() < share:
+                link.routers = generator.randrange(ROUTERS_COUNTED_MAX)
+
+
 KINDS: Final[Mapping[str, Strike]] = MappingProxyType(
     {
         "drop": _drop,
@@ -210,6 +219,7 @@ KINDS: Final[Mapping[str, Strike]] = MappingProxyType(
         "mislay": _mislay,
         "sketch": _sketch,
         "timer": _timer,
+        "size": _size,
     }
 )
 """What can be done to a router, by name."""

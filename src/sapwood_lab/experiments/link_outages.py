@@ -7,8 +7,10 @@ them. Which these are is found from outside, not by the counters of the routers.
 
 Departures: the shape of the tree is not given, so there is a random and a binary one. Publications
 are strings of three letters out of 52; those that nobody wants cross no link and are not drawn, so
-an interval of 0.1 s for each router comes to some 14 publications a second in all. Subscriptions
-come before the failure and stay. `oracle` is the less of what letting go at once and waiting for
+an interval of 0.1 s for each router comes to some 14 publications a second in all. That is little
+beside the subscriptions that a link brings, so there is a load ten times as heavy. Subscriptions
+come before the failure and stay; up to 256 travel in one message, so a wave of more than that costs
+more than the threshold allows for. `oracle` is the less of what letting go at once and waiting for
 ever cost, which is known afterwards only.
 """
 
@@ -52,8 +54,8 @@ LINKS: Final = 4
 DURATIONS: Final = (1.0, 2.0, 5.0, 10.0, 20.0)
 """Seconds that a link is down."""
 
-LOADS: Final[Mapping[str, float]] = MappingProxyType({"heavy": 0.1, "light": 5.0})
-"""Seconds between two publications of a router."""
+LOADS: Final[Mapping[str, float]] = MappingProxyType({"heaviest": 0.01, "heavy": 0.1, "light": 5.0})
+"""Seconds between two publications of a router; the work has the last two."""
 
 SHAPES: Final[Mapping[str, str]] = MappingProxyType({"random": "random:{}", "binary": "tree:{}:2"})
 
@@ -280,8 +282,12 @@ def _findings(rows: Sequence[Row], shape: str) -> tuple[Finding, ...]:
         return [number(row["overhead"]) for row in _of(rows, shape, load, timer)]
 
     at = bisect_left(DURATIONS, 10.0)
-    heavy = {name: sum(costs("heavy", name)[at:]) for name in (*TIMERS, ORACLE)}
-    light = {name: sum(costs("light", name)) for name in (*TIMERS, ORACLE)}
+    high = {
+        load: {name: sum(costs(load, name)[at:]) for name in TIMERS}
+        for load in LOADS
+        if load != "light"
+    }
+    light = {name: sum(costs("light", name)) for name in TIMERS}
     worst = max(
         mine / best
         for load in LOADS
@@ -289,16 +295,22 @@ def _findings(rows: Sequence[Row], shape: str) -> tuple[Finding, ...]:
         if best
     )
     return (
-        Finding(
-            f"{shape}: under heavy load letting go at once costs least, and waiting adaptively "
-            "little more than that (5.2)",
-            heavy["strawman"] <= heavy["adaptive"] < heavy["static-10"],
-            f"{heavy['strawman']:.0f}, {heavy['adaptive']:.0f} and static {heavy['static-10']:.0f}",
+        *(
+            Finding(
+                f"{shape}: under {load} load letting go at once costs least, and waiting "
+                "adaptively less than static (5.2)",
+                found["strawman"] <= found["adaptive"] < found["static-10"],
+                f"{found['strawman']:.0f}, {found['adaptive']:.0f}, {found['static-10']:.0f} hops",
+            )
+            for load, found in high.items()
         ),
-        Finding(
-            f"{shape}: a shorter time costs the static timer less under heavy load (5.2)",
-            heavy["static-3"] < heavy["static-10"],
-            f"{heavy['static-3'] / heavy['static-10']:.0%}; published about half",
+        *(
+            Finding(
+                f"{shape}: a shorter time costs the static timer half under {load} load (5.2)",
+                found["static-3"] <= 0.6 * found["static-10"],
+                f"{found['static-3'] / found['static-10']:.0%}",
+            )
+            for load, found in high.items()
         ),
         Finding(
             f"{shape}: under light load adaptive saves two thirds of letting go at once (5.3)",

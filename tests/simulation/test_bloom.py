@@ -15,6 +15,7 @@ WORDS = (
     "identity+bloom:64:1",
     "advertisement+identity+bloom",
     "mesh+identity+bloom",
+    "identity+bloom:counting-sbstree",
 )
 
 

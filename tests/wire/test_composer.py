@@ -195,20 +195,26 @@ def encoded(many: PublishMany) -> list[bytes]:
     st.text(st.characters(codec="utf-8"), min_size=1, max_size=40),
     st.integers(0, 70_000),
     st.none() | st.tuples(names, st.integers(0, 300)),
+    st.none() | st.lists(st.binary(max_size=300), min_size=1),
 )
-@example([], "r1", 1, None)
+@example([], "r1", 1, None, None)
+@example([Publication("p", {"a": 1})] * 2, "r1", 1, ("r2", 7), [b"", bytes(65_536)])
 def test_forwards_are_the_messages_that_are_encoded_one_by_one(
-    some: list[Publication], origin: str, hops: int, tree: tuple[str, int] | None
+    some: list[Publication],
+    origin: str,
+    hops: int,
+    tree: tuple[str, int] | None,
+    drawn: list[bytes] | None,
 ) -> None:
-    many = PublishMany(origin, hops, batch_of(some), tree=tree)
+    digests = [] if drawn is None else [drawn[at % len(drawn)] for at in range(len(some))]
+    many = PublishMany(origin, hops, batch_of(some), digests, tree)
     frames = forwards(many)
     assert frames is not None
     assert bytes(frames) == b"".join(encoded(many))
 
 
-def test_what_has_digests_or_is_no_batch_of_bytes_is_left_to_be_encoded_one_by_one() -> None:
+def test_what_is_no_batch_of_bytes_is_left_to_be_encoded_one_by_one() -> None:
     some = [Publication("p", {"a": 1})]
-    assert forwards(PublishMany("r1", 1, batch_of(some), (b"k",))) is None
     assert forwards(PublishMany("r1", 1, some)) is None
     effect = to_deliver(batch_of(some), [[("c", "s")]])
     plain = DeliverMany(some, effect.keys, effect.rows)

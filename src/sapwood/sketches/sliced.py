@@ -9,6 +9,7 @@ that is shorter.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -108,8 +109,8 @@ class RowTable:
     """
 
     __slots__ = (
-        *("_awaiting", "_elements", "_free", "_heads", "_masks", "_nexts", "_repeats", "_rows"),
-        *("_shape", "_words"),
+        *("_awaiting", "_counts", "_elements", "_free", "_heads", "_masks", "_nexts"),
+        *("_repeats", "_rows", "_shape", "_words"),
     )
 
     def __init__(self, shape: SlicedShape) -> None:
@@ -123,6 +124,8 @@ class RowTable:
         #: element -> row
         self._rows: dict[int, int] = {}
         self._free: list[int] = []
+        #: bit -> the rows that a holder has
+        self._counts: Counter[int] = Counter()
         self._repeats: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
@@ -131,7 +134,7 @@ class RowTable:
 
     def add_many(self, bit: int, elements: Sequence[int]) -> None:
         """A holder has these elements once more."""
-        rows, fresh = self._rows, []
+        rows, fresh, repeated = self._rows, [], 0
         missing = len(rows) + len(self._free) + len(elements) - len(self._masks)
         if missing > 0:
             self._grow(missing)
@@ -143,8 +146,10 @@ class RowTable:
                 fresh.append(row)
             elif int(self._masks[row]) & bit:
                 self._repeats[row, bit] = self._repeats.get((row, bit), 0) + 1
+                repeated += 1
             else:
                 self._masks[row] |= np.uint64(bit)
+        self._counts[bit] += len(elements) - repeated
         kernels = sliced_kernels(len(fresh), self._awaiting)
         salt = np.uint64(self._shape.shape.salt)
         taken = np.array(fresh, np.int64)
@@ -159,6 +164,7 @@ class RowTable:
         if repeats:
             return
         self._masks[row] &= ~np.uint64(bit)
+        self._counts[bit] -= 1
         if not self._masks[row]:
             kernels = sliced_kernels(1, self._awaiting)
             salt = np.uint64(self._shape.shape.salt)
@@ -174,6 +180,8 @@ class RowTable:
         count, shape, inner = len(filters), self._shape, self._shape.shape
         found, is_read = np.zeros(count, np.uint64), np.zeros(count, np.uint8)
         ends = np.cumsum(np.fromiter(map(len, filters), np.int64, count))
+        # Who has nothing is found nowhere, and would be looked for in all of a filter.
+        wanted &= sum(bit for bit, rows in self._counts.items() if rows)
         kernels = sliced_kernels(count * 64, self._awaiting)
         kernels.search_rows(
             *(b"".join(filters), ends, np.uint64(shape.head), np.uint64(inner.salt)),
@@ -195,7 +203,8 @@ class RowTable:
             for bit, count in holders[element].items():
                 if count > 1:
                     repeats[row, bit] = count - 1
-        if repeats != self._repeats:
+        counts = Counter(bit for held in holders.values() for bit in held)
+        if repeats != self._repeats or +counts != +self._counts:
             raise InvariantError("rows are wrong about how often holders have them")
         firsts = {row: self._shape.places([element])[0][0] for element, row in self._rows.items()}
         chained: dict[int, int] = {}

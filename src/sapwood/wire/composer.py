@@ -29,8 +29,7 @@ ForClient: TypeAlias = tuple[str, memoryview, int]
 
 _PUBLISH: Final = b"\x95\x22"
 _ON_TREE: Final = b"\x94\x2c"
-_NO_DIGEST: Final = b"\xc4\x00"
-"""What a message begins with whose envelope is the same for all of a batch, and its end."""
+"""What a message begins with whose envelope is the same for all of a batch."""
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
@@ -114,7 +113,7 @@ class Composer:
 def forwards(many: PublishMany) -> memoryview | None:
     """The frames of what goes to a neighbor; `None` where they are to be composed one by one."""
     batch = many.batch
-    if many.digests or not isinstance(batch, PublicationBatch):
+    if not isinstance(batch, PublicationBatch):
         return None
     module = FRAMES.compiled
     if module is None:
@@ -123,5 +122,11 @@ def forwards(many: PublishMany) -> memoryview | None:
     if many.tree is not None:
         source, epoch = map(_ENCODER.encode, many.tree)
         before = _ON_TREE + source + epoch + before
-    frames = module.compose_forwards(batch.data, batch.starts, batch.ends, before, _NO_DIGEST)
+    digests = many.digests
+    ends = np.zeros(len(batch), np.int64)
+    if digests:
+        np.cumsum(np.fromiter(map(len, digests), np.int64, len(batch)), out=ends)
+    frames = module.compose_forwards(
+        *(batch.data, batch.starts, batch.ends, before, b"".join(digests), ends)
+    )
     return memoryview(frames)

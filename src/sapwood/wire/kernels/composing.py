@@ -66,25 +66,30 @@ _DIGIT_BITS: Final = 11
 
 
 @compiled
-def compose_forwards(data: bytes, starts: I64, ends: I64, before: bytes, behind: bytes) -> U8:
-    """The frames that carry some publications: each body is `before`, one of them, `behind`.
+def compose_forwards(  # noqa: PLR0917 - compiled code takes arrays apart
+    data: bytes, starts: I64, ends: I64, before: bytes, digests: bytes, digest_ends: I64
+) -> U8:
+    """The frames that carry some publications: each body is `before`, one of them, its digest.
 
-    Publication `i` is `data[starts[i]:ends[i]]`.
+    Publication `i` is `data[starts[i]:ends[i]]`. Its digest ends at `digest_ends[i]` of `digests`,
+    where the next one begins: with the digests `b""`, `b"k7"`, `b"k"` the ends are 0, 2, 3.
     """
-    letters, head, tail = all_bytes(data), all_bytes(before), all_bytes(behind)
-    total = 0
+    letters, head, said = all_bytes(data), all_bytes(before), all_bytes(digests)
+    total, begin = 0, 0
     for number in range(len(starts)):
-        size = ends[number] - starts[number]
-        total += HEADER_BYTES + len(before) + _binary_bytes(size) + len(behind)
+        size, end = ends[number] - starts[number], digest_ends[number]
+        total += HEADER_BYTES + len(before) + _binary_bytes(size) + _binary_bytes(end - begin)
+        begin = end
     frames = new_u8(total)
-    out, at = as_pointer(frames), 0
+    out, at, begin = as_pointer(frames), 0, 0
     for number in range(len(starts)):
-        first, last = starts[number], ends[number]
-        body = len(before) + _binary_bytes(last - first) + len(behind)
+        first, last, end = starts[number], ends[number], digest_ends[number]
+        body = len(before) + _binary_bytes(last - first) + _binary_bytes(end - begin)
         at = _write_size(out, at, body)
         at = _copied(out, at, head, 0, len(before))
         at = _write_binary(out, at, letters, first, last)
-        at = _copied(out, at, tail, 0, len(behind))
+        at = _write_binary(out, at, said, begin, end)
+        begin = end
     return frames
 
 

@@ -38,7 +38,10 @@ PUBLICATIONS: Final = [Publication(f"p{a}", {"a": a}) for a in range(6)] + [
     Publication("document", document=b"<a><c/></a>"),
 ]
 EXACT: Final = ("identity+bloom",)
-WORDS: Final = (*EXACT, "identity+bloom:64:1", "simple+bloom:128:2")
+WORDS: Final = (
+    *(*EXACT, "identity+bloom:64:1", "simple+bloom:128:2"),
+    *(f"identity+bloom:{tree}" for tree in ("sbstree", "counting-sbstree", "skiptree")),
+)
 """In the first, none of these filters has the bits of others."""
 
 Known = dict[str, dict[str, Interest]]
@@ -82,7 +85,7 @@ def digest_of(filters: Sequence[Interest], word: str, publication: Publication) 
 
 
 @pytest.mark.parametrize("word", WORDS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(known=tables, batch=batches)
 def test_where_a_publication_enters_exactly_those_get_it_that_want_it(
     word: str, known: list[tuple[str, Interest]], batch: list[Publication]
@@ -106,7 +109,7 @@ def test_where_a_publication_enters_exactly_those_get_it_that_want_it(
 
 
 @pytest.mark.parametrize("word", WORDS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(known=tables, batch=batches)
 def test_further_on_no_bits_are_missed_and_clients_get_exactly_what_they_want(
     word: str, known: list[tuple[str, Interest]], batch: list[Publication]
@@ -127,7 +130,7 @@ def test_further_on_no_bits_are_missed_and_clients_get_exactly_what_they_want(
 
 
 @pytest.mark.parametrize("word", WORDS)
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(known=tables, data=st.data())
 def test_what_went_leaves_no_bits(word: str, known: list[tuple[str, Interest]], data: Any) -> None:
     forwarding, table = made(known, word)
@@ -239,6 +242,7 @@ def test_what_is_kept_wrong_is_noticed() -> None:
         ("xroute+bloom", "put bloom behind identity"),
         ("covering+merging+bloom", "put bloom behind identity"),
         ("flooding+bloom", "put bloom behind identity|leave out the word for forwarding"),
+        ("identity+bloom:trie", "one of sbstree"),
         ("identity+bloom:100", "some times 64"),
         ("identity+bloom:64:17", "1 to 16"),
         ("identity+bloom:many", "some times 64"),

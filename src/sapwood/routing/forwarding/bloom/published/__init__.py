@@ -1,0 +1,1 @@
+"""The structures of XSiena chapter 5, faithful and measured, for comparison."""

@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import numpy as np
+
 from sapwood.errors import InvariantError
 from sapwood.limits import DIGEST_BYTES_MAX, KEYS_AT_ONCE
 from sapwood.limits.prefix import PLACED_IN_PLACE_MAX
@@ -230,10 +232,16 @@ class Prefix:
         return None if ATTRIBUTE in record else tags.snapshot.follow(record)
 
     def _written(self, begins: bytes, nodes: Sequence[int], tags: Tags) -> bytes:
+        """The digest of a forwarding tree, down to a depth, or without what leads nowhere.
+
+        Every router is told of every filter, and all place it alike, so that a node at which no
+        link has anything here has nothing anywhere that was in force when the publication came.
+        """
         if self._depth < WHOLE:
             depths = tags.snapshot.depths
-            nodes = [node for node in nodes if depths[node] <= self._depth]
-        return written(begins, nodes)
+            return written(begins, [node for node in nodes if depths[node] <= self._depth])
+        found = np.array(nodes, np.int64)
+        return written(begins, [0, *found[1:][tags.marks[found[1:]].any(axis=1)].tolist()])
 
     def _lead(
         self,

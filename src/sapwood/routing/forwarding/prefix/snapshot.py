@@ -77,7 +77,7 @@ class Snapshot:
     def follow(self, record: Record) -> list[int]:
         """The nodes that a record reaches, ascending: its forwarding tree (Listing 4.2).
 
-        None is left out because no filter ends there: other routers may have placed one.
+        Inner nodes are among them: who has no exact place for a filter has placed it at one.
         """
         found, left = [0], [self.root]
         while left:

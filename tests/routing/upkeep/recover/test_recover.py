@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from copy import deepcopy
 
 import pytest
 
@@ -320,6 +321,31 @@ def test_clients_of_an_earlier_life_are_absent_until_they_come() -> None:
     assert list(pair.routers["r2"].absent) == ["ann"]
     pair.give("r2", AttachClient("ann"))
     assert list(pair.routers["r2"].absent) == []
+
+
+def test_what_a_life_made_that_heard_of_nobody_is_not_taken_for_what_a_lost_one_had_sent() -> None:
+    """The store of r2 comes back without its last request; r1 has that, and as many messages."""
+    pair = Pair()
+    pair.give("r2", AttachClient("ann"))
+    pair.up()
+    pair.give("r2", ClientSubscribe("ann", "s", parse_filter("x = 1")))
+    pair.settle()
+    pair.answer()
+    older = deepcopy(pair.stored)
+    pair.give("r2", ClientSubscribe("ann", "t", parse_filter("x = 2")))
+    pair.settle()
+    pair.stored = older
+    pair.crash("r2")
+    pair.give("r2", ClientSubscribe("ann", "u", parse_filter("x = 3")))
+    pair.crash("r2")
+    pair.up()
+    for name in ("r1", "r2"):
+        pair.routers[name].validate()
+    known = {str(one.filter) for one in pair.routers["r1"].received()}
+    assert known == {"x = 1", "x = 3"}
+    pair.crash("r2")  # and it is heard of again: from here on, what was made counts
+    pair.up()
+    assert {str(one.filter) for one in pair.routers["r1"].received()} == known
 
 
 def test_notes_say_where_both_ends_are() -> None:

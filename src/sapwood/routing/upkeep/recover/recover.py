@@ -84,6 +84,10 @@ INCARNATION: Final = "incarnation"
 LINK: Final = "link "
 """Before the name of a neighbor: the note with the ids of the conversation."""
 
+BOUND: Final = "bound "
+"""Before the name of a neighbor: the note with how much it can have taken at most, by what was
+known when a life began that has not heard of it; empty once one has."""
+
 MARK: Final = "mark"
 """The note with the last mark before which nothing is owed."""
 
@@ -267,6 +271,7 @@ class Recover:
         self._is_restoring = True
         self._places = restored.first
         ids: dict[str, tuple[ConversationId, ConversationId | None]] = {}
+        bounds: dict[str, int] = {}
         mark = Mark(0, 0, {})
         for record in restored.records:
             match record:
@@ -276,6 +281,8 @@ class Recover:
                         yield Resume(int.from_bytes(value))
                     elif name == MARK:
                         mark = decoded(value)
+                    elif name.startswith(BOUND) and value:
+                        bounds[name.removeprefix(BOUND)] = int.from_bytes(value)
                     elif name.startswith(LINK) and value:
                         ids[name.removeprefix(LINK)] = msgspec.msgpack.decode(value, type=_IDS)
                 case Checkpoint(parts):
@@ -290,8 +297,11 @@ class Recover:
             known = ids.get(neighbor)
             if known is not None:
                 conversation.mine, conversation.theirs = known
-            conversation.restored = conversation.owed.made
+            # Of what lives made that never heard of the neighbor, it has nothing.
+            conversation.restored = bounds.get(neighbor, conversation.owed.made)
             conversation.answered = conversation.taken
+            if neighbor not in bounds:
+                yield Persist(Note(BOUND + neighbor, conversation.owed.made.to_bytes(8)))
         self._marks.restored(self._seen)
         self._is_restoring = False
 
@@ -394,12 +404,14 @@ class Recover:
     def _hear_back(
         self, neighbor: str, conversation: Conversation, back: Back, now: float
     ) -> Sequence[Action]:
-        before = conversation.theirs
+        before, was_bounded = conversation.theirs, conversation.restored is not None
         verdict = conversation.hear(back)
         self._due.pop(neighbor, None)
         if verdict is Verdict.AFRESH:
             return self._begin_afresh(neighbor, back.mine)
         actions: list[Action] = []
+        if was_bounded and conversation.restored is None:
+            actions.append(_unbounded(neighbor))
         if conversation.theirs != before:
             actions.append(self._remember(neighbor, conversation))
             actions.append(Send(neighbor, note_of(conversation.back())))
@@ -419,6 +431,7 @@ class Recover:
         begun = self._links[neighbor] = self._make()
         begun.theirs, begun.has_heard = theirs, True
         remembered = self._remember(neighbor, begun)
+        actions.append(_unbounded(neighbor))
         return [*actions, *self._log(up), up, remembered, Send(neighbor, note_of(begun.back()))]
 
     def _send_on(self, neighbor: str, conversation: Conversation) -> Sequence[Effect]:
@@ -464,7 +477,7 @@ class Recover:
     def _begin(self, neighbor: str) -> Sequence[Effect]:
         """Begin with a neighbor that nothing is known of."""
         conversation = self._links[neighbor] = self._make()
-        return [*self._incarnation(), self._remember(neighbor, conversation)]
+        return [*self._incarnation(), self._remember(neighbor, conversation), _unbounded(neighbor)]
 
     def _end(self, neighbor: str) -> Sequence[Action]:
         """Let routing forget a neighbor, and forget what it is owed."""
@@ -547,6 +560,10 @@ def _many(content: Content) -> PublishMany | None:
             return PublishMany(origin, hops, (publication,), digests, (source, epoch))
         case _:
             return None
+
+
+def _unbounded(neighbor: str) -> Persist:
+    return Persist(Note(BOUND + neighbor, b""))
 
 
 def _forgotten(neighbor: str) -> Persist:

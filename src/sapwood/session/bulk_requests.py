@@ -74,6 +74,11 @@ class BulkRequests:
         return entry.asked == self._connection
 
     @property
+    def is_restated(self) -> bool:
+        """Whether all is requested again that earlier connections have requested."""
+        return not self._again
+
+    @property
     def are_answered(self) -> bool:
         """Whether nothing is to be requested, and no answer is waited for."""
         return not (self._again or self._held or self._under_way)

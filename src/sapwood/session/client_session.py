@@ -60,6 +60,7 @@ from sapwood.wire.messages import (
     AcceptedReply,
     AdvertisedReply,
     AdvertisementRefused,
+    AllStated,
     CheckReply,
     GoodbyeCode,
     Message,
@@ -145,6 +146,8 @@ class ClientSession:
         self._bulk = BulkRequests(self.subscriptions)
         self._bulk_bytes_max = FRAME_BYTES_FLOOR // 2
         self._unanswered: set[str] = set()
+        #: the broker waits to hear that all is stated which this connection began with
+        self._is_awaited = False
         #: the last publication that the broker knew of when this connection began
         self._resumed_after = 0
         #: none of the unacknowledged publications was made before the clock showed this; `None`
@@ -410,6 +413,7 @@ class ClientSession:
             self._request(advertisement)
         self._bulk_bytes_max = min(welcome.frame_bytes_max, connection.frame_bytes_max) // 2
         self._bulk.begin(self.welcomes)
+        self._is_awaited = welcome.remembers
         self._request_more()
         self._unanswered = {advertisement.id for advertisement in self.advertisements}
         self._resumed_after = welcome.received
@@ -433,9 +437,14 @@ class ClientSession:
 
     def _request_more(self) -> None:
         """Request some of the subscriptions that are to be requested, if there is room for them."""
-        request = self._bulk.request(self._bulk_bytes_max) if self.open else None
+        if not self.open:
+            return
+        request = self._bulk.request(self._bulk_bytes_max)
         if request is not None:
             self._connection().send(request)
+        if self._is_awaited and self._bulk.is_restated:
+            self._is_awaited = False
+            self._connection().send(AllStated())
 
     def _withdraw_more(self) -> EntriesWithdrawn | None:
         """Withdraw some of the subscriptions that are to be withdrawn; those that are gone."""

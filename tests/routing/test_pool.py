@@ -100,3 +100,40 @@ def test_many_at_once_come_to_what_one_after_the_other_does(
     for value in range(32):
         publication = Publication("p", {"a": value})
         assert sorted(many.match_keys(publication)) == sorted(one.match_keys(publication))
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(
+        st.tuples(
+            st.booleans(), st.sampled_from((LINK, OTHER)), st.lists(st.integers(0, 9), max_size=8)
+        ),
+        max_size=12,
+    )
+)
+def test_many_of_a_link_at_once_come_to_what_one_after_the_other_does(
+    changes: list[tuple[bool, int, list[int]]],
+) -> None:
+    one, many = Pool(Engines("counting")), Pool(Engines("counting"))
+    held: dict[int, list[tuple[int, int]]] = {LINK: [], OTHER: []}
+    for is_added, bit, values in changes:
+        own = held[bit]
+        if is_added:
+            wanted = [parse_filter(f"a > {value}") for value in values]
+            again = [one.add_for_link(bit, each) for each in wanted]
+            own += zip(many.add_many_for_link(bit, wanted), again, strict=True)
+        else:
+            for value in values[: len(own)]:
+                slots = own.pop(value % len(own))
+                for pool, slot in zip((many, one), slots, strict=True):
+                    pool.remove_for_link(bit, slot, is_last=not own)
+        for place, pool in enumerate((many, one)):
+            holders: dict[int, Counter[int]] = {}
+            for link, slots_of in held.items():
+                for slots in slots_of:
+                    holders.setdefault(slots[place], Counter())[link] += 1
+            pool.validate(holders)
+    for value in range(11):
+        publication = Publication("p", {"a": value})
+        wanted_by = LINK | OTHER
+        assert many.match_links(publication, wanted_by) == one.match_links(publication, wanted_by)

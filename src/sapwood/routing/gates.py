@@ -43,8 +43,8 @@ class Gates:
         """How many gates lead to a link."""
         return len(self._numbers) - 1
 
-    def enter(self, bits: int) -> int:
-        """The gate of a set of links, for one more filter."""
+    def enter(self, bits: int, filters: int = 1) -> int:
+        """The gate of a set of links, for so many more filters."""
         gate = self._numbers.get(bits)
         if gate is None:
             if self._free:
@@ -56,7 +56,7 @@ class Gates:
                 self._uses.append(0)
             self._numbers[bits] = gate
         if gate != NO_LINK:
-            self._uses[gate] += 1
+            self._uses[gate] += filters
         return gate
 
     def leave(self, gate: int) -> None:

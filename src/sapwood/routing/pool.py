@@ -154,8 +154,19 @@ class Pool:
 
     def add_many_for_link(self, bit: int, wanted: Sequence[Interest]) -> list[int]:
         """`add_for_link` for each of some filters; returns their slots."""
-        self._prepare(wanted)
-        return [self.add_for_link(bit, one) for one in wanted]
+        contents, fresh = self._prepare(wanted)
+        if fresh:
+            self._held |= bit
+            self._ways[np.array(fresh, np.int64)] = self._gates.enter(bit, len(fresh)) << 1
+        slots = fresh if len(fresh) == len(wanted) else [self._slots[one] for one in contents]
+        if slots is not fresh:
+            first = set(fresh)
+            for slot, one in zip(slots, wanted, strict=True):
+                if slot in first:
+                    first.remove(slot)
+                else:
+                    self.add_for_link(bit, one)
+        return slots
 
     def remove_for_link(self, bit: int, slot: int, *, is_last: bool) -> None:
         """A link holds the filter of a slot under one key less, which may be its last of all."""

@@ -40,8 +40,10 @@ class CompactionPolicy:
     #: conjunctions of a segment that a match, an addition or a removal makes: a quarter of a second
     #: to two thirds, depending on how much they say. Larger ones are made by `fold` alone
     joined_max: int = 65_536
-    #: the same where a worker joins segments beside the caller, who waits 5 to 10 ms for so many
-    poured_max: int = 1024
+    #: the same where a worker joins segments beside the caller, who waits 6 to 10 ms for so many, 3
+    #: to 5 us each; of 1024 it would be 5 to 8 us each, and as `alike_max` of these make no segment
+    #: of the next larger kind, everything would be joined once more
+    poured_max: int = 2048
     #: segments of about the same size that a worker joins, whether or not anybody matches
     alike_max: int = 16
     #: records that were matched since a segment was last made, after which filters seem to have

@@ -11,7 +11,10 @@ import pytest
 from sapwood.broker import committing
 from sapwood.broker.broker import Broker
 from sapwood.limits import UNACKNOWLEDGED_MAX
-from sapwood.store.writer import Gathered, Writer
+from sapwood.store.durability import Durability
+from sapwood.store.lines import bounds
+from sapwood.store.store import JOURNAL
+from sapwood.store.writer import Gathered, StoreFullError, Writer
 from sapwood.wire.messages import (
     AcceptedReply,
     Delivery,
@@ -25,20 +28,24 @@ from tests.broker.helpers import PATIENCE_S, Raw, body, running, settings
 
 
 class Gate:
-    """Lets commits through one by one, and counts them."""
+    """Lets the disk make commits durable only while it is open, and notes how large they are."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sizes: list[int] = []
         self._open = threading.Event()
         self._open.set()
-        commit = Writer.commit
+        append, sync = Writer.append, Writer.sync
 
-        def gated(writer: Writer, gathered: Gathered) -> None:
-            assert self._open.wait(PATIENCE_S)
-            commit(writer, gathered)
+        def noted(writer: Writer, gathered: Gathered) -> bool:
             self.sizes.append(gathered.count)
+            return append(writer, gathered)
 
-        monkeypatch.setattr(Writer, "commit", gated)
+        def gated(writer: Writer) -> None:
+            assert self._open.wait(PATIENCE_S)
+            sync(writer)
+
+        monkeypatch.setattr(Writer, "append", noted)
+        monkeypatch.setattr(Writer, "sync", gated)
 
     def shut(self) -> None:
         self._open.clear()
@@ -86,7 +93,7 @@ async def test_what_stands_behind_a_commit_waits_and_what_comes_meanwhile_is_the
         assert heard == [Delivery(("s",), body(f"p{n}")) for n in (1, 2, 3, 4)]
         while await pub.next() != AcceptedReply(4):
             pass
-        assert gate.sizes == [1, 3]
+        assert [size for size in gate.sizes if size] == [1, 3]
         assert done == [1, 2]
         assert commits.ticket() is None
         assert commits.held_bytes == 0
@@ -179,3 +186,83 @@ async def test_a_ping_is_answered_while_the_disk_is_busy_once_it_is_done(
         gate.open()
         assert {type(await pub.next()), type(await pub.next())} == {Pong, AcceptedReply}
         await pub.close()
+
+
+async def test_what_is_done_when_it_is_written_leaves_in_its_turn_whatever_the_disk_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(monkeypatch)
+    durability = Durability.parse("interval:1")
+    async with running(settings(data=tmp_path, durability=durability)) as broker:
+        assert broker.store is not None
+        commits = broker.store.commits
+        pub = await Raw.client(broker.address, "pub")
+        pub.say(PublishRequest(1, body("p1")))  # a segment is begun for it, beside the loop
+        assert await pub.next() == AcceptedReply(1)
+        gate.shut()
+        for number in (2, 3):
+            pub.say(PublishRequest(number, body(f"p{number}")))
+            assert await pub.next() == AcceptedReply(number)
+            assert commits.ticket() is None
+        gate.open()
+        await pub.close()
+
+
+async def test_the_loop_leaves_writing_to_the_thread_while_the_system_is_slow_to_take_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+    append = Writer.append
+
+    def noted(writer: Writer, gathered: Gathered) -> bool:
+        threads.append(threading.current_thread().name)
+        return append(writer, gathered)
+
+    monkeypatch.setattr(Writer, "append", noted)
+    async with running(settings(data=tmp_path, durability=Durability.parse("none"))) as broker:
+        assert broker.store is not None
+        commits = broker.store.commits
+        pub = await Raw.client(broker.address, "pub")
+
+        async def published(number: int) -> str:
+            threads.clear()
+            pub.say(PublishRequest(number, body(f"p{number}")))
+            assert await pub.next() == AcceptedReply(number)
+            return threads[-1]
+
+        first = await published(1)  # begins a segment
+        assert first == "commits"
+        monkeypatch.setattr(committing, "STORE_WRITE_S", 1e9)
+        assert await published(2) == threading.current_thread().name
+        monkeypatch.setattr(committing, "STORE_WRITE_S", 0.0)
+        monkeypatch.setattr(committing, "STORE_REST", 1e12)
+        assert await published(3) == threading.current_thread().name
+        assert await published(4) == "commits"
+        assert commits.ticket() is None
+        await pub.close()
+
+
+async def test_what_the_loop_could_not_write_is_written_by_the_thread_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, failures = Writer.append, [0]
+
+    def full(writer: Writer, gathered: Gathered) -> bool:
+        if failures[0]:
+            failures[0] -= 1
+            raise StoreFullError(28, "no room")
+        return append(writer, gathered)
+
+    monkeypatch.setattr(Writer, "append", full)
+    monkeypatch.setattr(committing, "STORE_RETRY_S", 0.001)
+    async with running(settings(data=tmp_path, durability=Durability.parse("none"))) as broker:
+        assert broker.store is not None
+        pub = await Raw.client(broker.address, "pub")
+        pub.say(PublishRequest(1, body("p1")))
+        assert await pub.next() == AcceptedReply(1)
+        failures[0] = 3
+        pub.say(PublishRequest(2, body("p2")))
+        assert await pub.next() == AcceptedReply(2)
+        assert failures == [0]
+        await pub.close()
+    assert bounds(tmp_path / JOURNAL) == (0, 2)

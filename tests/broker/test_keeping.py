@@ -5,18 +5,32 @@ from __future__ import annotations
 import errno
 import json
 import os
+import random
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import settings as settings_of_examples
+from hypothesis import strategies as st
 
 from sapwood.broker.broker import Broker
+from sapwood.broker.committing import GroupCommit
+from sapwood.broker.keeping import Keeper
 from sapwood.errors import EnvironmentMissingError
 from sapwood.limits import REPLAY_BYTES_MAX, REPLAY_LINES_MAX
 from sapwood.model.publication import Publication
+from sapwood.routing.inputs import ClientPublish, ClientPublishMany
+from sapwood.session.client_session_at_broker import ClientSessionAtBroker
+from sapwood.session.ledger import PublisherLedger
+from sapwood.store.durability import Durability
 from sapwood.store.lines import read_lines
 from sapwood.store.segments import segments
-from sapwood.store.store import JOURNAL
+from sapwood.store.store import JOURNAL, Store
+from sapwood.store.writer import Policy
 from sapwood.wire.messages import (
     AcceptedReply,
     AdvertiseRequest,
@@ -31,6 +45,7 @@ from sapwood.wire.messages import (
 )
 from sapwood.wire.publications import decode_publication
 from tests.broker.helpers import Raw, body, running, settings, soon
+from tests.session.helpers import open_pair
 from tests.store.journals import write_journal
 
 
@@ -219,3 +234,90 @@ async def test_a_client_does_not_take_an_answer_that_it_has_not_asked_for() -> N
     list(session.receive(framed(ReplayReply(0, 0, 0, ())), 0.0))
     assert session.ending is not None
     assert "nobody has asked" in session.ending.reason
+
+
+LONG = 2_000
+"""Publications that are longer are refused by the keepers of these tests."""
+
+
+class Life:
+    """One life of a keeper over a folder, for one client that comes back to it."""
+
+    def __init__(self, folder: Path, acknowledged: int, random_: random.Random) -> None:
+        self._random = random_
+        self._commits = SimpleNamespace(is_full=False)
+        policy = Policy(Durability.parse("none"))
+        self.store = Store(folder, "r", clock=lambda: 0.0, persists=True, policy=policy)
+        commits = cast("GroupCommit", self._commits)
+        self._keeper = Keeper(self.store, commits, persists=True, line_bytes_max=LONG)
+        self.received = max(acknowledged, self.store.publishers.received("c", "s", acknowledged))
+        ledger = PublisherLedger("s", self.received)
+        self._client = ClientSessionAtBroker("c", open_pair()[1], ledger, acknowledged=acknowledged)
+        self.routed: set[int] = set()
+
+    def publish(self, first: int, last: int) -> None:
+        """The client publishes; some are refused: too long, on a full disk, or by routing."""
+        texts = {n: "x" * (LONG if n % 5 == 3 else 1) for n in range(first, last + 1)}
+        publications = [Publication(f"p{n}", {"a": text}) for n, text in texts.items()]
+        self._commits.is_full = self._random.random() < 0.2
+        if last > first:
+            self._client.ledger.pass_on_many(first, publications)
+            request = ClientPublishMany("c", publications)
+            for part in self._keeper.admit_many(self._client, request):
+                self._route(part, part.publications)
+                self._client.ledger.settle_many(len(part.publications))
+        else:
+            self._publish(first, publications[0])
+        assert self._client.ledger.through == last
+
+    def _publish(self, number: int, publication: Publication) -> None:
+        request = ClientPublish("c", publication)
+        self._client.ledger.pass_on(number, publication.id)
+        if not self._keeper.admit(self._client, request):
+            return
+        if self._random.random() < 0.3:
+            self._keeper.refused(request)
+            self._client.refused(request, "it is not advertised")
+        else:
+            self._route(request, (publication,))
+            self._client.ledger.settle(publication.id)
+
+    def _route(
+        self, request: ClientPublish | ClientPublishMany, publications: Sequence[Publication]
+    ) -> None:
+        self._keeper.persist(request)
+        self.routed |= {int(one.id[1:]) for one in publications}
+
+    def commit(self) -> None:
+        """All that was routed is there after a crash."""
+        gathered = self.store.take()
+        self.store.writer.commit(gathered)
+        self.store.committed(gathered)
+
+
+@settings_of_examples(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_what_a_later_life_answers_for_was_routed_or_refused_to_the_client(
+    random_: random.Random,
+) -> None:
+    """Publications are refused here and there, crashes cut off what was not committed.
+
+    The client has heard a part of the answers. A number that is not sent again is one that it has
+    heard the answer to, or one whose publication was routed, in a commit that is there.
+    """
+    kept: set[int] = set()
+    answered = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(random_.randint(2, 5)):
+            life = Life(Path(folder), answered, random_)
+            assert set(range(answered + 1, life.received + 1)) <= kept
+            last = done = life.received
+            for _ in range(random_.randint(0, 5)):
+                first, last = last + 1, last + random_.randint(1, 4)
+                life.publish(first, last)
+                if random_.random() < 0.6:
+                    life.commit()
+                    kept |= life.routed
+                    done = last
+            answered = random_.randint(answered, done)
+            life.store.close()

@@ -19,6 +19,7 @@ class Transport:
     def __init__(self, high: int = 10) -> None:
         self.high = high
         self.taken = b""
+        self.writes: list[int] = []
         self.buffered = 0
         self.ended = False
         self.aborted = False
@@ -37,6 +38,7 @@ class Transport:
     def write(self, data: bytes) -> None:
         assert not self.ended
         self.taken += data
+        self.writes.append(len(data))
         self.buffered += len(data)
         if self.buffered > self.high and self.outbox is not None:
             self.outbox.pause()
@@ -150,6 +152,17 @@ def test_what_is_held_leaves_with_its_ticket_and_the_end_waits_for_it() -> None:
     outbox.release(5)
     assert (transport.taken, transport.ended) == (b"one two two, too", True)
     assert outbox.held_bytes == 0
+
+
+def test_what_is_held_leaves_together_as_long_as_it_is_short() -> None:
+    transport = Transport(high=10**9)
+    outbox = Outbox(cast("asyncio.Transport", transport))
+    long, short = TRANSPORT_BYTES_MAX - 1, [b"c" * 100, b"d", b"e"]
+    for piece in (b"a" * long, b"b", *short):
+        outbox.hold((piece,), 1)
+    outbox.release(1)
+    assert transport.taken == b"a" * long + b"b" + b"".join(short)
+    assert transport.writes == [long + 1, 102]
 
 
 def test_what_is_held_can_be_discarded() -> None:

@@ -5,19 +5,28 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import sqlite3
+import zlib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from sapwood.broker import committing, storing
 from sapwood.broker.broker import Broker
+from sapwood.client import connect
 from sapwood.errors import EnvironmentMissingError
 from sapwood.store import store as store_module
 from sapwood.store.disk import SystemFile
 from sapwood.store.durability import Durability
+from sapwood.wire.greetings import Hello, Role, Welcome
 from sapwood.wire.messages import (
     AcceptedReply,
+    AdvertisedReply,
+    AdvertiseRequest,
+    AllStated,
     Delivery,
     Ping,
     Pong,
@@ -25,6 +34,7 @@ from sapwood.wire.messages import (
     PublishRequest,
     ReplayRequest,
     SubscribedReply,
+    SubscribeManyRequest,
     SubscribeRequest,
 )
 from tests.broker.helpers import PATIENCE_S, Raw, Story, body, running, settings, soon
@@ -71,6 +81,36 @@ async def test_a_broker_that_starts_again_has_its_subscriptions(tmp_path: Path) 
         await raw.close()
     (restored,) = [entry for entry in story.entries if entry["event"] == "state restored"]
     assert restored["clients"] == restored["local"] == 1
+
+
+OLDER: dict[str, tuple[str, bytes]] = {
+    "a state record with fewer fields": ("records", msgspec.msgpack.encode([4, "sub", "i"])),
+    "a state record of a kind that there is no more": ("records", msgspec.msgpack.encode([99])),
+    "a note of another form": ("notes", b"\x93\x01\x02\xc0"),
+}
+
+
+CHANGES: dict[str, str] = {
+    "records": "UPDATE records SET record = ?, crc = ?",
+    "notes": "INSERT OR REPLACE INTO notes VALUES ('mark', ?, ?)",
+}
+
+
+@pytest.mark.parametrize("what", OLDER)
+async def test_what_another_version_wrote_is_refused_with_a_sentence(
+    what: str, tmp_path: Path
+) -> None:
+    async with running(keeping(tmp_path)) as broker:
+        raw = await subscribed(broker, "sub", "a > 1")
+        await stopped(broker, raw)
+    table, value = OLDER[what]
+    with closing(sqlite3.connect(tmp_path / "state.sqlite")) as file:
+        changed = file.execute(CHANGES[table], (value, zlib.crc32(value)))
+        assert changed.rowcount > 0
+        file.commit()
+    with pytest.raises(EnvironmentMissingError, match="another version wrote it; use the Sapwood"):
+        async with running(keeping(tmp_path)):
+            pass
 
 
 async def test_another_run_of_a_client_does_not_inherit_what_the_first_wanted(
@@ -149,6 +189,60 @@ async def test_numbers_of_a_session_go_on_after_a_restart(tmp_path: Path) -> Non
         raw.say(ReplayRequest(0, 9))
         assert ids(await raw.next()) == ["p1", "p2", "p3", "p4"]
         await raw.close()
+
+
+@pytest.mark.parametrize("protocol", [RECOVER, "recover+mesh+advertisement+covering"])
+async def test_what_a_client_withdrew_while_it_was_away_is_not_in_force_when_it_is_back(
+    tmp_path: Path, protocol: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It hears no answer to what it has not asked, and a subscription of the same id stays."""
+    monkeypatch.setattr("sapwood.broker.returned.SUBSCRIPTIONS_AT_ONCE_MAX", 2)
+    made = settings(data=tmp_path, protocol=protocol)
+    async with running(made) as broker:
+        raw = await Raw.client(broker.address, "sub")
+        for id_ in "abcdef":
+            raw.say(SubscribeRequest(id_, "x > 1"))
+            assert await raw.next() == SubscribedReply(id_)
+            raw.say(AdvertiseRequest(id_, "x > 1"))
+            assert await raw.next() == AdvertisedReply(id_)
+        await stopped(broker, raw)
+    async with running(made) as broker:
+        greeting = Hello(role=Role.CLIENT, name="sub", session="s")
+        raw, welcome = await Raw.greet(broker.address, greeting)
+        assert isinstance(welcome, Welcome)
+        assert welcome.remembers
+        raw.say(
+            SubscribeManyRequest(("a", "c"), ("x > 1", "x > 1")), AdvertiseRequest("b", "x > 1")
+        )
+        heard = [await raw.next() for _ in range(3)]
+        assert heard == [SubscribedReply("a"), SubscribedReply("c"), AdvertisedReply("b")]
+        assert broker.router.stated("sub") == (tuple("abcdef"), tuple("abcdef"))
+        raw.say(AllStated(), SubscribeRequest("d", "x > 1"), SubscribeRequest("g", "x > 9"))
+        assert [await raw.next(), await raw.next()] == [SubscribedReply("d"), SubscribedReply("g")]
+        async with asyncio.timeout(PATIENCE_S):
+            while len(broker.router.stated("sub").subscriptions) > 4:
+                await asyncio.sleep(0)
+        assert broker.router.stated("sub") == (tuple("acdg"), ("b",))
+        raw.say(Ping())
+        assert await raw.next() == Pong()
+        await raw.close()
+
+
+async def test_a_client_that_comes_back_says_when_it_has_asked_for_all(tmp_path: Path) -> None:
+    """Its program is another run under the same session, which wants less."""
+    state = tmp_path / "client"
+    made = keeping(tmp_path / "broker")
+    async with running(made) as broker:
+        address = str(broker.address)
+        async with connect(address, "c", state=state) as client:
+            await client.subscribe_many({f"s{n}": "x > 1" for n in range(5)})
+            await client.subscribe("x > 2", id="one")
+            await broker.stop()
+    async with running(made) as broker:
+        assert len(broker.router.stated("c").subscriptions) == 6
+        async with connect(str(broker.address), "c", state=state) as client:
+            await client.subscribe("x > 2", id="one")
+            assert broker.router.stated("c").subscriptions == ("one",)
 
 
 async def until(broker: Broker, *, is_full: bool) -> None:

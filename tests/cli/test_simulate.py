@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from sapwood.cli.comparing import COMPARED
 from sapwood.cli.main import main
 from sapwood.routing.effects import CloseLink, Deliver, Effect
 from sapwood.routing.inputs import Input, LinkUp
@@ -77,6 +78,53 @@ class Folder:
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
+
+
+def test_protocols_are_compared_on_the_same_files(folder: Folder) -> None:
+    result = folder.simulate("--compare", "--protocol", "simple", protocol="covering")
+    assert result.exit_code == 0, result.output
+    head, *rows = result.stdout.splitlines()[:3]
+    assert head.split()[:2] == ["PROTOCOL", "RIGHT"]
+    assert {row.split()[0] for row in rows} == {"covering", "simple"}
+    assert all(row.split()[1] == "yes" for row in rows)
+    assert f"{rows[0].split()[0]} is recommended" in result.stdout
+
+
+def test_a_comparison_can_be_read_by_a_program(folder: Folder) -> None:
+    result = folder.simulate(
+        "--compare", "--json", "--protocol", "failover+simple", topology="ring:5"
+    )
+    told = json.loads(result.stdout)
+    first, second = told["protocols"]
+    assert (first["protocol"], first["right"], first["deliveries"]) == ("covering", True, 4)
+    assert first["cost"]["publication_bytes"] > 0
+    assert "circles" in second["refused"]
+    assert "only one" in told["recommended"]
+
+
+def test_without_a_protocol_those_that_differ_most_are_compared(folder: Folder) -> None:
+    arguments = ["--subscriptions", folder.file("subs.jsonl"), "--topology", "line:5"]
+    arguments += ["--publications", folder.file("pubs.jsonl"), "--compare", "--json"]
+    result = CliRunner().invoke(main, ["simulate", *arguments])
+    told = json.loads(result.stdout)
+    assert {one["protocol"] for one in told["protocols"]} == set(COMPARED)
+    assert all(one["right"] for one in told["protocols"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--protocol", "simple"), "--compare"),
+        (("--compare", "--out", "x"), "leave out"),
+        (("--compare", "--swarm", "2"), "leave out"),
+    ],
+)
+def test_several_protocols_run_beside_each_other_in_a_comparison_alone(
+    folder: Folder, arguments: tuple[str, ...], said: str
+) -> None:
+    result = folder.simulate(*arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
 
 
 def pairs(text: str) -> list[tuple[str, str]]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from sapwood import parse_filter, parse_xpath
-from sapwood.client import connect
+from sapwood.client import connect, requests
 from sapwood.client.blocking import connect as blocking
 from sapwood.client.groups import Wanted, texts
-from sapwood.errors import DuplicateIdError, InputError, LimitError
+from sapwood.client.requests import SLICE_S
+from sapwood.errors import ConnectionLostError, DuplicateIdError, InputError, LimitError
 from sapwood.language.written import Written
 from sapwood.limits import FILTER_TEXT_CHARS_MAX
+from sapwood.session import bulk_requests
 from sapwood.wire.interests import XPathText
 from tests.broker.helpers import Raw, broker_in_a_thread, line, running, settings, soon
 
@@ -157,15 +160,103 @@ def test_texts_travel_as_they_are_and_filters_as_their_normal_form() -> None:
     numbers = iter(range(9))
     given: list[Wanted] = ["a  =  1", parse_filter("b  = 2"), parse_xpath("//c")]
     given.append(Written("filter", "no filter"))
-    found = texts(
-        given,
-        lambda: f"s{next(numbers)}",
-    )
+    found = dict(texts(given, lambda: f"s{next(numbers)}"))
     assert found == {"s0": "a  =  1", "s1": "b = 2", "s2": XPathText("//c"), "s3": "no filter"}
-    assert texts([("x", Written("xpath", "//d"))], str) == {"x": XPathText("//d")}
+    assert list(texts([("x", Written("xpath", "//d"))], str)) == [("x", XPathText("//d"))]
     with pytest.raises(LimitError):
-        texts([long], str)
+        list(texts([long], str))
     with pytest.raises(LimitError):
-        texts([("x", Written("xpath", long))], str)
+        list(texts([("x", Written("xpath", long))], str))
     with pytest.raises(InputError, match="an id and a filter"):
-        texts([("a", "b", "c")], str)  # type: ignore[arg-type]  # on purpose
+        list(texts([("a", "b", "c")], str))  # type: ignore[arg-type]  # on purpose
+
+
+class Items:
+    """Filters that take the client as long to read as a slice, each."""
+
+    def __init__(self, count: int, clock: Callable[[], float]) -> None:
+        self.read = 0
+        self._count, self._clock = count, clock
+
+    def __iter__(self) -> Iterator[str]:
+        for number in range(self._count):
+            until = self._clock() + SLICE_S
+            while self._clock() < until:
+                pass
+            self.read += 1
+            yield f"a = {number}"
+
+
+async def test_the_loop_is_free_while_items_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "SLICE_LEAST", 4)
+    async with running() as broker, connect(str(broker.address)) as client:
+        items = Items(20, asyncio.get_running_loop().time)
+        seen: list[int] = []
+        subscribing = asyncio.create_task(client.subscribe_many(items))
+        while not subscribing.done():
+            seen.append(items.read)
+            await asyncio.sleep(0)
+        assert {0, 5, 9, 13, 17} <= set(seen) <= {0, 1, 5, 9, 13, 17, 20}
+        assert len((await subscribing).ids) == 20
+
+
+async def test_progress_is_how_many_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_requests, "SUBSCRIPTIONS_WANTED_AT_ONCE_MAX", 40)
+    monkeypatch.setattr(bulk_requests, "SUBSCRIPTIONS_UNANSWERED_MAX", 80)
+    async with running() as broker, connect(str(broker.address)) as client:
+        wanted = {f"s{n}": "a =" if n == 7 else f"a = {n}" for n in range(300)}
+        progress: list[int] = []
+        group = await client.subscribe_many(wanted, progress=progress.append)
+        assert progress == sorted(progress)
+        assert progress[-1] == 300
+        assert len(progress) >= 4, "80 at most are under way"
+        assert (len(group.ids), list(group.refused)) == (299, ["s7"])
+        assert client._session.outgoing_bytes == 0
+        await client.unsubscribe(group)
+        assert broker.router.table_sizes()["local"] == 0
+        assert not len(client._subscriptions)
+
+
+@pytest.mark.parametrize("where", ["items", "progress"])
+async def test_what_the_application_raises_leaves_nothing_behind(where: str) -> None:
+    def failing() -> Iterator[tuple[str, str]]:
+        for number in range(200):
+            if where == "items" and number == 150:
+                raise ZeroDivisionError
+            yield f"s{number}", "a = 1"
+
+    def progress(count: int) -> None:
+        if where == "progress" and count:
+            raise ZeroDivisionError
+
+    async with running() as broker, connect(str(broker.address)) as client:
+        with pytest.raises(ZeroDivisionError):
+            await client.subscribe_many(failing(), progress=progress)
+        assert broker.router.table_sizes()["local"] == 0
+        group = await client.subscribe_many({"s0": "a = 1"})
+        assert list(group.ids) == ["s0"]
+
+
+async def test_an_id_that_is_being_read_is_taken() -> None:
+    async with running() as broker, connect(str(broker.address)) as client:
+        loop = asyncio.get_running_loop()
+        pairs = ((f"s{n}", one) for n, one in enumerate(Items(40, loop.time)))
+        subscribing = asyncio.create_task(client.subscribe_many(pairs))
+        await asyncio.sleep(0)
+        with pytest.raises(DuplicateIdError):
+            await client.subscribe("a = 1", "s0")
+        await client.unsubscribe("s0")
+        group = await subscribing
+        assert len(group.ids) == 39
+        assert broker.router.table_sizes()["local"] == 39
+
+
+async def test_a_client_that_is_gone_says_so_to_who_waits_for_a_group() -> None:
+    async with running() as broker:
+        client = await connect(str(broker.address)).__aenter__()
+        items = Items(40, asyncio.get_running_loop().time)
+        subscribing = asyncio.create_task(client.subscribe_many(items))
+        await asyncio.sleep(0)
+        await client.close()
+        with pytest.raises(ConnectionLostError):
+            await subscribing

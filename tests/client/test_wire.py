@@ -33,7 +33,7 @@ async def drain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 async def connected(
     session: ClientSession, address: object, events: list[ClientEvent]
 ) -> ClientWire:
-    wire = ClientWire(session, events.append)
+    wire = ClientWire(session, events.append, lambda: None)
     host, port = str(address).split(":")
     await asyncio.get_running_loop().create_connection(lambda: wire, host, int(port))
     return wire
@@ -117,6 +117,6 @@ async def test_a_wire_that_is_cancelled_drops_its_connection() -> None:
 def test_a_wire_without_a_connection_sends_nothing() -> None:
     async def flush() -> None:
         session = ClientSession("c", "s", ConnectionSettings())
-        ClientWire(session, print).flush()
+        ClientWire(session, print, print).flush()
 
     asyncio.run(flush())

@@ -44,9 +44,23 @@ def test_an_id_is_taken_once() -> None:
 def test_what_is_leaving_is_given_up_together() -> None:
     entries: ClientEntries[Any, None] = ClientEntries(SUBSCRIPTION)
     a, b, c = (entries.add(id_, "x = 1", None) for id_ in "abc")
-    a.is_leaving = c.is_leaving = True
-    assert entries.remove_leaving() == [a, c]
+    for entry in (c, a):
+        entries.leave(entry)
+    assert (a.is_leaving, b.is_leaving) == (True, False)
+    assert entries.remove_leaving() == [c, a]
     assert list(entries) == [b]
+    assert len(entries) == 1
+    assert entries.remove_leaving() == []
+
+
+def test_what_has_left_is_not_given_up_again() -> None:
+    entries: ClientEntries[Any, None] = ClientEntries(SUBSCRIPTION)
+    entry = entries.add("a", "x = 1", None)
+    entries.leave(entry)
+    entries.remove(entry)
+    again = entries.add("a", "x = 2", None)
+    assert entries.remove_leaving() == []
+    assert list(entries) == [again]
 
 
 def test_each_kind_is_requested_and_withdrawn_in_its_own_words() -> None:

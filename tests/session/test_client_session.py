@@ -26,6 +26,7 @@ from sapwood.session.client_entries import (
 )
 from sapwood.session.client_session import ClientSession
 from sapwood.session.client_session_at_broker import MANY, ClientSessionAtBroker
+from sapwood.session.client_state import ClientRecord, Refused
 from sapwood.session.delivery import Delivery
 from sapwood.wire.codec import append_message, greeting_frame
 from sapwood.wire.greetings import Welcome
@@ -86,7 +87,7 @@ def test_commands_go_out_at_once_when_the_client_is_connected() -> None:
     peer.ledger.settle("p1")
     peer.deliver(("a",), decode_publication(body(1)))
     assert answered(peer, session) == [
-        EntryConfirmed(Entry(SUBSCRIPTION, "a", "x = 1", None)),
+        EntryConfirmed(Entry(SUBSCRIPTION, "a", "x = 1", None, asked=1)),
         Delivery("p1", {"n": 1}, ("a",)),
         AcceptedReply(1),
     ]
@@ -148,7 +149,31 @@ def test_a_refusal_that_was_lost_is_heard_after_coming_back() -> None:
     assert accepted == AcceptedReply(2)
 
 
-LEAVING = Entry(SUBSCRIPTION, "a", "x = 1", None, is_leaving=True)
+def test_what_the_application_knows_to_be_refused_is_not_accepted_by_another_life() -> None:
+    """A full disk keeps 1 waiting and refuses 2; the next life of the broker has room for both."""
+    records: list[ClientRecord] = []
+    session, home = ClientSession("c1", "s1", SETTINGS, keep=records.append), Home()
+    peer, _ = home.connect(session)
+    session.publish(body(1))
+    session.publish(body(2))
+    for request in asked(session, peer):
+        assert isinstance(request, ClientPublish)
+        if request.publication.id == "p2":
+            peer.refused(request, "the disk is full")
+    (refused,) = answered(peer, session)
+    assert isinstance(refused, PublicationRefused)
+    assert records[-1] == Refused(2)
+    home.lose(session, peer)
+    another = Home()
+    peer, _ = another.connect(session)
+    assert asked(session, peer) == [ClientPublish("c1", Publication("p1", {"n": 1})), None]
+    peer.ledger.settle("p1")
+    again, accepted = answered(peer, session)
+    assert isinstance(again, PublicationRefused)
+    assert (again.sequence, accepted) == (2, AcceptedReply(2))
+
+
+LEAVING = Entry(SUBSCRIPTION, "a", "x = 1", None, is_leaving=True, asked=1)
 
 
 def test_a_withdrawal_is_answered_by_the_broker_if_it_can_be() -> None:
@@ -189,7 +214,7 @@ def test_a_refused_subscription_is_not_asked_for_again() -> None:
     asked(session, peer)
     (refused,) = answered(peer, session)
     assert isinstance(refused, EntryRefused)
-    assert refused.entry == Entry(SUBSCRIPTION, "a", "x =", None)
+    assert refused.entry == Entry(SUBSCRIPTION, "a", "x =", None, asked=1)
     assert "expected" in refused.reason
     home.lose(session, peer)
     peer, _ = home.connect(session)
@@ -343,6 +368,7 @@ def test_publications_wait_after_coming_back_until_the_advertisements_are_answer
     session.advertise("b", "n > 5")
     session.publish(body(1))
     assert len(asked(session, peer)) == 3, "nothing waits on the connection of the request"
+    peer.ledger.settle("p1")
     home.lose(session, peer)
     session.publish(body(2))
     peer, _ = home.connect(session)

@@ -15,6 +15,7 @@ from sapwood.session.client_state import (
     ClientState,
     Confirmed,
     Published,
+    Refused,
 )
 
 
@@ -50,10 +51,13 @@ def test_a_consumer_goes_on_with_what_is_not_confirmed() -> None:
 def test_more_answers_than_publications_are_a_defect() -> None:
     with pytest.raises(InvariantError):
         of(Published(b"a"), Answered(2))
+    with pytest.raises(InvariantError):
+        of(Published(b"a"), Refused(2))
 
 
 _RECORDS = st.one_of(
     st.builds(Published, st.binary(max_size=4)),
+    st.builds(Refused, st.integers(0, 3)),
     st.builds(Acknowledged, st.just("d"), st.sampled_from("gh"), st.tuples(st.integers(1, 9))),
     st.builds(Confirmed, st.just("d"), st.sampled_from("gh"), st.tuples(st.integers(1, 9))),
     st.just(None),
@@ -64,7 +68,11 @@ _RECORDS = st.one_of(
 def test_a_file_written_anew_comes_to_the_same(records: list[ClientRecord | None]) -> None:
     state = of(Begun("c", "s", 0))
     for record in records:
-        if record is not None:
+        if isinstance(record, Refused):  # the number is of what waits here
+            number = state.window.acknowledged + record.number
+            if number <= state.window.last:
+                state.carry_out(Refused(number))
+        elif record is not None:
             state.carry_out(record)
         elif state.window.last > state.window.acknowledged:
             state.carry_out(Answered(state.window.acknowledged + 1))

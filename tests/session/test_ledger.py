@@ -157,6 +157,20 @@ def test_memory_gives_another_session_of_the_name_a_new_ledger() -> None:
     assert len(memory) == 1
 
 
+def test_what_the_router_was_not_handed_when_its_client_left_is_sent_again() -> None:
+    memory = SessionMemory()
+    ledger = memory.attach("c", "s")
+    ledger.pass_on_many(1, [Publication(f"p{n}", {"n": n}) for n in range(4)])
+    ledger.settle_many(3)
+    ledger.pass_on(5, "q")
+    memory.detach("c", forget=False)
+    again = memory.attach("c", "s")
+    assert (again.received, again.through) == (3, 3)
+    assert again.admit(4)
+    again.pass_on(4, "p3")
+    assert again.settle("p3") == 4
+
+
 def test_memory_forgets_a_client_that_is_done() -> None:
     memory = SessionMemory()
     memory.attach("c", "s").refuse(1, "no")
@@ -182,6 +196,19 @@ def test_memory_forgets_the_one_that_left_first_and_never_who_is_there() -> None
     assert memory.attach("a", "s").received == 0
     assert memory.attach("b", "s").received == 1
     assert memory.attach("c", "s").received == 1
+
+
+def test_what_was_refused_is_sent_again_as_nothing() -> None:
+    window = Unacknowledged(bytes_max=5)
+    for body in (b"aa", b"bbb"):
+        window.add(body)
+    assert window.full
+    window.refused(2)
+    assert not window.full
+    assert list(window.after(0)) == [(1, b"aa"), (2, b"")]
+    window.answered(2)
+    window.refused(2)  # a repetition, which says nothing new
+    assert (len(window), window.last) == (0, 2)
 
 
 def test_window_is_full_at_its_number() -> None:

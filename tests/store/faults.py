@@ -28,6 +28,8 @@ class FaultyDisk:
     random: Random = field(default_factory=lambda: Random(0))
     calls: int = 0
     is_dead: bool = False
+    #: whether files can be cut off
+    cuts: bool = True
     #: how much of each file is durable
     durable: dict[Path, int] = field(default_factory=dict)
 
@@ -96,6 +98,8 @@ class FaultyFile:
     def truncate(self, size: int) -> None:
         if self.disk.is_dead:
             raise Crash
+        if not self.disk.cuts:
+            raise OSError(BROKEN, os.strerror(BROKEN))
         self.file.truncate(size)
         self.disk.durable[self.path] = min(size, self.disk.durable[self.path])
 

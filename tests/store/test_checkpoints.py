@@ -278,12 +278,12 @@ def test_a_process_makes_the_checkpoint_that_a_store_takes_over(tmp_path: Path) 
     compaction = life.store.writer.compaction = Compaction(tmp_path)
     life.store.writer._compact_from = 1
     for _ in range(2):  # begun only when there is enough
-        life.store.writer.rest(None)
+        life.store.writer.rest()
         assert compaction.is_under_way == (life.store.writer.state.log_bytes >= 1 << 20)
         life.store.writer.state.log_bytes = 1 << 20
     assert life.store.writer.due_s() is not None
     while compaction.is_under_way:
-        life.store.writer.rest(None)
+        life.store.writer.rest()
     assert life.store.writer.state.checkpoints == (6,)
     let_go(life.store)
 
@@ -303,11 +303,11 @@ def test_a_process_that_makes_none_is_tried_again_when_there_is_more(
     writer = life.store.writer
     writer.compaction = compaction
     writer.state.log_bytes = 1 << 21
-    writer.rest(None)
+    writer.rest()
     while compaction.is_under_way:
-        writer.rest(None)
+        writer.rest()
     assert writer._compact_from == 3 << 20
-    writer.rest(None)
+    writer.rest()
     assert not compaction.is_under_way
     compaction.begin()
     compaction.close()

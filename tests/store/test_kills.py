@@ -56,7 +56,7 @@ def live(folder: Path, at: int, said: int) -> None:
             store.writer.commit(gathered)
             store.committed(gathered)
             os.write(said, b".")
-            store.writer.rest(None)
+            store.writer.rest()
         store.close()
         sys.settrace(None)
 

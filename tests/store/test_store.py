@@ -81,7 +81,7 @@ def commit(store: Store, *records: Record) -> None:
     gathered = store.take()
     store.writer.commit(gathered)
     store.committed(gathered)
-    store.writer.rest(gathered.hold)
+    store.writer.rest()
 
 
 def batch(first: int, count: int, client: str = "c") -> ClientPublishMany:
@@ -262,7 +262,7 @@ def test_the_oldest_segments_go_when_they_are_too_old(tmp_path: Path) -> None:
         for segment in segments[2:]:
             os.utime(segment.path, (990.0, 990.0))
         clock.now += STORE_APPLY_S  # what was looked at is not looked at again sooner
-        store.writer.rest(None)
+        store.writer.rest()
         assert store.writer.log.segments == segments[2:]
 
 
@@ -539,7 +539,7 @@ def live(store: Store, model: Model, random: Random) -> None:
         model.done = len(model.added)
         if random.random() < 0.3:
             store.writer.apply()
-        store.writer.rest(None)
+        store.writer.rest()
     if random.random() < 0.5:
         store.close()
 

@@ -284,6 +284,8 @@ class Broker:
                 return
             if about_durables(self.store, tcp.client, message):
                 return
+            if self.store is not None and self.store.is_all_stated(tcp.client, message):
+                return
             request = tcp.client.interpret(message)
             if isinstance(request, ClientPublish) and not self._admits(tcp.client, request):
                 return
@@ -507,7 +509,7 @@ class Broker:
         settings = self.settings
         if settings.data is not None:
             self.store = Storing(settings.data, settings, self.router, self, self._log)
-            self.handshake.received = self.store.store.publishers.received
+            self.handshake.earlier = self.store
             shell = Shell(self.connections, self.counters, self._handle, self._flush)
             self.store.keep_subscriptions(shell)
         self._effect_runner = EffectRunner(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 from sapwood.broker.connections import Connections, client_of, link_of
 from sapwood.broker.logs import Log
@@ -27,6 +27,18 @@ from sapwood.wire.greetings import Greeting, Hello, RefusalCode, Role, Welcome
 from sapwood.wire.messages import GoodbyeCode, Message
 
 
+class Earlier(Protocol):
+    """What is known of an earlier life of the broker."""
+
+    def received(self, client: str, session: str, acknowledged: int) -> int:
+        """Up to which number it has received what a client's session published."""
+        ...
+
+    def remembers(self, client: str, session: str) -> bool:
+        """Whether what the session stated there is in force still."""
+        ...
+
+
 class Handshake:
     """Carries out the decisions of `sapwood.session.admission` for one broker.
 
@@ -44,8 +56,8 @@ class Handshake:
         elsewhere: Elsewhere | None = None,
     ) -> None:
         self.me = me
-        #: tells up to which number an earlier life has received what a client's session published
-        self.received: Callable[[str, str, int], int] | None = None
+        #: there where the broker has a store
+        self.earlier: Earlier | None = None
         self._circles = circles
         self.refusals = 0
         #: the reason why each name was refused last; forgotten when there are too many
@@ -104,10 +116,13 @@ class Handshake:
             earlier.connection.say_goodbye(GoodbyeCode.REPLACED, reason)
             earlier.flush()
         ledger = self._memory.attach(hello.name, hello.session)
-        if self.received is not None:
-            earlier_life = self.received(hello.name, hello.session, hello.acknowledged)
+        is_remembered = False
+        if self.earlier is not None:
+            earlier_life = self.earlier.received(hello.name, hello.session, hello.acknowledged)
             ledger.received = max(ledger.received, earlier_life)
-        welcome = self._welcome(received=max(ledger.received, hello.acknowledged))
+            is_remembered = self.earlier.remembers(hello.name, hello.session)
+        received = max(ledger.received, hello.acknowledged)
+        welcome = self._welcome(received, remembers=is_remembered)
         tcp.connection.welcome(welcome, Role.CLIENT)
         tcp.client = ClientSessionAtBroker(
             hello.name,
@@ -115,6 +130,7 @@ class Handshake:
             ledger,
             acknowledged=hello.acknowledged,
             judging=self._judging,
+            is_remembered=is_remembered,
         )
         connections.clients[hello.name] = tcp
         self._log.info("client connected", client=hello.name, address=tcp.address)
@@ -162,13 +178,14 @@ class Handshake:
         self._log.info("link up", neighbor=name, address=tcp.address)
         return LinkUp(name, dialed=dialed, is_lossy=tcp.is_datagram)
 
-    def _welcome(self, received: int = 0) -> Welcome:
+    def _welcome(self, received: int = 0, *, remembers: bool = False) -> Welcome:
         return Welcome(
             name=self.me.name,
             session=self.me.session,
             received=received,
             routing=self.me.routing,
             frame_bytes_max=self.me.frame_bytes_max,
+            remembers=remembers,
         )
 
     def _refuse(self, tcp: TcpConnection, name: str, refused: Refused) -> None:

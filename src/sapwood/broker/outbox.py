@@ -84,13 +84,29 @@ class Outbox:
         self._held_bytes += _size(piece)
 
     def release(self, done: int) -> None:
-        """Send what was held back under the tickets up to one that is done."""
+        """Send what was held back under the tickets up to one that is done.
+
+        What is short goes together: a system call costs more than its bytes.
+        """
+        together: list[bytes | memoryview] = []
+        size = 0
         while self._held and self._held[0][0] <= done:
             _, piece = self._held.popleft()
-            self._held_bytes -= _size(piece)
-            if not self._transport.is_closing():
-                self.write(piece)
+            more = _size(piece)
+            self._held_bytes -= more
+            if together and size + more > TRANSPORT_BYTES_MAX:
+                self._release(tuple(together))
+                together.clear()
+                size = 0
+            together += piece
+            size += more
+        if together:
+            self._release(tuple(together))
         self._check_finished()
+
+    def _release(self, piece: Piece) -> None:
+        if not self._transport.is_closing():
+            self.write(piece)
 
     def pause(self) -> None:
         """The transport has enough for now."""

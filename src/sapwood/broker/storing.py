@@ -8,11 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from sapwood.broker.committing import Committed, GroupCommit
 from sapwood.broker.connections import Connections
 from sapwood.broker.durables import Durables, Shell
 from sapwood.broker.keeping import Keeper
 from sapwood.broker.logs import Log
+from sapwood.broker.returned import Returned
 from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSizeRecorder
 from sapwood.broker.tcp_connection import TcpConnection
@@ -22,10 +25,13 @@ from sapwood.routing.effects import Effect
 from sapwood.routing.inputs import DetachClient, Input, Recalled, Restored
 from sapwood.routing.router import Router
 from sapwood.routing.upkeep.recover.recover import Recover
+from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.store.compacting import Compaction
+from sapwood.store.records import of_another_version
 from sapwood.store.store import JOURNAL, Store
 from sapwood.store.table_sizes import TableSizes
 from sapwood.store.writer import Policy, Retention
+from sapwood.wire.messages import AllStated
 from sapwood.wire.publications import decode_publication
 
 SESSION: Final = "session"
@@ -100,6 +106,7 @@ class Storing:
         self.durables = Durables(
             self.store, self.commits, shell, self._log, persists=self._router.persists
         )
+        self._returned = Returned(self._router, shell, self._loop)
 
     def ticket(self) -> int | None:
         """End a turn; as `GroupCommit.ticket`."""
@@ -107,12 +114,18 @@ class Storing:
         return self.commits.ticket()
 
     def restore(self, now: float) -> list[Effect]:
-        """Let the router be what it was; returns what is to be done."""
+        """Let the router be what it was; returns what is to be done.
+
+        Raises `EnvironmentMissingError` where another version wrote what there is.
+        """
         if not self._router.persists:
             return []
         began = time.monotonic()
         records, first = self.store.restored()
-        effects = self._router.handle(Restored(records, first), now)
+        try:
+            effects = self._router.handle(Restored(records, first), now)
+        except msgspec.MsgspecError as error:  # of a note, or of a part of a checkpoint
+            raise of_another_version(self.store.folder, error) from error
         self._log.info(
             "state restored",
             clients=len(self._router.absent),
@@ -123,8 +136,14 @@ class Storing:
         return effects
 
     def begin(self, handle: Callable[[Input], None], connections: Connections) -> None:
-        """Begin to write table sizes; let the clients go later that do not come back."""
-        self.durables.start()
+        """Begin to write table sizes; let the clients go later that do not come back.
+
+        Raises `EnvironmentMissingError`, as `restore`.
+        """
+        try:
+            self.durables.start()
+        except msgspec.MsgspecError as error:
+            raise of_another_version(self.store.folder, error) from error
         sizes = self._router.table_sizes
         file = TableSizes(self.store.folder / JOURNAL, self._router.name)
         recorder = TableSizeRecorder(sizes, file, time.time, self._log, TABLE_SIZES_S)
@@ -141,6 +160,20 @@ class Storing:
             self._sessions[client] = session
             self.store.put(SESSION, client, 0, session.encode())
         return client in self._router.absent and known != session
+
+    def received(self, client: str, session: str, acknowledged: int) -> int:
+        """Up to which number a client's publications are in the log, or acknowledged."""
+        return self.store.publishers.received(client, session, acknowledged)
+
+    def remembers(self, client: str, session: str) -> bool:
+        """Whether a client that comes has in force what it stated in an earlier life."""
+        return client in self._router.absent and self._sessions.get(client) == session
+
+    def is_all_stated(self, client: ClientSessionAtBroker, message: object) -> bool:
+        """Whether a client has said that it has stated all; what else it had is let go then."""
+        if isinstance(message, AllStated) and client.restated is not None:
+            self._returned.let_go(client, client.restated)
+        return isinstance(message, AllStated)
 
     def detached(self, client: str) -> None:
         """A client has gone."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from sapwood.cli.comparing import run_comparison
 from sapwood.cli.output import (
     ExitStatus,
     amount,
@@ -35,6 +36,7 @@ from sapwood.files import (
 from sapwood.matching.readiness import InPlace, loading
 
 if TYPE_CHECKING:
+    from sapwood.files.scenarios import ScenarioFiles
     from sapwood.routing.strategies import Protocol
     from sapwood.simulation.evaluation import Evaluation
     from sapwood.simulation.oracle import Pair
@@ -42,7 +44,12 @@ if TYPE_CHECKING:
 
 
 @click.command
-@click.option("--protocol", required=True, help="See `sapwood protocols`.")
+@click.option(
+    "--protocol",
+    "protocols",
+    multiple=True,
+    help="See `sapwood protocols`. With --compare it may be given several times.",
+)
 @dtd_option
 @click.option(
     "--topology",
@@ -87,13 +94,19 @@ if TYPE_CHECKING:
     help="Run N random scenarios instead, of the seed and those after it: overlay, languages, "
     "churn and faults are drawn; no file is needed.",
 )
+@click.option(
+    "--compare",
+    is_flag=True,
+    help="Run each protocol on the files, print what they cost beside each other, and say which "
+    "one to take; no deliveries are written. Without --protocol, those that differ most.",
+)
 @json_option
 @strict_option
 @click.pass_context
 def command(
     ctx: click.Context,
     *,
-    protocol: str,
+    protocols: tuple[str, ...],
     dtd: str | None,
     topology: str | None,
     subscriptions: str | None,
@@ -106,6 +119,7 @@ def command(
     metrics: str | None,
     rejected: str | None,
     swarm: int | None,
+    compare: bool,
     as_json: bool,
     strict: bool,
 ) -> None:
@@ -124,9 +138,9 @@ def command(
     from sapwood.files.scenarios import open_scenario
     from sapwood.simulation.evaluation import evaluate
 
-    chosen = chosen_protocol(protocol, dtd)
+    _check_choice(ctx, protocols, (swarm, out, metrics, *backups) if compare else None)
     if swarm is not None:
-        ctx.exit(_swarm(protocol, seed, swarm, as_json=as_json))
+        ctx.exit(_swarm(protocols[0], seed, swarm, as_json=as_json))
     if topology is None or subscriptions is None or publications is None:
         raise _missing(ctx, topology=topology, subscriptions=subscriptions)
     _check_standard_input(subscriptions, publications, advertisements)
@@ -143,23 +157,39 @@ def command(
             seed=seed,
             rejections=StrictRejections() if strict else rejected_file,
         )
+        if compare:
+            ctx.exit(_compared(files, protocols, dtd, aside, as_json=as_json))
+        chosen = chosen_protocol(protocols[0], dtd)
         stream = stack.enter_context(replacing(out)) if out else sys.stdout.buffer
         by_default = advertisements is None and chosen.clients_advertise
         with progress("reading", "lines") as advance:
             scenario = files.scenario(advertise_everything=by_default, advance=advance)
-        planned = _with_backups(chosen, scenario, backups)
-        result = evaluate(scenario, planned, with_probes=bool(faults), watch=progress)
+        chosen = _with_backups(chosen, scenario, backups)
+        result = evaluate(scenario, chosen, with_probes=bool(faults), watch=progress)
         count = write_deliveries(stream, scenario, result.pairs)
         if metrics is not None:
             stack.enter_context(replacing(metrics)).write(result.metrics.to_json())
     summary = Summary(files.subscriptions.counts, files.publications.counts, count, aside)
     advertised = None if files.advertisements is None else files.advertisements.counts
+    about = advertisement_lines(advertised, aside, by_default=by_default)
+    ctx.exit(_told(summary, advertised, result, about, as_json=as_json, err=out is None))
+
+
+def _told(
+    summary: Summary,
+    advertised: Counts | None,
+    result: Evaluation,
+    about: Sequence[str],
+    *,
+    as_json: bool,
+    err: bool,
+) -> ExitStatus:
+    """Say what came of it: to a program, on standard error where deliveries take the other."""
     if as_json:
-        print_json({**summary.members(), "metrics": result.metrics.to_builtins()}, err=out is None)
+        print_json({**summary.members(), "metrics": result.metrics.to_builtins()}, err=err)
     else:
-        about = advertisement_lines(advertised, aside, by_default=by_default)
         say("\n".join((summary.text(), *about, *result_lines(result))))
-    ctx.exit(_status(summary, advertised, result))
+    return _status(summary, advertised, result)
 
 
 def _status(summary: Summary, advertised: Counts | None, result: Evaluation) -> ExitStatus:
@@ -167,6 +197,47 @@ def _status(summary: Summary, advertised: Counts | None, result: Evaluation) -> 
         return ExitStatus.FAILED
     unusable = summary.rejected + (advertised.rejected if advertised else 0)
     return ExitStatus.REJECTED if unusable or result.metrics.refused else ExitStatus.DONE
+
+
+def _compared(
+    files: ScenarioFiles, protocols: Sequence[str], dtd: str | None, aside: str, *, as_json: bool
+) -> ExitStatus:
+    """Compare protocols on what the files say."""
+    with progress("reading", "lines") as advance:
+        lines = files.read(advance)
+    by_file = files.advertisements is not None
+    status = run_comparison(lines, protocols, dtd, by_file=by_file, as_json=as_json)
+    return max(status, _unusable(files, aside))
+
+
+def _unusable(files: ScenarioFiles, aside: str) -> ExitStatus:
+    """Say how many lines could not be used, if any."""
+    readings = (files.subscriptions, files.publications, files.advertisements)
+    rejected = sum(one.counts.rejected for one in readings if one is not None)
+    if rejected:
+        say(f"{amount(rejected, 'line')} rejected: see {aside}")
+    return ExitStatus.REJECTED if rejected else ExitStatus.DONE
+
+
+def _check_choice(
+    ctx: click.Context, protocols: Sequence[str], beside: Sequence[object] | None
+) -> None:
+    """Raise a `UsageError` unless the protocols go with the options `beside` a comparison.
+
+    `beside` is `None` where nothing is compared.
+    """
+    if beside is not None:
+        if any(option is not None for option in beside):
+            raise click.UsageError(
+                "--compare prints one table: leave out --swarm, --out, --metrics and --backup"
+            )
+    elif not protocols:
+        [option] = [one for one in ctx.command.params if one.name == "protocols"]
+        raise click.MissingParameter(ctx=ctx, param=option)
+    elif len(protocols) > 1:
+        raise click.UsageError(
+            f"one protocol at a time runs, not {len(protocols)}: give one, or add --compare"
+        )
 
 
 def _swarm(protocol: str, seed: int, count: int, *, as_json: bool) -> ExitStatus:

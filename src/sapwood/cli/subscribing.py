@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
-from sapwood.cli.output import amount, say
+from sapwood.cli.output import amount, progress, say
 
 if TYPE_CHECKING:
     from sapwood.client import Client, SubscriptionGroup
@@ -61,7 +61,15 @@ class SubscriptionFile:
 
     async def subscribe(self, client: Client, broker: str) -> SubscriptionGroup:
         """Subscribe to all of the file; says so when all that can be is in force."""
-        group = await client.subscribe_many(self._texts())
+        answered = 0
+        with progress("subscribing", "subscriptions") as advance:
+
+            def more(count: int) -> None:
+                nonlocal answered
+                advance(count - answered)
+                answered = count
+
+            group = await client.subscribe_many(self._texts(), progress=more)
         for id_, reason in group.refused.items():
             line = self._lines[id_]
             self._refused += 1

@@ -294,10 +294,18 @@ class BlockingClient:
         self.wait(self._client.remove_durable(name))
 
     def subscribe_many(
-        self, items: Items, *, waiting_max: int = DELIVERIES_WAITING_MAX
+        self,
+        items: Items,
+        *,
+        waiting_max: int = DELIVERIES_WAITING_MAX,
+        progress: Callable[[int], None] | None = None,
     ) -> BlockingSubscriptionGroup:
-        """Subscribe to many filters at once; see `Client.subscribe_many`."""
-        group = self.wait(self._client.subscribe_many(items, waiting_max=waiting_max))
+        """Subscribe to many filters at once; see `Client.subscribe_many`.
+
+        `items` are read and `progress` is called by the client's own thread.
+        """
+        subscribing = self._client.subscribe_many(items, waiting_max=waiting_max, progress=progress)
+        group = self.wait(subscribing)
         return BlockingSubscriptionGroup(self, group)
 
     def unsubscribe(

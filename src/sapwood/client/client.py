@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterable, Iterable
+from collections.abc import AsyncIterable, Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -28,7 +28,7 @@ from sapwood.client.publishing import (
     Published,
     Publisher,
 )
-from sapwood.client.requests import Requesting, Requests
+from sapwood.client.requests import Requesting, RequestingMany, Requests
 from sapwood.client.subscription import ClientSubscription, Deliveries, DeliveryQueues
 from sapwood.errors import ConnectionLostError, DuplicateIdError, InputError
 from sapwood.language.written import given_advertised, given_interest
@@ -36,7 +36,7 @@ from sapwood.limits import DELIVERIES_WAITING_MAX, GOODBYE_S
 from sapwood.local_clock import local_clock
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.session.client_entries import SUBSCRIPTION, EntryEvent
+from sapwood.session.client_entries import SUBSCRIPTION, EntriesEvent, EntryEvent
 from sapwood.session.client_session import ClientEvent, ClientSession
 from sapwood.session.delivery import Delivery
 from sapwood.session.durable.consuming import CONSUMER_EVENTS
@@ -124,7 +124,9 @@ class Client:
             self._session = ClientSession(
                 self.name, file.state.session, settings, file.state, file.keep
             )
-        self._connector = Connector(address, self._session, self._received, reconnect_s)
+        self._connector = Connector(
+            address, self._session, self._received, self._look_round, reconnect_s
+        )
         self._names = Names()
         self._publisher = Publisher(self._session, self._names, self._connector.flush, runs)
         self._consumers = Consumers(self._session, self._connector.flush)
@@ -148,8 +150,7 @@ class Client:
             session.unsubscribe,
             flush,
             ended=Deliveries.end,
-            request_many=session.subscribe_many,
-            withdraw_many=session.unsubscribe_many,
+            many=RequestingMany(session.hold, session.subscribe_many, session.unsubscribe_many),
         )
         advertising: Requesting[AdvertisedText, AdvertisedContent] = Requesting(
             session.advertise, session.unadvertise, flush, ended=lambda _one, _error: None
@@ -353,7 +354,11 @@ class Client:
         await self._consumers.ask(DurablesAction.REMOVE, name)
 
     async def subscribe_many(
-        self, items: Items, *, waiting_max: int = DELIVERIES_WAITING_MAX
+        self,
+        items: Items,
+        *,
+        waiting_max: int = DELIVERIES_WAITING_MAX,
+        progress: Callable[[int], None] | None = None,
     ) -> SubscriptionGroup:
         """Subscribe to many filters at once; returns when each is in force or refused.
 
@@ -362,14 +367,18 @@ class Client:
         publication once; `waiting_max` as in `subscribe`. `refused` of it says which of them the
         broker has refused, and why: the others are in force all the same.
 
-        A million of them take half a minute. Raises `InputError` and `LimitError` for what is no
-        filter, or too long, before any is requested, and `DuplicateIdError`.
+        A million of them take half a minute, and nothing waits for all of that: `items` are read,
+        requested and answered some thousands at a time, and the event loop is free in between.
+        `progress` is called again and again with how many the broker has answered so far.
+
+        Raises `InputError` and `LimitError` for what is no filter, or too long, before any is
+        requested, and `DuplicateIdError`; what `items` or `progress` raise, when none is left.
         """
         self._check_usable()
         taken = self._subscriptions
         wanted = texts(items, lambda: self._names.new("s", taken))
         group = SubscriptionGroup(waiting_max)
-        await taken.add_many(wanted, group.request)
+        await taken.add_many(wanted, group.request, progress)
         return group
 
     async def unsubscribe(self, subscription: ClientSubscription | SubscriptionGroup | str) -> None:
@@ -525,19 +534,25 @@ class Client:
                 self._subscriptions.answered(event)
             else:
                 self._advertisements.answered(event)
+        elif isinstance(event, EntriesEvent):
+            self._subscriptions.answered_many(event)
         elif isinstance(event, Welcome):
             self._publisher.frame_bytes_max = event.frame_bytes_max
             self._consumers.lost(ConnectionLostError("the connection was lost; ask again"))
             self._is_returning = self._ready.done()
             if not self._ready.done():
                 self._ready.set_result(None)
+        self._look_round()
+
+    def _look_round(self) -> None:
+        """See whether the connection is made up for."""
         if self._is_returning and self._session.has_resubscribed:
             self._is_returning = False
             self._say_returned()
 
     def _say_returned(self) -> None:
         """Say, where it was said that the connection is lost, that it is made up for."""
-        count = sum(1 for _ in self._subscriptions)
+        count = len(self._subscriptions)
         said = f"connected to {self._connector.address} again"
         if count:
             said += (

@@ -26,6 +26,9 @@ class Connector:
 
     `reconnect_s` is for how long it tries after a connection was lost: 0 for not at all, `None`
     for ever. The first connection is tried once.
+
+    What the session has to do and waits for nothing is done a step each time the event loop comes
+    by; `on_step` is called after each.
     """
 
     def __init__(
@@ -33,14 +36,18 @@ class Connector:
         address: Address,
         session: ClientSession,
         on_event: Callable[[ClientEvent], None],
+        on_step: Callable[[], None],
         reconnect_s: float | None,
     ) -> None:
         self.address = address
         self.reconnect_s = reconnect_s
         self._session = session
         self._on_event = on_event
+        self._on_step = on_step
         self._wire: ClientWire | None = None
         self._closed = False
+        #: a step will be done soon
+        self._scheduled = False
 
     @property
     def connected(self) -> bool:
@@ -51,6 +58,20 @@ class Connector:
         """Send what the session has to send, if there is a connection."""
         if self._wire is not None:
             self._wire.flush()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Let a step be done soon, if there is one."""
+        if not self._scheduled and self._session.has_work:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._step)
+
+    def _step(self) -> None:
+        self._scheduled = False
+        for event in self._session.advance():
+            self._on_event(event)
+        self._on_step()
+        self.flush()
 
     def close(self) -> None:
         """End the session; `run` returns soon."""
@@ -80,7 +101,7 @@ class Connector:
     async def _connect_once(self) -> str:
         """Be connected for a while; returns why that ended, raises if it is pointless to go on."""
         address = self.address
-        self._wire = wire = ClientWire(self._session, self._on_event)
+        self._wire = wire = ClientWire(self._session, self._on_event, self._go_on)
         try:
             await asyncio.get_running_loop().create_connection(
                 lambda: wire, address.host, address.port

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
 from sapwood.client.requests import GroupRequest
 from sapwood.client.subscription import Deliveries
-from sapwood.errors import DuplicateIdError, InputError
+from sapwood.errors import InputError
 from sapwood.language.written import Written, given_interest, read_interest
 from sapwood.limits import FILTER_TEXT_CHARS_MAX
 from sapwood.model.interest import Interest
@@ -48,24 +48,19 @@ class SubscriptionGroup(Deliveries):
         return MappingProxyType(self.request.reasons)
 
 
-def texts(items: Items, new_id: Callable[[], str]) -> dict[str, InterestText]:
-    """What travels of each subscription, by its id; `new_id` makes those that are not given.
+def texts(items: Items, new_id: Callable[[], str]) -> Iterator[tuple[str, InterestText]]:
+    """What travels of each subscription, with its id; `new_id` makes those that are not given.
 
     A text of a record filter travels as it is: the broker reads it, and refuses what is none. One
-    that no broker would read is refused here. Raises `DuplicateIdError`, and as `given_interest`.
+    that no broker would read is refused here. Raises as `given_interest`.
     """
-    found: dict[str, InterestText] = {}
     for item in items.items() if isinstance(items, Mapping) else items:
         if isinstance(item, tuple) and not isinstance(item, Written):
             if len(item) != 2:
                 raise InputError(f"a subscription is a filter, or an id and a filter, not {item!r}")
-            name, wanted = check_id("subscription", item[0]), item[1]
+            yield check_id("subscription", item[0]), _text(item[1])
         else:
-            name, wanted = new_id(), item
-        if name in found:
-            raise DuplicateIdError("subscription", name)
-        found[name] = _text(wanted)
-    return found
+            yield new_id(), _text(item)
 
 
 def _text(wanted: Wanted) -> InterestText:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from sapwood.errors import DuplicateIdError, InputError, UnknownIdError
 from sapwood.session.client_entries import (
     ClientEntries,
+    EntriesConfirmed,
+    EntriesEvent,
+    EntriesWithdrawn,
     Entry,
     EntryConfirmed,
     EntryEvent,
@@ -19,8 +23,14 @@ from sapwood.session.client_entries import (
 F = TypeVar("F")
 T = TypeVar("T")
 
+SLICE_S: Final = 0.005
+"""Seconds for which the event loop does nothing but read what is wanted."""
 
-@dataclass(slots=True)
+SLICE_LEAST: Final = 32
+"""So many are read before the clock is looked at."""
+
+
+@dataclass(slots=True, eq=False)
 class Request(Generic[T]):
     """The application's side of one entry of the session.
 
@@ -46,7 +56,7 @@ class Request(Generic[T]):
     def refused(self, entry: Entry[Any, Any], reason: str) -> None:
         """The broker refuses an entry of the request; `gone` follows."""
 
-    def gone(self, entry: Entry[Any, Any], unconfirmed: Exception) -> bool:  # noqa: ARG002
+    def gone(self, entry: Entry[Any, Any], unconfirmed: Exception | None) -> bool:  # noqa: ARG002
         """An entry of the request is gone; whether none is left.
 
         A call that waits for it to be in force gets the error.
@@ -61,11 +71,13 @@ class Request(Generic[T]):
         finish(self.withdrawn, None)  # withdrawn with the connection
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class GroupRequest(Request[T]):
     """The application's side of several entries that were requested together.
 
     `confirmed` waits until each was in force or is gone, `withdrawn` until all are gone.
+
+    While it `is_reading` the entries that it will have, it does not end when it has none.
 
     #: members are the ids of the entries that are not gone; unanswered of them never were in force
     #: leaving are waited for by those who withdraw single members
@@ -74,7 +86,23 @@ class GroupRequest(Request[T]):
     members: dict[str, None] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     unanswered: int = 0
+    is_reading: bool = False
     leaving: dict[str, asyncio.Future[None]] = field(default_factory=dict)
+    #: is done when the broker has answered anything
+    answered: asyncio.Future[None] | None = None
+
+    def enter(self, id_: str) -> None:
+        """It has one entry more."""
+        self.members[id_] = None
+        self.unanswered += 1
+
+    async def each_answer(self) -> AsyncIterator[int]:
+        """How many were answered, whenever the broker has answered anything; ends with the last."""
+        count = len(self.members)
+        while not self.confirmed.done():
+            self.answered = asyncio.get_running_loop().create_future()
+            await asyncio.wait((self.answered, self.confirmed), return_when="FIRST_COMPLETED")
+            yield count - self.unanswered
 
     def leave(self, id_: str) -> tuple[asyncio.Future[None], bool]:
         """What is done when that entry is gone; whether nobody has waited for that before."""
@@ -93,15 +121,16 @@ class GroupRequest(Request[T]):
         """The broker refuses an entry of the request, which hurts no other."""
         self.reasons[entry.id] = reason
 
-    def gone(self, entry: Entry[Any, Any], unconfirmed: Exception) -> bool:  # noqa: ARG002
+    def gone(self, entry: Entry[Any, Any], unconfirmed: Exception | None) -> bool:  # noqa: ARG002
         """An entry of the request is gone; whether none is left."""
         del self.members[entry.id]
         finish(self.leaving.pop(entry.id, None), None)
         if not entry.was_in_force:
             self._answered()
-        if not self.members:
+        is_over = not (self.members or self.is_reading)
+        if is_over:
             finish(self.withdrawn, None)
-        return not self.members
+        return is_over
 
     def fail(self, error: Exception) -> None:
         """No answer will come any more."""
@@ -111,8 +140,22 @@ class GroupRequest(Request[T]):
 
     def _answered(self) -> None:
         self.unanswered -= 1
-        if not self.unanswered:
+        finish(self.answered, None)
+        if not (self.unanswered or self.is_reading):
             finish(self.confirmed, None)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestingMany(Generic[F, T]):
+    """How a client requests several entries at a time.
+
+    `hold` makes an entry that `request` will let be requested. `withdraw` returns the first entries
+    about which the broker has nothing to answer, if there are some.
+    """
+
+    hold: Callable[[str, F, GroupRequest[T]], Entry[F, Any]]
+    request: Callable[[deque[Entry[F, Any]]], None]
+    withdraw: Callable[[Sequence[str]], EntriesWithdrawn | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,34 +163,40 @@ class Requesting(Generic[F, T]):
     """How a client requests entries of one kind.
 
     `withdraw` returns `False` where the broker has nothing to answer. `ended` is called with each
-    value whose entries are gone, and the error that it went by. `request_many` and `withdraw_many`
-    do the same with several entries, where that is possible; the latter returns the entries about
-    which the broker has nothing to answer.
+    value whose entries are gone, and the error that it went by. `many` is there where several
+    entries can be requested together.
     """
 
     request: Callable[[str, F, Request[T]], None]
     withdraw: Callable[[str], bool]
     flush: Callable[[], None]
     ended: Callable[[T, Exception | None], None]
-    request_many: Callable[[Iterable[tuple[str, F]], GroupRequest[T]], None] | None = None
-    withdraw_many: Callable[[Iterable[str]], list[Entry[F, Any]]] | None = None
+    many: RequestingMany[F, T] | None = None
 
 
 class Requests(Generic[F, T]):
     """Requests entries of one kind and hands the broker's answers to the calls that wait.
 
     The session holds the entries; each has its `Request` as its owner.
+
+    #: _requests are the owners of all entries, in the order in which they were requested first
     """
 
     def __init__(self, entries: ClientEntries[F, Request[T]], requesting: Requesting[F, T]) -> None:
         self._entries = entries
         self._requesting = requesting
+        self._requests: dict[Request[T], None] = {}
 
     def __contains__(self, id_: object) -> bool:
         return id_ in self._entries
 
+    def __len__(self) -> int:
+        """How many entries there are."""
+        return len(self._entries)
+
     def __iter__(self) -> Iterator[T]:
-        return (entry.owner.value for entry in self._entries)
+        """The values, each once."""
+        return (request.value for request in self._requests)
 
     def get(self, id_: str) -> T | None:
         """The value of this id, if there is one."""
@@ -165,6 +214,7 @@ class Requests(Generic[F, T]):
             raise DuplicateIdError(self._entries.kind.noun, id_)
         confirmed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         request = Request(value, confirmed)
+        self._requests[request] = None
         self._requesting.request(id_, filter_, request)
         self._requesting.flush()
         try:
@@ -175,26 +225,75 @@ class Requests(Generic[F, T]):
                 self.withdraw(id_)
             raise
 
-    async def add_many(self, wanted: Mapping[str, F], request: GroupRequest[T]) -> None:
+    async def add_many(
+        self,
+        wanted: Iterable[tuple[str, F]],
+        request: GroupRequest[T],
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
         """Request several for a group; returns when each is in force or refused.
 
-        Cancelled, it withdraws them. Raises `DuplicateIdError`, before any is requested.
+        The event loop is free now and then while it reads what is wanted, and `progress` is called
+        with how many are answered. Cancelled, or when one of the two raises something, it withdraws
+        them. Raises `DuplicateIdError`, before any is requested.
         """
-        for id_ in wanted:
-            if id_ in self._entries:
-                raise DuplicateIdError(self._entries.kind.noun, id_)
-        assert self._requesting.request_many is not None, "there are no groups of this kind"
-        if not wanted:
+        assert self._requesting.many is not None, "there are no groups of this kind"
+        self._requests[request] = None
+        request.is_reading = True
+        try:
+            held = await self._held(wanted, request)
+        except BaseException as error:
+            request.is_reading = False
+            await self._give_up(request, error)
+            raise
+        request.is_reading = False
+        if not request.members:
+            self._requests.pop(request, None)
+            if held:  # all are withdrawn by now
+                self._requesting.ended(request.value, None)
             return
-        request.members.update(dict.fromkeys(wanted))
-        request.unanswered += len(wanted)
-        self._requesting.request_many(wanted.items(), request)
+        self._requesting.many.request(held)
         self._requesting.flush()
         try:
+            if progress is not None:
+                async for answered in request.each_answer():
+                    progress(answered)
             await request.confirmed
-        except asyncio.CancelledError:
-            self._withdraw_all(request)
+        except BaseException as error:
+            confirmed = request.confirmed
+            has_failed = confirmed.done() and not confirmed.cancelled() and confirmed.exception()
+            if not has_failed:
+                await self._give_up(request, error)
             raise
+
+    async def _held(
+        self, wanted: Iterable[tuple[str, F]], request: GroupRequest[T]
+    ) -> deque[Entry[F, Any]]:
+        """The entries of a group, of which none is requested yet."""
+        many, entries = self._requesting.many, self._entries
+        assert many is not None
+        held: deque[Entry[F, Any]] = deque()
+        clock = asyncio.get_running_loop().time
+        end = clock() + SLICE_S
+        for number, (id_, filter_) in enumerate(wanted):
+            if id_ in entries:
+                raise DuplicateIdError(entries.kind.noun, id_)
+            held.append(many.hold(id_, filter_, request))
+            request.enter(id_)
+            if not number % SLICE_LEAST and clock() >= end:
+                await asyncio.sleep(0)
+                end = clock() + SLICE_S
+        return held
+
+    async def _give_up(self, request: GroupRequest[T], error: BaseException) -> None:
+        """Withdraw a group that nobody waits for; who is not cancelled waits until that is done."""
+        if not request.members:
+            self._requests.pop(request, None)
+            return
+        gone, _ = Request.leave(request, "")
+        self._withdraw_all(request)
+        if not isinstance(error, asyncio.CancelledError):
+            await asyncio.shield(gone)
 
     async def remove(self, id_: str) -> None:
         """Withdraw one; returns when it is. Raises `UnknownIdError`."""
@@ -241,27 +340,41 @@ class Requests(Generic[F, T]):
         else:
             self._withdrawn(entry)
 
+    def answered_many(self, event: EntriesEvent) -> None:
+        """The same, about several entries."""
+        if isinstance(event, EntriesConfirmed):
+            for entry in event.entries:
+                entry.owner.in_force(entry)
+        else:
+            for entry in event.entries:
+                self._withdrawn(entry)
+
     def fail(self, error: Exception) -> None:
         """End all waiting calls with an error, as no answer will come any more."""
-        for entry in self._entries:
-            entry.owner.fail(error)
+        for request in self._requests:
+            request.fail(error)
 
     def _withdraw_all(self, request: GroupRequest[T]) -> None:
         """Withdraw all of a group."""
-        assert self._requesting.withdraw_many is not None, "there are no groups of this kind"
-        for entry in self._requesting.withdraw_many(tuple(request.members)):
-            self._withdrawn(entry)
+        assert self._requesting.many is not None, "there are no groups of this kind"
+        event = self._requesting.many.withdraw(tuple(request.members))
+        if event is not None:
+            self.answered_many(event)
         self._requesting.flush()
 
     def _withdrawn(self, entry: Entry[F, Request[T]]) -> None:
-        words = f"{entry.kind.noun} {entry.id!r} was withdrawn before it was in force"
-        self._gone(entry, None, InputError(words))
+        unconfirmed: InputError | None = None
+        if not isinstance(entry.owner, GroupRequest):
+            words = f"{entry.kind.noun} {entry.id!r} was withdrawn before it was in force"
+            unconfirmed = InputError(words)
+        self._gone(entry, None, unconfirmed)
 
     def _gone(
-        self, entry: Entry[F, Request[T]], error: Exception | None, unconfirmed: InputError
+        self, entry: Entry[F, Request[T]], error: Exception | None, unconfirmed: InputError | None
     ) -> None:
         """Drop an entry; a call that waits for it to be in force gets the second error."""
         if entry.owner.gone(entry, unconfirmed):
+            self._requests.pop(entry.owner, None)
             self._requesting.ended(entry.owner.value, error)
 
 

@@ -14,12 +14,19 @@ from sapwood.session.client_session import ClientEvent, ClientSession
 class ClientWire(asyncio.Protocol):
     """A TCP connection that carries a client's session for a while.
 
-    `on_event` is called with the events of the session, in order.
+    `on_event` is called with the events of the session, in order, and `after` when all that has
+    arrived is handled.
     """
 
-    def __init__(self, session: ClientSession, on_event: Callable[[ClientEvent], None]) -> None:
+    def __init__(
+        self,
+        session: ClientSession,
+        on_event: Callable[[ClientEvent], None],
+        after: Callable[[], None],
+    ) -> None:
         self._session = session
         self._on_event = on_event
+        self._after = after
         self._loop = asyncio.get_running_loop()
         self._lost: asyncio.Future[None] = self._loop.create_future()
         self._transport: asyncio.Transport | None = None
@@ -41,6 +48,7 @@ class ClientWire(asyncio.Protocol):
             self._on_event(event)
         self._timer.set(self._session.next_deadline())
         self.flush()
+        self._after()
 
     def connection_lost(self, error: Exception | None) -> None:
         """End."""
@@ -48,6 +56,7 @@ class ClientWire(asyncio.Protocol):
         reason = str(error) if error is not None else "the broker closed the connection"
         for event in self._session.lost(reason):
             self._on_event(event)
+        self._after()
         if not self._lost.done():
             self._lost.set_result(None)
 

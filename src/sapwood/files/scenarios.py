@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -58,23 +58,48 @@ class ScenarioFiles:
         advertise_everything: bool = False,
         advance: Callable[[int], None] = lambda _: None,
     ) -> Scenario:
+        """Everything that is to happen: `read`, and the scenario of what was read."""
+        lines = self.read(advance)
+        return lines.scenario(name, advertise_everything=advertise_everything)
+
+    def read(self, advance: Callable[[int], None] = lambda _: None) -> ScenarioLines:
+        """What the files say; `advance` is called for each good line."""
+        return ScenarioLines(
+            self.topology,
+            tuple(_counted(self.subscriptions, advance)),
+            tuple(_counted(self.publications, advance)),
+            tuple(_counted(self.advertisements or (), advance)),
+            self.faults or (),
+            self.seed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioLines:
+    """What the files of a scenario say."""
+
+    topology: Overlay
+    subscriptions: Sequence[Subscription]
+    publications: Sequence[PublicationLine]
+    advertisements: Sequence[AdvertisementLine]
+    faults: Sequence[tuple[float, Action]]
+    seed: int
+
+    def scenario(self, name: str = "simulate", *, advertise_everything: bool = False) -> Scenario:
         """Everything that is to happen; see `subscribe_then_publish`.
 
         Homes that a line does not name are drawn with the seed. With `advertise_everything` each
-        publisher does so, whatever a file says. `advance` is called for each good line.
+        publisher does so, whatever a file says.
         """
-        subscriptions = list(_counted(self.subscriptions, advance))
-        published = list(_counted(self.publications, advance))
-        advertised = list(_counted(self.advertisements or (), advance))
         return subscribe_then_publish(
             name,
             self.topology,
-            subscriptions,
-            ((line.publication, line.home) for line in published),
+            self.subscriptions,
+            ((line.publication, line.home) for line in self.publications),
             advertisements=None
             if advertise_everything
-            else ((one.id, one.filter, one.home) for one in advertised),
-            faults=self.faults or (),
+            else ((one.id, one.filter, one.home) for one in self.advertisements),
+            faults=self.faults,
             seed=self.seed,
         )
 

@@ -158,9 +158,14 @@ SUBSCRIBE_MANY_MAX: Final = 16_384
 """Subscriptions in one frame of a client. A broker takes them in bit by bit, between the turns of
 others, and reads nothing more of that client meanwhile: half a second at most."""
 
-SUBSCRIPTIONS_UNANSWERED_MAX: Final = 32_768
-"""Subscriptions of those requested together that may wait for the broker's answer; the client sends
-more as answers come, so that neither end holds a million in its queues."""
+SUBSCRIPTIONS_UNANSWERED_MAX: Final = 8192
+"""Subscriptions of those requested or withdrawn together that may wait for the broker's answer; the
+client says more as answers come, so that neither end holds a million in its queues. A broker is
+busy with so many for a fifth of a second, longer than an answer is under way."""
+
+SUBSCRIPTIONS_WANTED_AT_ONCE_MAX: Final = 2048
+"""Subscriptions that a client requests or withdraws at once, in a few milliseconds, for which its
+event loop does nothing else."""
 
 UNACKNOWLEDGED_MAX: Final = 4096
 """Publications of one client that may wait for the broker's acknowledgement; the client waits at

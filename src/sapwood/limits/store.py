@@ -43,3 +43,9 @@ STORE_ROOM_BYTES: Final = 1_048_576
 STORE_ROOM_S: Final = 0.1
 """Bytes that are committed, and seconds that pass, until a broker looks again whether the disk has
 room: a sixteenth of the reserve, and what others fill in a moment. Looking takes a system call."""
+
+STORE_WRITE_S: Final = 0.005
+STORE_REST: Final = 10
+"""Seconds, a turn, that a broker's loop may wait until the system has taken what it writes to the
+log; and how many times as long as it took a thread writes instead when it was more, as the system
+makes those wait who write more than its disk takes: so it costs the loop a tenth of its time."""

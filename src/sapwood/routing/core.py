@@ -105,7 +105,7 @@ from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.simple import Simple
 from sapwood.routing.strategies import Protocol
-from sapwood.routing.tables import CLIENTS, LinkSubscription
+from sapwood.routing.tables import CLIENTS, LinkSubscription, Stated
 
 
 class RoutingCore:
@@ -221,6 +221,10 @@ class RoutingCore:
         is_in_force = self.advertisements.confirmations.in_force
         in_force = [entry for entry in own.values() if is_in_force(entry.key)]
         return self._admission.refused(client, in_force, publications)
+
+    def stated(self, client: str) -> Stated:
+        """What an attached client has stated, by its ids."""
+        return Stated(tuple(self.subscriptions.own(client)), tuple(self.advertisements.own(client)))
 
     def rebuild(self) -> None:
         """Make what only follows from the entries afresh: it decides as before."""

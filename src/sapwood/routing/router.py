@@ -50,7 +50,7 @@ from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.strategies import Protocol
-from sapwood.routing.tables import LinkSubscription, Table
+from sapwood.routing.tables import LinkSubscription, Stated, Table
 from sapwood.routing.upkeep.protocol import (
     Action,
     Compared,
@@ -144,6 +144,10 @@ class Router:
         The others may come as a `ClientPublishMany`.
         """
         return self.membership.refused(client, publications)
+
+    def stated(self, client: str) -> Stated:
+        """What an attached client has stated, by its ids."""
+        return self.membership.stated(client)
 
     @property
     def is_holding(self) -> bool:

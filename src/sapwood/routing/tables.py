@@ -91,6 +91,13 @@ class LinkSubscription(NamedTuple):
     source: str | None = None
 
 
+class Stated(NamedTuple):
+    """What a client has stated at its router, by its own ids."""
+
+    subscriptions: tuple[str, ...]
+    advertisements: tuple[str, ...]
+
+
 class Statement(NamedTuple):
     """What one router has stated to another, as either of the two has it in its tables.
 

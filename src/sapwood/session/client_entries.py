@@ -7,6 +7,10 @@
 
 An entry is requested again on every connection. It is gone with the broker's answer to its
 withdrawal, with a refusal, or, while it is leaving, with the connection.
+
+A client may have a million of them. So they are nothing that the garbage collector looks at, a
+second each time, and what may take as many steps as there are entries is done bit by bit
+(`bulk_requests`).
 """
 
 from __future__ import annotations
@@ -14,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from sapwood.errors import InvariantError
 from sapwood.wire.interests import AdvertisedText, InterestText
@@ -46,11 +52,16 @@ ADVERTISEMENT: Final[EntryKind[AdvertisedText]] = EntryKind(
 )
 
 
-@dataclass(slots=True)
-class Entry(Generic[F, T]):
+HELD: Final = -1
+"""Instead of the number of a connection: an entry that is not to be requested before it is released
+with those that it is held with."""
+
+
+class Entry(Struct, Generic[F, T], gc=False):
     """One subscription or advertisement.
 
-    `filter` is what travels. `owner` is what the application holds for it, opaque here.
+    `filter` is what travels. `owner` is what the application holds for it, opaque here, which does
+    not refer to the entry.
     """
 
     kind: EntryKind[F]
@@ -61,16 +72,23 @@ class Entry(Generic[F, T]):
     is_leaving: bool = False
     #: it was in force once
     was_in_force: bool = False
+    #: the number of the connection on which a subscription was requested last, from 1 on, or `HELD`
+    asked: int = 0
 
 
 class ClientEntries(Generic[F, T]):
     """All entries of one kind, by id, in the order in which they were requested first."""
 
-    __slots__ = ("_entries", "kind")
+    __slots__ = ("_entries", "_leaving", "kind")
 
     def __init__(self, kind: EntryKind[F]) -> None:
         self.kind = kind
         self._entries: dict[str, Entry[F, T]] = {}
+        #: those that are leaving
+        self._leaving: dict[str, Entry[F, T]] = {}
+
+    def __len__(self) -> int:
+        return len(self._entries)
 
     def __contains__(self, id_: object) -> bool:
         return id_ in self._entries
@@ -89,20 +107,26 @@ class ClientEntries(Generic[F, T]):
             raise InvariantError(f"{self.kind.noun} {id_!r} is not there")
         return entry
 
-    def add(self, id_: str, filter_: F, owner: T) -> Entry[F, T]:
+    def add(self, id_: str, filter_: F, owner: T, asked: int = 0) -> Entry[F, T]:
         """A new entry, under an id that is free."""
         if id_ in self._entries:
             raise InvariantError(f"{self.kind.noun} {id_!r} is there already")
-        entry = self._entries[id_] = Entry(self.kind, id_, filter_, owner)
+        entry = self._entries[id_] = Entry(self.kind, id_, filter_, owner, asked=asked)
         return entry
+
+    def leave(self, entry: Entry[F, T]) -> None:
+        """An entry is leaving from now on."""
+        entry.is_leaving = True
+        self._leaving[entry.id] = entry
 
     def remove(self, entry: Entry[F, T]) -> None:
         """Give up an entry, whose id is free from now on."""
         del self._entries[entry.id]
+        self._leaving.pop(entry.id, None)
 
     def remove_leaving(self) -> list[Entry[F, T]]:
-        """Give up all that are leaving; returns them."""
-        gone = [entry for entry in self if entry.is_leaving]
+        """Give up all that are leaving, in the order in which they began to; returns them."""
+        gone = list(self._leaving.values())
         for entry in gone:
             self.remove(entry)
         return gone
@@ -130,5 +154,22 @@ class EntryWithdrawn:
     entry: Entry[Any, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class EntriesConfirmed:
+    """The entries, which may have several owners, are in force, for the first time or again."""
+
+    entries: tuple[Entry[Any, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EntriesWithdrawn:
+    """The entries, which may have several owners, are withdrawn, and gone."""
+
+    entries: tuple[Entry[Any, Any], ...]
+
+
 EntryEvent: TypeAlias = EntryConfirmed | EntryRefused | EntryWithdrawn
 """What becomes of an entry."""
+
+EntriesEvent: TypeAlias = EntriesConfirmed | EntriesWithdrawn
+"""What becomes of several entries."""

@@ -7,7 +7,8 @@ Publications wait then until the advertisements that may allow them are in force
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias, TypeVar
 
 from sapwood.errors import (
@@ -17,18 +18,28 @@ from sapwood.errors import (
     PeerError,
 )
 from sapwood.limits import FRAME_BYTES_FLOOR
-from sapwood.session.bulk_requests import BulkRequests, withdrawals
+from sapwood.session.bulk_requests import BulkRequests, Subscription, withdrawals
 from sapwood.session.client_entries import (
     ADVERTISEMENT,
+    HELD,
     SUBSCRIPTION,
     ClientEntries,
+    EntriesConfirmed,
+    EntriesEvent,
+    EntriesWithdrawn,
     Entry,
     EntryConfirmed,
     EntryEvent,
     EntryRefused,
     EntryWithdrawn,
 )
-from sapwood.session.client_state import Answered, ClientRecord, ClientState, Published
+from sapwood.session.client_state import (
+    Answered,
+    ClientRecord,
+    ClientState,
+    Published,
+    Refused,
+)
 from sapwood.session.connection import Connection, Ending
 from sapwood.session.delivery import Delivery
 from sapwood.session.durable.consuming import ConsumerEvent, Consuming, Wanted
@@ -49,6 +60,7 @@ from sapwood.wire.messages import (
     AcceptedReply,
     AdvertisedReply,
     AdvertisementRefused,
+    AllStated,
     CheckReply,
     GoodbyeCode,
     Message,
@@ -74,6 +86,7 @@ ClientEvent: TypeAlias = (
     | AcceptedReply
     | PublicationRefused
     | EntryEvent
+    | EntriesEvent
     | ConsumerEvent
     | DurablesReply
 )
@@ -130,9 +143,11 @@ class ClientSession:
         self.welcomes = 0
         self.subscriptions: ClientEntries[InterestText, Any] = ClientEntries(SUBSCRIPTION)
         self.advertisements: ClientEntries[AdvertisedText, Any] = ClientEntries(ADVERTISEMENT)
-        self._bulk = BulkRequests()
+        self._bulk = BulkRequests(self.subscriptions)
         self._bulk_bytes_max = FRAME_BYTES_FLOOR // 2
         self._unanswered: set[str] = set()
+        #: the broker waits to hear that all is stated which this connection began with
+        self._is_awaited = False
         #: the last publication that the broker knew of when this connection began
         self._resumed_after = 0
         #: none of the unacknowledged publications was made before the clock showed this; `None`
@@ -178,7 +193,7 @@ class ClientSession:
         try:
             for message in connection.receive(data, now):
                 if isinstance(message, SubscribedManyReply | UnsubscribedManyReply):
-                    yield from self._answered_many(message)
+                    yield self._answered_many(message)
                     continue
                 event = self._interpret(message, connection)
                 if event is not None:
@@ -235,36 +250,43 @@ class ClientSession:
         owner: object = None,
     ) -> None:
         """Ask for a subscription, now and on every later connection."""
-        self._request(self.subscriptions.add(id, text, owner))
+        asked = self.welcomes if self.open else 0
+        self._request(self.subscriptions.add(id, text, owner, asked))
 
-    def subscribe_many(
-        self, subscriptions: Iterable[tuple[str, InterestText]], owner: object
-    ) -> None:
-        """Ask for several subscriptions, which have one owner, as fast as the broker answers."""
-        ids: list[str] = []
-        for id_, text in subscriptions:
-            self.subscriptions.add(id_, text, owner)
-            ids.append(id_)
-        if self.open:
-            self._bulk.put(ids)
-            self._request_more()
+    def hold(self, id: str, text: InterestText, owner: object) -> Subscription:
+        """A subscription that is not asked for before `subscribe_many`, under an id that is free.
 
-    def unsubscribe_many(self, ids: Iterable[str]) -> list[Entry[InterestText, Any]]:
-        """Withdraw several subscriptions; those that the broker never knew of, which are gone."""
-        gone: list[Entry[InterestText, Any]] = []
-        leaving: list[str] = []
-        for id_ in ids:
-            entry = self.subscriptions.known(id_)
-            if self._bulk.drop(id_) or not self.open:
-                self.subscriptions.remove(entry)
-                gone.append(entry)
-            elif not entry.is_leaving:
-                entry.is_leaving = True
-                leaving.append(id_)
-        if leaving:
-            for request in withdrawals(leaving, self._bulk_bytes_max):
-                self._connection().send(request)
-        return gone
+        `unsubscribe_many` gives it up, too.
+        """
+        return self.subscriptions.add(id, text, owner, HELD)
+
+    def subscribe_many(self, held: deque[Subscription]) -> None:
+        """Ask for several subscriptions that were held, as fast as the broker answers.
+
+        The session empties the queue, by which who waits can see how far it is.
+        """
+        self._bulk.put(held)
+        self._request_more()
+
+    def unsubscribe_many(self, ids: Sequence[str]) -> EntriesWithdrawn | None:
+        """Withdraw several subscriptions; what is said of the first that the broker never knew of.
+
+        `advance` says the rest.
+        """
+        self._bulk.withdraw(ids)
+        return self._withdraw_more()
+
+    @property
+    def has_work(self) -> bool:
+        """Whether there is something to do that waits for nothing: call `advance`."""
+        return self._bulk.has_work(is_open=self.open)
+
+    def advance(self) -> Iterator[ClientEvent]:
+        """A few milliseconds of that work, and what comes of it. To be iterated to its end."""
+        event = self._withdraw_more()
+        if event is not None:
+            yield event
+        self._request_more()
 
     def unsubscribe(self, id: str) -> bool:
         """Withdraw a subscription; whether the broker will answer (else it never knew of it)."""
@@ -309,10 +331,11 @@ class ClientSession:
         entry = entries.known(id_)
         if entry.is_leaving:
             return True
-        if not self.open or (entries is self.subscriptions and self._bulk.drop(id_)):
+        is_asked = entry.kind is not SUBSCRIPTION or self._bulk.is_requested(entry)
+        if not (self.open and is_asked):
             entries.remove(entry)
             return False
-        entry.is_leaving = True
+        entries.leave(entry)
         self._connection().send(entry.kind.withdrawal(id_))
         return True
 
@@ -369,6 +392,9 @@ class ClientSession:
             if message.sequence > self.window.last:
                 last = self.window.last
                 raise FrameError(f"the broker refused publication {message.sequence} of {last}")
+            self.window.refused(message.sequence)
+            if self._keep is not None:
+                self._keep(Refused(message.sequence))
             return message
         if isinstance(message, ReplayReply | ReplayRefused | CheckReply):
             raise FrameError(f"the broker says {type(message).__name__}, which nobody has asked")
@@ -386,7 +412,8 @@ class ClientSession:
         for advertisement in self.advertisements:
             self._request(advertisement)
         self._bulk_bytes_max = min(welcome.frame_bytes_max, connection.frame_bytes_max) // 2
-        self._bulk.begin(subscription.id for subscription in self.subscriptions)
+        self._bulk.begin(self.welcomes)
+        self._is_awaited = welcome.remembers
         self._request_more()
         self._unanswered = {advertisement.id for advertisement in self.advertisements}
         self._resumed_after = welcome.received
@@ -409,23 +436,32 @@ class ClientSession:
             connection.send(PublishRequest(sequence, publication))
 
     def _request_more(self) -> None:
-        """Request what there is room for of the subscriptions that are to be requested."""
-        if self.open:
-            known = self.subscriptions.known
-            frames = self._bulk.frames(lambda id_: known(id_).filter, self._bulk_bytes_max)
-            for request in frames:
-                self._connection().send(request)
+        """Request some of the subscriptions that are to be requested, if there is room for them."""
+        if not self.open:
+            return
+        request = self._bulk.request(self._bulk_bytes_max)
+        if request is not None:
+            self._connection().send(request)
+        if self._is_awaited and self._bulk.is_restated:
+            self._is_awaited = False
+            self._connection().send(AllStated())
 
-    def _answered_many(
-        self, reply: SubscribedManyReply | UnsubscribedManyReply
-    ) -> Iterator[EntryEvent]:
-        """The events of an answer about several subscriptions."""
-        one = SubscribedReply if isinstance(reply, SubscribedManyReply) else UnsubscribedReply
-        for id_ in reply.ids:
-            self._bulk.answered(id_)
-            event = _answer(self.subscriptions, one(id_))
-            if event is not None:
-                yield event
+    def _withdraw_more(self) -> EntriesWithdrawn | None:
+        """Withdraw some of the subscriptions that are to be withdrawn; those that are gone."""
+        gone, known = self._bulk.leave(is_open=self.open)
+        for request in withdrawals(known, self._bulk_bytes_max):
+            self._connection().send(request)
+        return EntriesWithdrawn(tuple(gone)) if gone else None
+
+    def _answered_many(self, reply: SubscribedManyReply | UnsubscribedManyReply) -> EntriesEvent:
+        """What an answer about several subscriptions says of those that are there (still)."""
+        self._bulk.answered(*reply.ids)
+        found = [entry for entry in map(self.subscriptions.get, reply.ids) if entry is not None]
+        if isinstance(reply, SubscribedManyReply):
+            return EntriesConfirmed(tuple(found))
+        for entry in found:
+            self.subscriptions.remove(entry)
+        return EntriesWithdrawn(tuple(found))
 
     def _delivery(self, message: DeliveryMessage) -> Delivery | None:
         if message.more:

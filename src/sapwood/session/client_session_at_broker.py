@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Final
 
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
@@ -33,6 +34,7 @@ from sapwood.wire.messages import (
     AdvertisedReply,
     AdvertisementRefused,
     AdvertiseRequest,
+    AllStated,
     Message,
     PublicationRefused,
     PublishRequest,
@@ -62,6 +64,17 @@ class ReadMany:
     judged: Sequence[Judgement]
 
 
+@dataclass(slots=True)
+class Restated:
+    """The ids of what a client has stated again, of what an earlier life of its broker remembers.
+
+    One that is refused is among them: it is answered, and in force no more.
+    """
+
+    subscriptions: set[str] = field(default_factory=set)
+    advertisements: set[str] = field(default_factory=set)
+
+
 class ClientSessionAtBroker:
     """The session of one connected client.
 
@@ -73,7 +86,16 @@ class ClientSessionAtBroker:
     #: _acknowledged <= ledger.through
     """
 
-    __slots__ = ("_acknowledged", "_judged", "_judging", "connection", "ledger", "name")
+    __slots__ = (
+        "_acknowledged",
+        "_is_silent",
+        "_judged",
+        "_judging",
+        "connection",
+        "ledger",
+        "name",
+        "restated",
+    )
 
     def __init__(
         self,
@@ -83,6 +105,7 @@ class ClientSessionAtBroker:
         *,
         acknowledged: int,
         judging: Judge | None = None,
+        is_remembered: bool = False,
     ) -> None:
         self.name = name
         self.connection = connection
@@ -92,6 +115,10 @@ class ClientSessionAtBroker:
         self._judging = Judge() if judging is None else judging
         #: the last request that was judged, until it is interpreted
         self._judged: Judgement | None = None
+        #: what the client has stated since it came back, until it says that this is all
+        self.restated: Restated | None = Restated() if is_remembered else None
+        #: whether answers are to nothing that the client has asked for
+        self._is_silent = False
         for sequence, reason in ledger.resume(acknowledged):
             connection.send(PublicationRefused(sequence, reason))
 
@@ -140,6 +167,7 @@ class ClientSessionAtBroker:
         if isinstance(message, PublishRequest):
             return self._publish(message)
         if isinstance(message, SubscribeRequest):
+            self._restate(message.id)
             interest = self._read(message, SubscriptionRefused)
             if interest is None:
                 return None
@@ -152,12 +180,16 @@ class ClientSessionAtBroker:
         if isinstance(message, UnsubscribeRequest):
             return ClientUnsubscribe(self.name, message.id)
         if isinstance(message, AdvertiseRequest):
+            if self.restated is not None:
+                self.restated.advertisements.add(message.id)
             advertised = self._read(message, AdvertisementRefused)
             if advertised is None:
                 return None
             return ClientAdvertise(self.name, message.id, advertised)
         if isinstance(message, UnadvertiseRequest):
             return ClientUnadvertise(self.name, message.id)
+        if isinstance(message, AllStated):
+            return None
         raise FrameError(f"a {type(message).__name__} is nothing a client says")
 
     def filter_of(self, request: DurableRequest) -> Interest | None:
@@ -222,6 +254,7 @@ class ClientSessionAtBroker:
         for judged in many.judged:
             request, wanted = judged.request, judged.value
             assert isinstance(request, SubscribeRequest), "subscriptions were requested"
+            self._restate(request.id)
             if judged.refusal is not None:
                 refused = SubscriptionRefused(request.id, shortened(str(judged.refusal)))
                 self.connection.send(refused)
@@ -229,6 +262,10 @@ class ClientSessionAtBroker:
                 assert isinstance(wanted, Interest), "paths are refused as subscriptions"
                 read.append((request.id, wanted))
         return ClientSubscribeMany(self.name, tuple(read)) if read else None
+
+    def _restate(self, id_: str) -> None:
+        if self.restated is not None:
+            self.restated.subscriptions.add(id_)
 
     def _publish(self, request: PublishRequest) -> ClientPublish | None:
         if not self.ledger.admit(request.sequence):
@@ -265,6 +302,15 @@ class ClientSessionAtBroker:
 
     # Replies -----------------------------------------------------------------------------------
 
+    @contextmanager
+    def unasked(self) -> Iterator[None]:
+        """Within, what is withdrawn is not what the client has asked to withdraw: it hears none."""
+        self._is_silent = True
+        try:
+            yield
+        finally:
+            self._is_silent = False
+
     def deliver(self, subscriptions: tuple[str, ...], publication: Publication) -> None:
         """Send a publication that matches these subscriptions of the client."""
         body = publication.encoded or encode_publication(publication)
@@ -281,11 +327,13 @@ class ClientSessionAtBroker:
 
     def unsubscribed_many(self, subscriptions: Sequence[str]) -> None:
         """Confirm that several subscriptions are withdrawn."""
-        self.connection.send_ids(UnsubscribedManyReply, subscriptions)
+        if not self._is_silent:
+            self.connection.send_ids(UnsubscribedManyReply, subscriptions)
 
     def unsubscribed(self, subscription: str) -> None:
         """Confirm that a subscription is withdrawn."""
-        self.connection.send(UnsubscribedReply(subscription))
+        if not self._is_silent:
+            self.connection.send(UnsubscribedReply(subscription))
 
     def advertised(self, advertisement: str) -> None:
         """Confirm that an advertisement is in force."""
@@ -293,10 +341,13 @@ class ClientSessionAtBroker:
 
     def unadvertised(self, advertisement: str) -> None:
         """Confirm that an advertisement is withdrawn."""
-        self.connection.send(UnadvertisedReply(advertisement))
+        if not self._is_silent:
+            self.connection.send(UnadvertisedReply(advertisement))
 
     def refused(self, request: Input, reason: str, subject: str = "") -> None:
         """Refuse a request, or what it says of `subject` where it is about several."""
+        if self._is_silent:
+            return
         match request:
             case ClientPublish(_, publication):
                 self._refuse_publication(self.ledger.settle(publication.id), reason)

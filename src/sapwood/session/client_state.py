@@ -53,7 +53,13 @@ class Confirmed(Struct, array_like=True, frozen=True, tag=5):
     numbers: Numbers
 
 
-ClientRecord: TypeAlias = Begun | Published | Answered | Acknowledged | Confirmed
+class Refused(Struct, array_like=True, frozen=True, tag=6):
+    """The broker has refused the publication with this number, and the application knows."""
+
+    number: int
+
+
+ClientRecord: TypeAlias = Begun | Published | Answered | Acknowledged | Confirmed | Refused
 
 
 class ClientState:
@@ -84,6 +90,10 @@ class ClientState:
                 elif through > self.window.last:
                     raise InvariantError("more is answered than was published")
                 self.window.answered(through)
+            case Refused(number):
+                if number > self.window.last:
+                    raise InvariantError("more is refused than was published")
+                self.window.refused(number)
             case Acknowledged(name, generation, numbers):
                 self.unconfirmed.setdefault((name, generation), set()).update(numbers)
             case Confirmed(name, generation, numbers):

@@ -129,6 +129,12 @@ class PublisherLedger:
         while len(self._refused) > UNACKNOWLEDGED_MAX:
             del self._refused[next(iter(self._refused))]
 
+    def leave(self) -> None:
+        """The client has gone: what the router was not handed by then, it has to send again."""
+        self.received = self.through
+        self._outstanding.clear()
+        self._batches = 0
+
     def resume(self, acknowledged: int) -> list[tuple[int, str]]:
         """The client is back, and has read all answers up to `acknowledged`.
 
@@ -173,6 +179,7 @@ class SessionMemory:
         ledger = self._connected.pop(name)
         if forget:
             return
+        ledger.leave()
         self._left[name] = ledger
         if len(self._left) > self.remembered_max:
             del self._left[next(iter(self._left))]
@@ -226,6 +233,17 @@ class Unacknowledged:
         self._waiting.append(publication)
         self._bytes += len(publication)
         self.last += 1
+
+    def refused(self, number: int) -> None:
+        """The broker has refused this publication, which waits for the answers to earlier ones.
+
+        Whoever was told so may have published it again under another number, so it is never to be
+        accepted: nothing stands in its place, which every broker refuses.
+        """
+        at = number - self.acknowledged - 1
+        if at >= 0:
+            self._bytes -= len(self._waiting[at])
+            self._waiting[at] = b""
 
     def answered(self, through: int) -> None:
         """The broker has answered all up to `through`.

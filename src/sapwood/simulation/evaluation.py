@@ -21,6 +21,7 @@ from typing import Final, TypeAlias
 from sapwood.routing.strategies import Protocol
 from sapwood.simulation.divergence import divergences
 from sapwood.simulation.history import History
+from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.metrics import Metrics, measure
 from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario
@@ -71,15 +72,17 @@ def evaluate(
     *,
     engine: str = ENGINE,
     with_probes: bool = False,
+    maker: Callable[[Protocol, str], MakeRouter] = router_maker,
     watch: Watch = unwatched,
 ) -> Evaluation:
     """Simulate a scenario, judge and measure it; with probes, look for divergence as well.
 
-    The protocol routes on many trees where the scenario's links form circles.
+    `maker` makes the routers of a protocol and an engine. The protocol routes on many trees where
+    the scenario's links form circles.
     """
     protocol = protocol_on(scenario.topology, protocol)
     check_loss(scenario, protocol)
-    make_router = router_maker(protocol, engine)
+    make_router = maker(protocol, engine)
     with watch("simulating", "steps") as advance:
         outcome = simulate(scenario, make_router, validate=False, progress=lambda _: advance(1))
     world = outcome.world

@@ -39,6 +39,11 @@ class Durability:
             f"{DURABILITY_INTERVAL_MS_MAX:,} milliseconds) or none"
         )
 
+    @property
+    def awaits_sync(self) -> bool:
+        """Whether a commit is done only when it is durable."""
+        return self.syncs and not self.interval_s
+
     def __str__(self) -> str:
         if not self.syncs:
             return "none"

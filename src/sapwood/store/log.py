@@ -59,6 +59,8 @@ class Log:
         self._segment_bytes_max = segment_bytes_max
         self._file: File | None = None
         self._size = 0
+        #: there may be a part of a commit behind _size, which could not be cut off
+        self._is_torn = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = _locked(folder)
@@ -180,20 +182,35 @@ class Log:
         """The place of the oldest publication that is kept."""
         return self.segments[0].first if self.segments else self.place
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the next commit goes into the last segment, and nothing has to be made for it."""
+        return self._file is not None and self._size < self._segment_bytes_max
+
     def append(self, data: bytes, commit: Commit) -> None:
         """Write a whole commit at the end. Raises `OSError`; it is not written then."""
         assert (commit.number, commit.place) == (self.number, self.place), "commits have an order"
-        if self._file is None or self._size >= self._segment_bytes_max:
+        if not self.is_open:
             self._begin_segment()
         assert self._file is not None
+        if self._is_torn:
+            self._cut()
+        self._is_torn = True
         try:
             write_all(self._file, data)
         except OSError:
-            self._file.truncate(self._size)
+            self._cut()
             raise
+        self._is_torn = False
         self._size += len(data)
         self.place += commit.count
         self.number += 1
+
+    def _cut(self) -> None:
+        """Cut off what is no whole commit. Raises `OSError`."""
+        assert self._file is not None
+        self._file.truncate(self._size)
+        self._is_torn = False
 
     def sync(self) -> None:
         """Return when all that was appended is durable. Raises `OSError`."""

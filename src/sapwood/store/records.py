@@ -20,9 +20,10 @@ their order; a message in it stands as on a link. What MessagePack has no type f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, get_type_hints
 
@@ -31,7 +32,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.msgpack import Ext
 
-from sapwood.errors import InvariantError
+from sapwood.errors import EnvironmentMissingError, FileFormatError, InvariantError
 from sapwood.language.forms import decode_interest, encode_form
 from sapwood.language.interests import Interests
 from sapwood.matching.publication_batch import PublicationBatch
@@ -156,6 +157,32 @@ def entry_of(record: Record, at: float = 0.0, origin: tuple[str, int] = ("", 0))
         raise InvariantError(f"a {type(record).__name__} is no record")
     values = [getattr(record, name) for name in _kept(type(record))]
     return State(_ENCODER.encode([code, *values]))
+
+
+def readable(records: Iterator[Record], where: Path) -> Iterator[Record]:
+    """The records, as long as this version can read them.
+
+    Their checksums were right, so what cannot be read is no damage. Raises
+    `EnvironmentMissingError`.
+    """
+    while True:
+        try:
+            record = next(records, None)
+        except FileFormatError:
+            raise
+        except (msgspec.MsgspecError, LookupError, TypeError, ValueError) as error:
+            raise of_another_version(where, error) from error
+        if record is None:
+            return
+        yield record
+
+
+def of_another_version(where: Path, error: Exception) -> EnvironmentMissingError:
+    """What to say of a value that is whole and cannot be read."""
+    return EnvironmentMissingError(
+        f"{where} holds what this Sapwood cannot read ({error}): another version wrote it; use the "
+        "Sapwood that did, or another folder"
+    )
 
 
 def record_of(entry: Publications | State | Remembered, first: int = 0) -> Record:

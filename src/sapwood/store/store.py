@@ -32,7 +32,7 @@ from sapwood.store.log import Log
 from sapwood.store.opening import caught_up, check_owner, open_state, opened_checkpoint
 from sapwood.store.publishers import Publishers
 from sapwood.store.reading import Reader, Stored, last_published
-from sapwood.store.records import entry_of, publications_of, size_of, state_record
+from sapwood.store.records import entry_of, publications_of, readable, size_of, state_record
 from sapwood.store.writer import Gathered, Later, Policy, Writer
 
 JOURNAL: Final = "journal"
@@ -121,6 +121,7 @@ class Store:
         count = len(publications_of(record))
         if count:
             gathered.items.append(Later(record, self._clock(), origin))
+            gathered.records += 1
             gathered.size += size_of(record)
             gathered.count += count
             self.places = range(self.next_place, self.next_place + count)
@@ -135,6 +136,7 @@ class Store:
         if not isinstance(last, Later):
             raise InvariantError("there is nothing to take back")
         count = len(publications_of(last.record))
+        gathered.records -= 1
         gathered.count -= count
         self.next_place -= count
         self.places = range(self.next_place, self.next_place)
@@ -196,10 +198,10 @@ class Store:
 
         Notes come first, then the last checkpoint, if there is one; then the state records since
         and the publications that are not released, in the order in which they were added. To be
-        read before the first commit.
+        read before the first commit; what is of another version raises `EnvironmentMissingError`.
         """
         first = int(self._state.told("released") or 0)
-        return self._restored(first), first
+        return readable(self._restored(first), self.folder), first
 
     def _restored(self, first: int) -> Iterator[Record]:
         yield from (Note(name, value) for name, value in self._state.notes())

@@ -1,7 +1,15 @@
-"""What a store does beside the event loop: commits, the state file, retention. One thread only.
+"""What a store does on disk: commits, syncs, the state file, retention.
 
 A commit is done when the log has it as the policy demands. The state file follows at leisure, from
 a log that is durable: after some changes, after a while, and before a segment goes.
+
+Appending takes as long as copying to the page cache, so the loop's thread may do it where a segment
+`is_open`; everything else waits for the disk, and is for one thread beside it::
+
+    loop's thread      append     append   append      append
+    thread beside           sync ─────────────── rest: sync, state file, retention
+
+What is durable after a sync is at least what had been appended when it began.
 """
 
 from __future__ import annotations
@@ -12,6 +20,7 @@ import sqlite3
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import NamedTuple
 
 from sapwood.errors import EnvironmentMissingError
@@ -64,9 +73,14 @@ class Later(NamedTuple):
 
 @dataclass(slots=True)
 class Gathered:
-    """What is committed together. Nothing from the place `hold` on may go."""
+    """What is committed together. Nothing from the place `hold` on may go.
+
+    `records` are those of publications among `items`, `count` their publications, and `size` the
+    bytes of these.
+    """
 
     place: int
+    records: int = 0
     count: int = 0
     size: int = 0
     hold: int | None = None
@@ -76,7 +90,10 @@ class Gathered:
 class Writer:
     """Writes to the log and the state file of a store. `clock` gives seconds since 1970.
 
-    #: _changes are those of the commits after `state.applied`, without those that change nothing
+    #: _changes are those of the commits after `state.applied`, without those that change nothing,
+    #: but while they are being applied
+    #: what changes with a commit changes while _appending is held: the log's place and number, and
+    #: _changes
     """
 
     def __init__(
@@ -93,6 +110,9 @@ class Writer:
         self._policy = policy
         self._clock = clock
         self._persists = persists
+        self._appending = Lock()
+        #: what the last commit said of the first place that somebody holds
+        self._hold: int | None = None
         self._changes: list[Change] = []
         self._changes_size = 0
         self._applied_at = self._synced_at = clock()
@@ -106,41 +126,62 @@ class Writer:
         #: routing needs no publication before this place
         self._released = int(state.told("released") or 0)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the next commit can be appended without waiting for the disk."""
+        return self.log.is_open
+
+    @property
+    def awaits_sync(self) -> bool:
+        """Whether a commit is done only when it is synced."""
+        return self._policy.durability.awaits_sync
+
     def commit(self, gathered: Gathered) -> None:
         """Commit what was gathered. Raises `StoreFullError`, or `OSError` for a disk that fails."""
-        entries = [entry_of(*item) if isinstance(item, Later) else item for item in gathered.items]
-        log = self.log
-        number, place = log.number, log.place
-        assert place == gathered.place, "commits come in the order in which they were gathered"
-        data = encode_commit(number, place, gathered.count, entries)
-        try:
-            log.append(data, Commit(number, place, gathered.count, 0, len(data), b""))
-        except OSError as error:
-            if error.errno in FULL:
-                raise StoreFullError(error.errno, error.strerror) from error
-            raise
-        self._is_synced = False
-        durability = self._policy.durability
-        if durability.syncs and not durability.interval_s:
+        self.append(gathered)
+        if self.awaits_sync:
             self.sync()
-        self._note(Change.made(number, place, entries))
 
-    def _note(self, change: Change) -> None:
-        """Remember what the state file has to be told."""
-        changed = [entry for entry in change.entries if not isinstance(entry, int)]
-        if not changed:
-            return
-        for entry in changed:
+    def append(self, gathered: Gathered) -> bool:
+        """Write what was gathered to the log; whether `rest` is due earlier than it was.
+
+        Raises `StoreFullError`, or `OSError` for a disk that fails; nothing is written then.
+        """
+        entries = [entry_of(*item) if isinstance(item, Later) else item for item in gathered.items]
+        with self._appending:
+            log = self.log
+            number, place = log.number, log.place
+            assert place == gathered.place, "commits come in the order in which they were gathered"
+            data = encode_commit(number, place, gathered.count, entries)
+            try:
+                log.append(data, Commit(number, place, gathered.count, 0, len(data), b""))
+            except OSError as error:
+                if error.errno in FULL:
+                    raise StoreFullError(error.errno, error.strerror) from error
+                raise
+            self._hold = gathered.hold
+            is_due = self._is_synced and self._policy.durability.interval_s > 0.0
+            self._is_synced = False
+            return self._note(number, place, gathered, entries) or is_due
+
+    def _note(self, number: int, place: int, gathered: Gathered, entries: list[Entry]) -> bool:
+        """Remember what the state file has to be told; whether it is the first for some time."""
+        if len(gathered.items) == gathered.records:
+            return False  # publications alone
+        change = Change.made(number, place, entries)
+        for entry in entries:
             if isinstance(entry, Released):
                 self._released = entry.before
+        is_first = not self._changes
         self._changes.append(change)
-        self._changes_size += len(changed)
+        self._changes_size += len(gathered.items) - gathered.records
+        return is_first
 
     def sync(self) -> None:
         """Return when all that was committed is durable. Raises `OSError`."""
         if not self._is_synced:
+            self._is_synced = True  # what is appended meanwhile is not
             self.log.sync()
-            self._is_synced = True
         self._synced_at = self._clock()
 
     def due_s(self) -> float | None:
@@ -154,8 +195,8 @@ class Writer:
             due.append(now + CHECKPOINT_POLL_S)
         return max(0.0, min(due) - now) if due else None
 
-    def rest(self, hold: int | None) -> None:
-        """Do what is due after a commit that is done. Raises `OSError`, `StoreFullError`.
+    def rest(self) -> None:
+        """Do what is due beside commits. Raises `OSError`, `StoreFullError`.
 
         A clock that jumps back makes things due at once.
         """
@@ -166,7 +207,7 @@ class Writer:
         is_late = not 0 <= now - self._applied_at < STORE_APPLY_S
         if self._changes and (is_late or self._changes_size >= STORE_CHANGES_MAX):
             self.apply()
-        self._retire(hold, now)
+        self._retire(now)
         self._compact()
 
     def _compact(self) -> None:
@@ -200,21 +241,28 @@ class Writer:
 
     def apply(self) -> None:
         """Apply to the state file what the log holds. Raises `OSError`, `StoreFullError`."""
-        self.sync()
-        log = self.log
+        with self._appending:
+            number, place = self.log.number - 1, self.log.place
+            changes, size = self._changes, self._changes_size
+            self._changes, self._changes_size = [], 0
         self._applied_at = self._clock()  # of the attempt: one that fails is not repeated at once
         try:
-            self.state.apply(self._changes, log.number - 1, log.place)
-        except sqlite3.Error as error:
-            raise _of_sqlite(error, self.state) from error
-        self._changes, self._changes_size = [], 0
+            self.sync()  # the state file is never ahead of what is durable
+            self.state.apply(changes, number, place)
+        except BaseException as error:
+            with self._appending:
+                self._changes[:0] = changes
+                self._changes_size += size
+            if isinstance(error, sqlite3.Error):
+                raise _of_sqlite(error, self.state) from error
+            raise
 
-    def _retire(self, hold: int | None, now: float) -> None:
+    def _retire(self, now: float) -> None:
         """Remove the oldest segments that nobody needs and that need not be kept."""
         log, retention = self.log, self._policy.retention
         if len(log.segments) < 2:
             return
-        needed = self._needed(hold)
+        needed = self._needed()
         if not self._may_retire(needed, now):
             return
         sizes = [segment.path.stat().st_size for segment in log.segments]
@@ -246,11 +294,11 @@ class Writer:
         self._looked, self._looked_at = looked, now
         return True
 
-    def _needed(self, hold: int | None) -> int:
+    def _needed(self) -> int:
         """The first place that somebody needs."""
         needed = [self.log.place]
-        if hold is not None:
-            needed.append(hold)
+        if self._hold is not None:
+            needed.append(self._hold)
         if self._persists:
             needed.append(self._released)
         return min(needed)

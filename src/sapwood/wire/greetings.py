@@ -108,7 +108,8 @@ class Welcome(Struct, array_like=True, frozen=True, kw_only=True):
     """Who accepts, and that the other is welcome.
 
     `received` is the last publication of the client's session that the broker has received: what
-    comes after it has to be sent again. `frame_bytes_max` bounds what may be sent.
+    comes after it has to be sent again. `frame_bytes_max` bounds what may be sent. Where the broker
+    `remembers` what the client has stated, it waits to hear when all of that is stated again.
     """
 
     magic: Literal["sapwood"] = "sapwood"
@@ -120,6 +121,7 @@ class Welcome(Struct, array_like=True, frozen=True, kw_only=True):
     routing: str = ""
     frame_bytes_max: Count
     timing: Timing | None = None
+    remembers: bool = False
 
 
 class Refusal(Struct, array_like=True, frozen=True, kw_only=True):

@@ -123,6 +123,13 @@ class UnsubscribeRequest(Struct, array_like=True, frozen=True, tag=11, gc=False)
     id: Id
 
 
+class AllStated(Struct, array_like=True, frozen=True, tag=18, gc=False):
+    """The client has asked again for all that it wants: what else it had in an earlier life ends.
+
+    It is said once on a connection, where the broker remembers what the client has stated.
+    """
+
+
 class PublishRequest(Struct, array_like=True, frozen=True, tag=12, gc=False):
     """The client publishes; answered by a cumulative `AcceptedReply` or by a refusal."""
 
@@ -323,6 +330,7 @@ ClientMessage: TypeAlias = (
     | UnsubscribeManyRequest
     | AdvertiseRequest
     | UnadvertiseRequest
+    | AllStated
     | ReplayRequest
     | CheckRequest
     | DurableRequest

@@ -15,7 +15,7 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.disjoint import FindTree
 from sapwood.routing.effects import Effect
 from sapwood.routing.inputs import Input
-from sapwood.routing.tables import LinkSubscription
+from sapwood.routing.tables import LinkSubscription, Stated
 
 
 class Membership(Protocol):
@@ -59,6 +59,10 @@ class Membership(Protocol):
 
     def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
         """The places of those that would be refused: see `Router.refused`."""
+        ...
+
+    def stated(self, client: str) -> Stated:
+        """What an attached client has stated, by its ids."""
         ...
 
     def next_deadline(self) -> float | None:

@@ -111,7 +111,7 @@ from sapwood.routing.messages import (
     Version,
 )
 from sapwood.routing.strategies import Protocol
-from sapwood.routing.tables import LinkSubscription
+from sapwood.routing.tables import LinkSubscription, Stated
 
 
 class Mesh:
@@ -167,6 +167,10 @@ class Mesh:
     def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
         """The places of those that would be refused, by the own branch that carries."""
         return self.forest.own.core.refused(client, publications)
+
+    def stated(self, client: str) -> Stated:
+        """What an attached client has stated, by its ids."""
+        return self.forest.own.core.stated(client)
 
     def next_deadline(self) -> float | None:
         """Never: everything that is waited for is on its way."""

@@ -468,7 +468,8 @@ def _on_tree(branch: TreeRouter, effect: Send | BatchEffect) -> Send | BatchEffe
             assert not isinstance(message, MeshMessage | OnPlane | UpkeepMessage), (
                 "a tree has no trees"
             )
-            return Send(neighbor, OnTree(branch.source, branch.peers[neighbor], message))
+            sent = OnTree(branch.source, branch.peers[neighbor], message)
+            return replace(effect, message=sent)
         case SendMany(neighbor, many):
             tree = (branch.source, branch.peers[neighbor])
             return SendMany(neighbor, replace(many, tree=tree))

@@ -7,7 +7,7 @@ what it keeps until an older branch has ended (`TreeVersions.held`) is remembere
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from sapwood.errors import InvariantError
@@ -145,7 +145,7 @@ class Path:
 
     def _numbered(self, send: Send, count: int, published: int, *, is_new: bool) -> Send:
         """What the mesh sends, with the number that belongs to it."""
-        neighbor, message = send.neighbor, send.message
+        message = send.message
         if not isinstance(message, MeshMessage):
             raise InvariantError(f"a mesh sends {type(message).__name__}, which no mesh receives")
         beside = 0
@@ -157,7 +157,7 @@ class Path:
                 beside = count
             elif is_new and message.epoch == own.epoch:
                 beside = published + 1
-        return Send(neighbor, OnPlane(self.number, beside, message))
+        return replace(send, message=OnPlane(self.number, beside, message))
 
     def _review(self, sources: Iterable[str], step: Step) -> None:
         """Find out whose branches have changed that bring what is published."""

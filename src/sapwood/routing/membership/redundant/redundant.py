@@ -55,7 +55,7 @@ from sapwood.routing.membership.redundant.confluence import Confluence
 from sapwood.routing.membership.redundant.path import Arrival, Path, Step
 from sapwood.routing.messages import OnPlane
 from sapwood.routing.strategies import Protocol
-from sapwood.routing.tables import LinkSubscription
+from sapwood.routing.tables import LinkSubscription, Stated
 
 
 class Redundant:
@@ -114,6 +114,10 @@ class Redundant:
         for path in self.paths:
             refused.update(path.mesh.refused(client, publications))
         return sorted(refused)
+
+    def stated(self, client: str) -> Stated:
+        """What an attached client has stated, by its ids."""
+        return self.paths[0].mesh.stated(client)
 
     def next_deadline(self) -> float | None:
         """Never: everything that is waited for is on its way."""

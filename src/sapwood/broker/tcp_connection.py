@@ -10,7 +10,7 @@ from sapwood.broker.outbox import Outbox
 from sapwood.broker.turns import Pace, Progress, Turns
 from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import PeerError
-from sapwood.limits import GOODBYE_S
+from sapwood.limits import GOODBYE_S, LINK_WEIGHT
 from sapwood.routing.messages import PublishMany
 from sapwood.session.client_session_at_broker import MANY, ClientSessionAtBroker, ReadMany
 from sapwood.session.connection import Connection, Ending
@@ -171,6 +171,11 @@ class TcpConnection(asyncio.Protocol):
         self.finished.set_result(self.connection.ending)
 
     # Turns (`sapwood.broker.turns.Worker`) -----------------------------------------------------
+
+    @property
+    def weight(self) -> int:
+        """Its shares of the loop."""
+        return 1 if self.link is None else LINK_WEIGHT
 
     def advance(self, expired: Callable[[], bool]) -> Progress:
         """Handle messages for one turn, then flush every connection that got output."""

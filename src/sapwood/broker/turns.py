@@ -1,17 +1,24 @@
 """Turns: how connections share the event loop of a broker.
 
-What a read brings is handled at once, as long as it is little. Whoever brings more than
-`limits.TURN_S` of work is put off in the middle of it, between two messages, and not read until it
-is done; each time the loop comes by there is a turn for those who wait, first for who has used
-least. So one client, or a hundred, can keep the loop busy, but not others waiting: whoever has used
-little waits for a turn or two of somebody else.
+What a read brings is handled at once, as long as it is little and nobody waits who has used less.
+Whoever brings more than a turn of work is put off in the middle of it, between two messages, and
+not read until it is done; each time the loop comes by there are turns for those who wait, first for
+who has used least. So one client, or hundreds, can keep the loop busy, but not others waiting:
+whoever has used little waits for a turn or two of somebody else.
 
-Worked example, turns of 5 ms: A's read holds 23 ms of work, B's 1 ms, and both arrive together, A
-first. A has its first turn (5 ms), then B is handled at once. The loop comes by: A has its second
-turn. C's read of 1 ms arrives and is handled at once; A has its third turn, and so on. Had D
-arrived with 12 ms of work after A's third turn (15 ms), D would begin level with A, not with the
-whole of the past as a credit, and the two would take turns from there on. Likewise E, who has used
-10 s in small reads since yesterday, does not wait until D has used as much.
+Used is counted from the level, which is what the one whose turn it is had used before it: whoever
+comes begins `limits.TURN_MIN_S` below at most (start-time fair queueing: Goyal, Vin and Cheng,
+1996; what lies below the level lets those come first who use less than their share). The more wait,
+the shorter are the turns, from `limits.TURN_S` down to `limits.TURN_MIN_S`.
+
+Worked example, turns of 5 and at least 1 ms: A's read holds 23 ms of work, B's 1 ms, and both
+arrive together, A first. A has its first turn, at level 0, and has used 5; B begins with 0 and
+waits, for the time until the loop comes by is used up. The loop comes by: B's turn takes 1 ms, then
+A has its second, at level 5. C's read of 1 ms arrives, begins with 4, A waits with 10, so C is
+handled at once. Had D arrived with 12 ms of work after A's third turn, at level 10, D would begin
+with 9, A would wait with 15, and the two would take turns of 2.5 ms from there on: A's past is no
+credit for D. Likewise E, who has used 10 s in small reads since yesterday, does not wait until D
+has used as much: the level has come along.
 """
 
 from __future__ import annotations
@@ -21,7 +28,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol
 
-from sapwood.limits import PUBLICATIONS_AT_FIRST, TURN_S
+from sapwood.limits import PUBLICATIONS_AT_FIRST, TURN_MIN_S, TURN_S
 
 
 class Progress(Enum):
@@ -58,7 +65,11 @@ class Worker(Protocol):
     """A connection, as it gets turns."""
 
     spent_s: float
-    """Processor time so far, or what stands for it."""
+    """Processor time so far, or what stands for it, over `weight`."""
+
+    @property
+    def weight(self) -> int:
+        """How many shares it has."""
 
     def advance(self, expired: Callable[[], bool]) -> Progress:
         """Handle messages until there are none, or until after one of them the turn `expired`."""
@@ -88,8 +99,7 @@ class Turns:
         #: those put off, as a heap: time spent, number of the request for a turn, worker
         self._waiting: list[tuple[float, int, Worker]] = []
         self._count = 0
-        #: the most that a worker had spent before a turn, or before it was handled at once: nobody
-        #: begins far below
+        #: the most that one had spent before it was handled: of those at work for long, the least
         self._level_s = 0.0
         #: time spent on reads that were handled at once since those put off had their turn
         self._used_s = 0.0
@@ -97,7 +107,8 @@ class Turns:
 
     def arrived(self, worker: Worker) -> None:
         """Something has arrived at a worker who waits for nothing: handle it now or in its turn."""
-        if self._used_s >= TURN_S:
+        self._begin(worker)
+        if self._used_s >= TURN_S or (self._waiting and self._waiting[0][0] <= worker.spent_s):
             worker.put_off()
             self._wait(worker)
         elif self._turn(worker) is not Progress.DONE:
@@ -105,6 +116,7 @@ class Turns:
 
     def ready(self, worker: Worker) -> None:
         """What a parked worker waited for is there."""
+        self._begin(worker)
         self._wait(worker)
 
     def _next(self) -> None:
@@ -127,22 +139,23 @@ class Turns:
     def _turn(self, worker: Worker) -> Progress:
         clock = self.clock
         began = clock()
-        end = began + TURN_S
-        # Time at once counts like a turn: who has been at work for long is not behind a newcomer.
-        worker.spent_s = max(worker.spent_s, self._level_s - TURN_S)
+        end = began + max(TURN_MIN_S, TURN_S / (1 + len(self._waiting)))
         self._level_s = max(self._level_s, worker.spent_s)
         try:
             progress = worker.advance(lambda: clock() >= end)
         finally:
             used_s = clock() - began
             self._used_s += used_s
-            worker.spent_s += used_s
+            worker.spent_s += used_s / worker.weight
         if progress is Progress.MORE:
             self._wait(worker)
         return progress
 
+    def _begin(self, worker: Worker) -> None:
+        """Somebody comes: a short turn below the level, or where it is."""
+        worker.spent_s = max(worker.spent_s, self._level_s - TURN_MIN_S)
+
     def _wait(self, worker: Worker) -> None:
-        worker.spent_s = max(worker.spent_s, self._level_s - TURN_S)
         self._count += 1
         heapq.heappush(self._waiting, (worker.spent_s, self._count, worker))
         self._schedule()

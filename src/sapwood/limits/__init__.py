@@ -205,6 +205,16 @@ TURN_S: Final = 0.005
 message. Ten such turns still answer a well-behaved client within a tenth of a second; much shorter
 ones would spend more on changing between connections than on their messages."""
 
+TURN_MIN_S: Final = 0.001
+"""The least of it that each gets where others wait: two hundred who have brought much have each had
+a turn after a fifth of a second, or half a second where half of `TURN_S` went to each at once in
+publications."""
+
+LINK_WEIGHT: Final = 16
+"""How many shares of the loop a link has where a client has one. A link carries what all clients
+beyond it say, and who publishes there is held back where it does not keep up; how many they are is
+not known here."""
+
 SWITCH_S: Final = 0.001
 """Seconds after which the interpreter takes turns between a broker's event loop and work beside it.
 Python's default of 5 ms would be added to each of the four or five times that a publication's way

@@ -7,11 +7,21 @@ back to the home router, and the client hears of it last.
 
 Publications accepted anywhere after that moment are matched against the subscription: on a FIFO
 link nothing overtakes it, and on a tree there is one path only.
+
+What waits on a link that goes is settled bit by bit, for it may be all that a broker has. Until its
+turn comes it is not in force; what is withdrawn before, or waits on that link anew, is passed over:
+
+    waiting   {"n": {"a": {"a", "b"}, "c": {"c"}}}     b is covered by a
+    n goes    {}                                       a, b, c are to be settled
+    settle 2  a and b are in force; c is withdrawn
+    settle 2  nothing is left
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from sapwood.errors import InvariantError
@@ -21,19 +31,22 @@ from sapwood.routing.propagation.protocol import Propagation
 class Confirmations:
     """Which subscriptions are not yet in force, and what they wait for.
 
-    #: awaited[s] == {link: representative of s on that link}; never empty
+    #: awaited[s] == {link: representative of s on that link}; never empty; a link may be one of
+    #: _severed, on which s waits no more
     #: waiting[link][r] == the subscriptions that wait for r on that link, in order of arrival
     #: sent[link] has the number under which each that is propagated there was last sent
     #: confirmed[link] is part of what was propagated there; the links are those that are up
     """
 
-    __slots__ = ("awaited", "confirmed", "sent", "waiting")
+    __slots__ = ("_severed", "awaited", "confirmed", "sent", "waiting")
 
     def __init__(self) -> None:
         self.awaited: dict[str, dict[str, str]] = {}
         self.waiting: dict[str, dict[str, dict[str, None]]] = {}
         self.confirmed: dict[str, set[str]] = {}
         self.sent: dict[str, dict[str, int]] = {}
+        #: links that are gone, and what waited on each, as far as nobody has looked at it since
+        self._severed: deque[tuple[str, Iterator[str]]] = deque()
 
     def in_force(self, key: str) -> bool:
         """Whether nothing is awaited for the subscription."""
@@ -45,12 +58,32 @@ class Confirmations:
         self.confirmed[link] = set()
         self.sent[link] = {}
 
-    def link_down(self, link: str) -> list[str]:
-        """Give up a link; returns the subscriptions that are in force because of that."""
+    def link_down(self, link: str) -> None:
+        """Give up a link; what waits on it is to be settled."""
         del self.confirmed[link], self.sent[link]
         waiting = self.waiting.pop(link)
-        keys = [key for keys in waiting.values() for key in keys]
-        return [key for key in keys if self._settle(key, link)]
+        if waiting:
+            self._severed.append((link, (key for keys in waiting.values() for key in keys)))
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something is to be settled that waited on links that are gone."""
+        return bool(self._severed)
+
+    def settle(self, count: int | None) -> list[str]:
+        """Look at so many that waited on links that are gone, or all; those in force because of it.
+
+        They come in the order in which the links went, and on each link in that of `waiting`.
+        """
+        settled: list[str] = []
+        while self._severed and count != 0:
+            link, keys = self._severed[0]
+            some = list(islice(keys, count))
+            settled.extend(key for key in some if self._is_severed(key, link))
+            if count is None or len(some) < count:
+                self._severed.popleft()
+            count = None if count is None else count - len(some)
+        return settled
 
     def expect(self, key: str, link: str, representative: str | None) -> None:
         """Let a subscription wait on a link until its representative there is confirmed."""
@@ -99,10 +132,11 @@ class Confirmations:
     def discard(self, key: str) -> None:
         """Forget a subscription that waits no longer because it was withdrawn."""
         for link, representative in self.awaited.pop(key, {}).items():
-            keys = self.waiting[link][representative]
-            del keys[key]
-            if not keys:
-                del self.waiting[link][representative]
+            keys = self.waiting.get(link, {}).get(representative, {})
+            if key in keys:  # and not only on a link of that name that is gone
+                del keys[key]
+                if not keys:
+                    del self.waiting[link][representative]
 
     def validate(self, links: Mapping[str, Propagation[Any]]) -> None:
         """Check the relations above; raises `InvariantError`."""
@@ -117,7 +151,13 @@ class Confirmations:
                         raise InvariantError(f"{key} waits on {link} for a stranger")
                 if not keys or representative in self.confirmed[link]:
                     raise InvariantError(f"nobody needs to wait on {link} for {representative}")
-        if expected != self.awaited:
+        severed = {link for link, _ in self._severed}
+        for key, awaited in self.awaited.items():
+            on_links = expected.pop(key, {})
+            if on_links.items() <= awaited.items() and awaited.keys() - on_links <= severed:
+                continue
+            raise InvariantError(f"what {key} awaits is not what it waits for")
+        if expected:
             raise InvariantError("what is awaited is not what is waited for")
         for link, confirmed in self.confirmed.items():
             if self.sent[link].keys() != links[link].propagated.keys():
@@ -132,6 +172,18 @@ class Confirmations:
         self.awaited[key][link] = heir
         self.waiting[link].setdefault(heir, {})[key] = None
         return False
+
+    def _is_severed(self, key: str, link: str) -> bool:
+        """Strike a link that is gone off what one awaits; whether it is in force because of that.
+
+        It may wait on a link of that name that has come since.
+        """
+        representative = self.awaited.get(key, {}).get(link)
+        if representative is None:
+            return False
+        if key in self.waiting.get(link, {}).get(representative, ()):
+            return False
+        return self._settle(key, link)
 
     def _settle(self, key: str, link: str) -> bool:
         """Strike a link off what a subscription awaits; whether that was the last."""

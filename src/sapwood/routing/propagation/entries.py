@@ -139,14 +139,17 @@ class EntryPropagation(ClientEntries[W]):
     def behind(self) -> Collection[str]:
         """The neighbors that are still to be told of something that was there before their link.
 
-        And `CLIENTS`, while clients or links that have gone have entries here.
+        And `CLIENTS`, while clients or links that have gone have entries here, or entries wait for
+        such links.
         """
-        if self.entries.leaving or self._orphans:
+        if self.entries.leaving or self._orphans or self.confirmations.is_behind:
             return {*self._backlogs, CLIENTS}
         return self._backlogs.keys()
 
     def drained(self, neighbor: str, at_once: int) -> list[Effect]:
         """A link takes more: tell a neighbor that is behind of some more."""
+        if neighbor == CLIENTS and self.confirmations.is_behind:
+            return self._report(self.confirmations.settle(at_once))
         if neighbor == CLIENTS:
             return self.clear(at_once) if self.entries.leaving else self._clear_orphans(at_once)
         backlog = self._backlogs.get(neighbor)
@@ -160,13 +163,15 @@ class EntryPropagation(ClientEntries[W]):
     def link_down(self, neighbor: str, at_once: int | None = None) -> list[Effect]:
         """A link is gone: drop it and all that came over it.
 
-        If that is more than goes `at_once` it is withdrawn bit by bit, as `drained` says.
+        If that is more than goes `at_once` it is withdrawn bit by bit, as `drained` says; likewise
+        what waits for confirmations of the neighbor comes to be in force.
         """
         del self.links[neighbor]
         self._backlogs.pop(neighbor, None)
         self._orphans.link_down(neighbor)
         received = self.entries.link_down(neighbor)
-        effects = self._report(self.confirmations.link_down(neighbor))
+        self.confirmations.link_down(neighbor)
+        effects = self._report(self.confirmations.settle(at_once))
         if at_once is None or len(received) <= at_once:
             return [*effects, *self.stop_propagating(tuple(received), self.links)]
         self._orphans.add(received, self.links)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-TREE_NODES_MAX: Final = 1 << 18
-"""Nodes of a routing tree that travels: a router reads it in a second or two and keeps 150 MB of it
-at most. The optimizer adds no more filters before that; those are placed less exactly."""
+TREE_NODES_MAX: Final = 1 << 15
+"""Nodes of a routing tree that travels: a router reads it in one go, in 1.4 s of processor time at
+most (42 us a node), and keeps 20 MB of it. The optimizer adds no more filters before that; those
+are placed less exactly."""
 
-TREE_BYTES_MAX: Final = 1 << 24
-"""Bytes of a routing tree as it is written, before compression: 64 a node, 16 MiB. Checked before
+TREE_BYTES_MAX: Final = 1 << 21
+"""Bytes of a routing tree as it is written, before compression: 64 a node, 2 MiB. Checked before
 they are made of what came."""
 
 TREE_PART_CHARS: Final = 60_000

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Link, Topology
-from sapwood.routing.effects import Deliver
 from sapwood.routing.inputs import ClientPublish, Receive, Record
 from sapwood.routing.membership.mesh import tree_set
 from sapwood.routing.messages import Publish, carried
@@ -85,9 +87,9 @@ def test_what_was_held_back_is_found_by_its_place(
 def test_a_mesh_that_forgets_places_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world_module, "Stored", Looking)
 
-    def forgetful(effect: Deliver, place: int | None) -> Deliver:
-        del place
-        return effect
+    def forgetful(effect: Any, **changes: Any) -> Any:
+        changes.pop("place", None)
+        return replace(effect, **changes)
 
     monkeypatch.setattr(tree_set, "replace", forgetful)
     with pytest.raises(MisplacedError):

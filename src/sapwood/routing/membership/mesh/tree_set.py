@@ -464,12 +464,12 @@ class TreeSet:
 def _on_tree(branch: TreeRouter, effect: Send | BatchEffect) -> Send | BatchEffect:
     """An effect with the tree that it is on, where neighbors have to know."""
     match effect:
-        case Send(neighbor, message):
+        case Send(neighbor, message, age_ns):
             assert not isinstance(message, MeshMessage | OnPlane | UpkeepMessage), (
                 "a tree has no trees"
             )
             sent = OnTree(branch.source, branch.peers[neighbor], message)
-            return replace(effect, message=sent)
+            return Send(neighbor, sent, age_ns)
         case SendMany(neighbor, many):
             tree = (branch.source, branch.peers[neighbor])
             return SendMany(neighbor, replace(many, tree=tree))

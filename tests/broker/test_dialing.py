@@ -116,21 +116,21 @@ async def test_a_link_that_the_router_asks_for_comes_and_goes() -> None:
 async def test_a_link_that_was_given_stays_though_the_router_gives_it_up() -> None:
     async with running(settings("r2")) as r2, running(settings("r1", r2.address)) as r1:
         await soon(r1.until_linked("r2"))
-        r1._dialers.ask("r2", str(r2.address))
-        r1._dialers.ask("r2", str(r2.address))
-        r1._dialers.release("r2")
+        r1.dialers.ask("r2", str(r2.address))
+        r1.dialers.ask("r2", str(r2.address))
+        r1.dialers.release("r2")
         assert dialing() == [f"dial {r2.address}"]
-        r1._dialers.release("r9")
+        r1.dialers.release("r9")
 
 
 async def test_a_router_that_moves_is_called_at_its_new_address() -> None:
     async with running(settings("r2")) as old, running(settings("r1")) as r1:
-        r1._dialers.ask("r2", str(old.address))
+        r1.dialers.ask("r2", str(old.address))
         await soon(r1.until_linked("r2"))
         await old.stop()
         await soon(r1.connections.until(lambda: not r1.connections.links))
         async with running(settings("r2")) as new:
-            r1._dialers.ask("r2", str(new.address))
+            r1.dialers.ask("r2", str(new.address))
             await soon(r1.until_linked("r2"))
 
 
@@ -139,6 +139,6 @@ async def test_an_address_that_is_none_is_logged(address: str) -> None:
     story = Story()
     async with running(settings("r1"), story) as r1:
         assert isinstance(r1, Broker)
-        r1._dialers.ask("r2", address)
+        r1.dialers.ask("r2", address)
         assert dialing() == []
     assert len(story.reasons("no link")) == 1

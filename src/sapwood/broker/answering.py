@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain, islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from sapwood.broker.keeping import no_replay
+from sapwood.broker.status import Asked, status
 from sapwood.limits.prefix import FILTERS_BYTES_MAX, FILTERS_TOLD_MAX
 from sapwood.model.filter import Filter
 from sapwood.routing.inputs import Compare, Input
@@ -21,18 +22,14 @@ from sapwood.wire.messages import (
     ReplayReply,
     ReplayRequest,
 )
+from sapwood.wire.status import StatusReply, StatusRequest
 
-if TYPE_CHECKING:
-    from sapwood.broker.storing import Storing
-
-
-Answer: TypeAlias = ReplayReply | ReplayRefused | CheckReply | FiltersReply
+Answer: TypeAlias = ReplayReply | ReplayRefused | CheckReply | FiltersReply | StatusReply
 
 
-def answered(
-    message: object, store: Storing | None, router: Router, handle: Callable[[Input], object]
-) -> Answer | None:
+def answered(message: object, broker: Asked, handle: Callable[[Input], object]) -> Answer | None:
     """The answer to a message; `None` for one that asks for something else."""
+    router, store = broker.router, broker.store
     match message:
         case ReplayRequest():
             return no_replay() if store is None else store.keeper.replay(message)
@@ -44,6 +41,8 @@ def answered(
             return CheckReply(router.name, router.protocol.name, edges)
         case FiltersRequest(first):
             return _filters(router, first)
+        case StatusRequest():
+            return status(broker)
         case _:
             return None
 

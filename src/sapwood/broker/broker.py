@@ -121,7 +121,7 @@ class Broker:
         self._runs = RunFinder(self._kernels)
         self._side_thread = SideThread(self._failed_beside)
         self._filter_process = FilterProcess(self._log)
-        self._dialers = Dialers(self.connect, self.connections, self._log)
+        self.dialers = Dialers(self.connect, self.connections, self._log)
         self._server: asyncio.Server | None = None
         #: where brokers may link by datagrams
         self._port: DatagramPort | None = None
@@ -136,7 +136,7 @@ class Broker:
         Raises `EnvironmentMissingError` where the address cannot be listened on.
         """
         loop = self._loop = asyncio.get_running_loop()
-        settings = self.settings
+        self.began, settings = loop.time(), self.settings
         self.turns = Turns(loop.call_soon, time.thread_time)
         self._side_work = SideWork(loop.call_soon_threadsafe)
         self._failure: asyncio.Future[None] = loop.create_future()
@@ -197,7 +197,7 @@ class Broker:
         self._stopping = True
         self._server.close()
         self._timer.stop()
-        await self._dialers.stop()
+        await self.dialers.stop()
         if self.store is not None:
             await self.store.settle()
         leaving = list(self.connections.all)
@@ -235,7 +235,7 @@ class Broker:
 
     def keep_link(self, address: Address) -> None:
         """Connect to another broker, and again whenever the link is gone."""
-        self._dialers.keep(address)
+        self.dialers.keep(address)
 
     async def connect(self, address: Address) -> TcpConnection:
         """Connect to another broker; raises `OSError`."""
@@ -278,8 +278,7 @@ class Broker:
     def received(self, tcp: TcpConnection, message: Single, now: float) -> None:
         """Handle a message. Raises `PeerError` for one that the peer must not send."""
         if tcp.client is not None:
-            handle = partial(self._handle, now=now)
-            if (answer := answered(message, self.store, self.router, handle)) is not None:
+            if (answer := answered(message, self, partial(self._handle, now=now))) is not None:
                 tcp.connection.send(answer)
                 return
             if about_durables(self.store, tcp.client, message):
@@ -514,7 +513,7 @@ class Broker:
             self.store.keep_subscriptions(shell)
         self._effect_runner = EffectRunner(
             self.connections,
-            self._dialers,
+            self.dialers,
             self.counters,
             self._log,
             keeper=None if self.store is None else self.store.keeper,

@@ -34,6 +34,15 @@ class Dialer:
         #: attempts in a row that led to no link
         self._failures = 0
         self._last_reason = ""
+        self._tcp: TcpConnection | None = None
+        #: the neighbor at the address, where that is linked by another connection
+        self._linked = ""
+
+    @property
+    def has_link(self) -> bool:
+        """Whether the broker at the address is a neighbor, by this dialer or another."""
+        tcp = self._tcp
+        return self._linked != "" or (tcp is not None and tcp.was_up)
 
     async def run(self) -> None:
         """Connect, and again whenever the link is gone."""
@@ -43,7 +52,9 @@ class Dialer:
             except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
                 self._failed(f"cannot connect: {getattr(error, 'strerror', None) or error}")
             else:
+                self._tcp = tcp
                 ending = await asyncio.shield(tcp.finished)
+                self._tcp = None
                 if ending.final:
                     self._log.error("not connecting again", reason=ending.reason)
                     return
@@ -59,7 +70,9 @@ class Dialer:
         linked = ending.code in (RefusalCode.ALREADY_LINKED, GoodbyeCode.ALREADY_LINKED)
         if linked and self._is_neighbor(name):
             # This address is needed again when that link is gone.
+            self._linked = name
             await self._connections.until(lambda: not self._is_neighbor(name))
+            self._linked = ""
             self._failures = 1
             return
         self._failed(ending.reason)
@@ -82,7 +95,7 @@ class Dialers:
     `connect` makes one connection to an address.
 
     #: _given are the addresses that stay, _asked the addresses of routers that the router asked
-    #: for; each address in either has a dialer, and no other has
+    #: for; each address in either has a dialer, in _at and as a task in _dialers, and no other has
     """
 
     def __init__(
@@ -95,6 +108,7 @@ class Dialers:
         self._connections = connections
         self._log = log
         self._dialers: dict[Address, asyncio.Task[None]] = {}
+        self._at: dict[Address, Dialer] = {}
         self._given: set[Address] = set()
         self._asked: dict[str, Address] = {}
 
@@ -122,6 +136,10 @@ class Dialers:
         if tcp is not None:
             self._connections.end(tcp, GoodbyeCode.DONE, "the link is not needed any more")
 
+    def without_link(self) -> list[Address]:
+        """The addresses at which there is no neighbor yet, or none any more."""
+        return [address for address, dialer in self._at.items() if not dialer.has_link]
+
     async def stop(self) -> None:
         """Stop all dialers."""
         dialers = list(self._dialers.values())
@@ -132,10 +150,13 @@ class Dialers:
     def _dial(self, address: Address) -> None:
         present = self._dialers.get(address)
         if present is None or present.done():
-            dialer = Dialer(address, self._connect, self._connections, self._log)
+            dialer = self._at[address] = Dialer(
+                address, self._connect, self._connections, self._log
+            )
             self._dialers[address] = asyncio.create_task(dialer.run(), name=f"dial {address}")
 
     def _give_up(self, neighbor: str) -> None:
         address = self._asked.pop(neighbor, None)
         if address is not None and address not in {*self._given, *self._asked.values()}:
+            del self._at[address]
             self._dialers.pop(address).cancel()

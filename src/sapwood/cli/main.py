@@ -72,6 +72,10 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
             "sapwood.cli.check",
             "Compare the tables of brokers with those of their neighbors, edge by edge.",
         ),
+        "status": Entry(
+            "sapwood.cli.status",
+            "Show one broker's state: links and their delays, tables, counters, store.",
+        ),
         "optimizer": Entry(
             "sapwood.cli.optimizer",
             "Keep the routing tree of an overlay, as a client of one of its brokers.",

@@ -16,7 +16,7 @@ from sapwood.session.outgoing import LONG_BYTES, Outgoing, Piece
 from sapwood.session.phases import Phase, Trigger, step
 from sapwood.session.settings import ConnectionSettings
 from sapwood.session.timekeeper import Timekeeper
-from sapwood.timing.link_bounds import Stamp
+from sapwood.timing.link_bounds import Passage, Stamp
 from sapwood.wire.codec import (
     Decoder,
     append_delivery,
@@ -255,6 +255,12 @@ class Connection:
     def age_ns(self) -> int | None:
         """How old what was read last is by now, at most, if that is known."""
         return None if self.timekeeper is None else self.timekeeper.age_ns()
+
+    @property
+    def delay(self) -> Passage | None:
+        """How long the last write that came was under way; `None` where neither end keeps time."""
+        timekeeper = self.timekeeper
+        return None if timekeeper is None or timekeeper.bounds is None else timekeeper.bounds.last
 
     def mark(self, born: int | None) -> None:
         """Say of what is sent next that it was not made before the own clock showed this."""

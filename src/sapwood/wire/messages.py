@@ -31,6 +31,7 @@ from sapwood.wire.durable import (
 )
 from sapwood.wire.greetings import Reason
 from sapwood.wire.interests import AdvertisedText, InterestText
+from sapwood.wire.status import StatusReply, StatusRequest
 
 Sequence: TypeAlias = Annotated[int, Meta(ge=1)]
 """The number of a publication in its client's session, counted from 1 without gaps."""
@@ -352,6 +353,7 @@ ClientMessage: TypeAlias = (
     | ReplayRequest
     | CheckRequest
     | FiltersRequest
+    | StatusRequest
     | DurableRequest
     | AcknowledgeRequest
     | DurablesRequest
@@ -379,6 +381,7 @@ BrokerMessage: TypeAlias = (
     | ReplayRefused
     | CheckReply
     | FiltersReply
+    | StatusReply
     | DurableReply
     | DurableDeliveries
     | DurableNotice

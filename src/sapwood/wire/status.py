@@ -1,0 +1,64 @@
+"""What a client asks of one broker's state, and the answer: frames, and the values in them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from sapwood.model.fields import Count, Name
+
+Seconds = Annotated[float, Meta(ge=0)]
+
+
+class StatusRequest(Struct, array_like=True, frozen=True, tag=74, gc=False):
+    """The client asks for the broker's state; one `StatusReply`."""
+
+
+class LinkStatus(Struct, array_like=True, frozen=True, gc=False):
+    """One link of a broker.
+
+    `name` is the neighbor's, or, where a link is not `up`, the address at which the broker tries.
+    The last message that came was under way for `delay_min_s` at least and `delay_max_s` at most,
+    `None` where nothing is known of that. `waiting_bytes` have yet to be taken by the system.
+    So many entries of tables were told and are `unconfirmed`, `None` under protocols that do not
+    keep that link by link.
+    `behind` says that the neighbor is not told everything yet.
+    """
+
+    name: Name
+    up: bool
+    delay_min_s: Seconds | None = None
+    delay_max_s: Seconds | None = None
+    waiting_bytes: Count = 0
+    unconfirmed: Count | None = None
+    behind: bool = False
+
+
+class StoreStatus(Struct, array_like=True, frozen=True, gc=False):
+    """What a broker keeps: publications from number `first` on, before `end`."""
+
+    durability: str
+    first: Count
+    end: Count
+
+
+class StatusReply(Struct, array_like=True, frozen=True, tag=75):
+    """One broker's state: `tables` are its router's table sizes, the counters those of its life.
+
+    `engines` are those chosen for records and for documents; `kernels` are the sets of compiled
+    ones at hand. `store` is `None` for a broker that keeps nothing.
+    """
+
+    broker: Name
+    version: str
+    routing: str
+    uptime_s: Seconds
+    clients: Count
+    links: tuple[LinkStatus, ...]
+    tables: dict[str, int]
+    events: dict[str, int]
+    routed: dict[str, int]
+    store: StoreStatus | None
+    engines: tuple[str, str]
+    kernels: tuple[str, ...]

@@ -175,6 +175,8 @@ def _of_type(kind: inspect.Type) -> st.SearchStrategy[Any]:
             return st.lists(_of_type(item), min_size=least, max_size=most).map(tuple)
         case inspect.TupleType(item_types=items):
             return st.tuples(*map(_of_type, items))
+        case inspect.DictType(key_type=key, value_type=value):
+            return st.dictionaries(_of_type(key), _of_type(value), max_size=3)
         case inspect.StrType():
             least, most = _sizes(kind, _LENGTH_MAX)
             return st.text(st.characters(codec="utf-8"), min_size=least, max_size=most)

@@ -56,9 +56,9 @@ class StatusReply(Struct, array_like=True, frozen=True, tag=75):
     uptime_s: Seconds
     clients: Count
     links: tuple[LinkStatus, ...]
-    tables: dict[str, int]
-    events: dict[str, int]
-    routed: dict[str, int]
+    tables: dict[str, Count]
+    events: dict[str, Count]
+    routed: dict[str, Count]
     store: StoreStatus | None
     engines: tuple[str, str]
     kernels: tuple[str, ...]

@@ -23,11 +23,10 @@ from sapwood.routing.counting import Counting
 from sapwood.routing.forwarding.bloom.bloom import Bloom
 from sapwood.routing.forwarding.bloom.digest import shape_of
 from sapwood.routing.forwarding.bloom.structures import number_of
-from sapwood.routing.forwarding.protocol import Routed
 from sapwood.routing.protocols import protocol
 from sapwood.routing.tables import CLIENTS
+from tests.routing.forwarding.deciding import SIDES, Known, accepted, sent, tell
 
-SIDES: Final = (CLIENTS, "r2", "r3")
 FILTERS: Final = [parse_filter(f"a > {bound}") for bound in range(4)] + [
     parse_filter("a = 1 or b = 2"),
     parse_xpath("//b"),
@@ -44,8 +43,6 @@ WORDS: Final = (
 )
 """In the first, none of these filters has the bits of others."""
 
-Known = dict[str, dict[str, Interest]]
-
 tables = st.lists(st.tuples(st.sampled_from(SIDES), st.sampled_from(FILTERS)), max_size=12)
 batches = st.lists(st.sampled_from(PUBLICATIONS), min_size=1, max_size=5)
 
@@ -54,28 +51,9 @@ def made(known: Sequence[tuple[str, Interest]], word: str) -> tuple[Bloom, Known
     """A router with these subscriptions, under the keys k0, k1, ..., and the same as tables."""
     forwarding = protocol(word).make_forwarding("r1", Engines("counting"))
     assert isinstance(forwarding, Bloom)
-    table = {side: dict[str, Interest]() for side in SIDES}
-    for side in SIDES[1:]:
-        forwarding.add_side(side)
-    for number, (side, wanted) in enumerate(known):
-        forwarding.learned(side, f"k{number}", wanted)
-        table[side][f"k{number}"] = wanted
+    table = tell(forwarding, known)
     forwarding.validate(table)
     return forwarding, table
-
-
-def accepted(known: Known, side: str, publication: Publication) -> set[str]:
-    """The keys of a side that accept a publication, by brute force."""
-    return {key for key, wanted in known[side].items() if wanted.matches(publication)}
-
-
-def sent(routed: Routed, neighbor: str) -> dict[int, bytes]:
-    """The places that go to a neighbor, with their digests."""
-    found: dict[int, bytes] = {}
-    for to, places, digests in routed.onward:
-        if to == neighbor:
-            found.update(zip(places, digests, strict=True))
-    return found
 
 
 def digest_of(filters: Sequence[Interest], word: str, publication: Publication) -> bytes:

@@ -38,12 +38,10 @@ from sapwood.routing.forwarding.prefix.snapshot import written
 from sapwood.routing.forwarding.protocol import Routed
 from sapwood.routing.protocols import protocol
 from sapwood.routing.tables import CLIENTS
+from tests.routing.forwarding.deciding import SIDES, Known, accepted, sent, tell
 from tests.routing.forwarding.prefix.drawing import filters, grown, many, records
 
-SIDES: Final = (CLIENTS, "r2", "r3")
 TREE: Final = [parse_filter(text) for text in ("x > 3", "x < 5 and y = 1")]
-
-Known = dict[str, dict[str, Interest]]
 
 tables = st.lists(st.tuples(st.sampled_from(SIDES), filters), max_size=10)
 batches = st.lists(records, min_size=1, max_size=5).map(
@@ -54,11 +52,7 @@ batches = st.lists(records, min_size=1, max_size=5).map(
 def made(known: Sequence[tuple[str, Interest]], depth: int = WHOLE) -> tuple[Prefix, Known]:
     """A router with these subscriptions, under the keys k0, k1, ..., and the same as tables."""
     forwarding = Prefix(Engines("counting"), depth)
-    table = {side: dict[str, Interest]() for side in SIDES}
-    for side in SIDES[1:]:
-        forwarding.add_side(side)
-    for number, (side, wanted) in enumerate(known):
-        learn(forwarding, table, side, f"k{number}", wanted)
+    table = tell(forwarding, known)
     return forwarding, table
 
 
@@ -75,20 +69,6 @@ def state(
     for place, part in enumerate(parts_of(clock, data)):
         learn(forwarding, table, side, f"t{clock}.{place}", part)
     return read_tree(data).version
-
-
-def accepted(known: Known, side: str, publication: Publication) -> set[str]:
-    """The keys of a side that accept a publication, by brute force."""
-    return {key for key, wanted in known[side].items() if wanted.matches(publication)}
-
-
-def sent(routed: Routed, neighbor: str) -> dict[int, bytes]:
-    """The places that go to a neighbor, with their digests."""
-    found: dict[int, bytes] = {}
-    for to, places, digests in routed.onward:
-        if to == neighbor:
-            found.update(zip(places, digests, strict=True))
-    return found
 
 
 def assert_exact(routed: Routed, known: Known, batch: Sequence[Publication]) -> None:

@@ -18,21 +18,18 @@ from sapwood.language.xpath import parse_xpath
 from sapwood.matching.engine_names import Engines
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
-from sapwood.routing.forwarding.protocol import Routed
 from sapwood.routing.forwarding.reuse import reuse as module
 from sapwood.routing.forwarding.reuse.digest import ALL, HEAD_BYTES, KEY_BYTES, SOME, hash_of
 from sapwood.routing.forwarding.reuse.reuse import Reuse
 from sapwood.routing.protocols import protocol
 from sapwood.routing.tables import CLIENTS
+from tests.routing.forwarding.deciding import SIDES, Known, accepted, sent, tell
 
-SIDES: Final = (CLIENTS, "r2", "r3")
 FILTERS: Final = [parse_filter(f"a > {bound}") for bound in range(4)] + [parse_xpath("//b")]
 PUBLICATIONS: Final = [Publication(f"p{a}", {"a": a}) for a in range(6)] + [
     Publication("both", {"a": 3}, document=b"<a><b/></a>"),
     Publication("document", document=b"<a><c/></a>"),
 ]
-
-Known = dict[str, dict[str, Interest]]
 
 tables = st.lists(st.tuples(st.sampled_from(SIDES), st.sampled_from(FILTERS)), max_size=12)
 batches = st.lists(st.sampled_from(PUBLICATIONS), min_size=1, max_size=5)
@@ -42,20 +39,10 @@ def made(
     known: Sequence[tuple[str, Interest]], keys_max: int, *, tells_all: bool = True
 ) -> tuple[Reuse, Known]:
     """A router with these subscriptions, under the keys k0, k1, ..., and the same as tables."""
-    forwarding, table = Reuse(Engines("counting"), keys_max, tells_all=tells_all), {}
-    table = {side: dict[str, Interest]() for side in SIDES}
-    for side in SIDES[1:]:
-        forwarding.add_side(side)
-    for number, (side, wanted) in enumerate(known):
-        forwarding.learned(side, f"k{number}", wanted)
-        table[side][f"k{number}"] = wanted
+    forwarding = Reuse(Engines("counting"), keys_max, tells_all=tells_all)
+    table = tell(forwarding, known)
     forwarding.validate(table)
     return forwarding, table
-
-
-def accepted(known: Known, side: str, publication: Publication) -> set[str]:
-    """The keys of a side that accept a publication, by brute force."""
-    return {key for key, wanted in known[side].items() if wanted.matches(publication)}
 
 
 def keys_in(digest: bytes) -> set[int]:
@@ -68,15 +55,6 @@ def keys_in(digest: bytes) -> set[int]:
 
 def count_of(digest: bytes) -> int:
     return (len(digest) - HEAD_BYTES) // KEY_BYTES
-
-
-def sent(routed: Routed, neighbor: str) -> dict[int, bytes]:
-    """The places that go to a neighbor, with their digests."""
-    found: dict[int, bytes] = {}
-    for to, places, digests in routed.onward:
-        if to == neighbor:
-            found.update(zip(places, digests, strict=True))
-    return found
 
 
 def digest_of(keys: Sequence[str], head: bytes = ALL) -> bytes:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -40,6 +40,7 @@ from sapwood.routing.forwarding.bloom.structures import (
     Wanted,
     number_of,
 )
+from sapwood.routing.forwarding.leaving import forget_some
 from sapwood.routing.forwarding.protocol import Onward, Routed
 from sapwood.routing.holders import Holders, KeyBatch
 from sapwood.routing.pool import Pool
@@ -139,14 +140,7 @@ class Bloom:
 
     def clear(self, count: int) -> None:
         """Forget so many of them."""
-        while self._left and count > 0:
-            place, side = next(iter(self._left.items()))
-            some = [*islice(side, count)]
-            for key in some:
-                self._forget(side, key)
-            count -= len(some)
-            if not len(side):
-                del self._left[place]
+        forget_some(self._left, count, self._forget)
 
     def learned(self, side: str, key: str, filter: Interest) -> None:
         """A subscription came from a side."""

@@ -16,7 +16,7 @@ do not know, and is refused.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ from sapwood.matching.engine_names import Engines
 from sapwood.matching.publication_batch import take
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
+from sapwood.routing.forwarding.leaving import forget_some
 from sapwood.routing.forwarding.protocol import NO_DIGEST, Onward, Routed
 from sapwood.routing.forwarding.reuse.digest import (
     ALL,
@@ -143,14 +144,7 @@ class Reuse:
 
     def clear(self, count: int) -> None:
         """Forget so many of them."""
-        while self._left and count > 0:
-            serial, side = next(iter(self._left.items()))
-            some = [*islice(side.holders.numbers, count)]
-            for key in some:
-                self._forget(side, key)
-            count -= len(some)
-            if not len(side):
-                del self._left[serial]
+        forget_some(self._left, count, self._forget)
 
     def learned(self, side: str, key: str, filter: Interest) -> None:
         """A subscription came from a side."""

@@ -56,6 +56,9 @@ class KeyedSide:
         """The number of subscriptions."""
         return len(self.holders.numbers)
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.holders.numbers)
+
     @property
     def keys(self) -> Iterator[str]:
         """The keys, those of records first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from random import Random
 from typing import Final
 
 import pytest
@@ -63,9 +64,9 @@ def test_all_find_exactly_the_holders_of_subsets_whatever_came_and_went(
 
 @given(st.lists(st.tuples(SETS, st.sampled_from(["r1", "r2"])), max_size=8), st.randoms())
 def test_the_order_in_which_filters_come_leaves_no_trace(
-    filters: list[tuple[Bits, str]], random: object
+    filters: list[tuple[Bits, str]], random: Random
 ) -> None:  # P28
-    shuffled = sorted(filters, key=lambda _: random.random())  # type: ignore[attr-defined]
+    shuffled = sorted(filters, key=lambda _: random.random())
     shapes = []
     for some in (filters, shuffled):
         tree = SbsTree()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Final
 
 import pytest
@@ -60,9 +61,9 @@ def test_the_bits_are_those_of_all_predicates_that_hold(steps: list[int]) -> Non
 
 @given(st.lists(st.integers(0, len(TEXTS) - 1), max_size=12), st.randoms())
 def test_the_order_in_which_predicates_come_leaves_no_trace(  # P28
-    numbers: list[int], random: object
+    numbers: list[int], random: Random
 ) -> None:
-    shuffled = sorted(numbers, key=lambda _: random.random())  # type: ignore[attr-defined]
+    shuffled = sorted(numbers, key=lambda _: random.random())
     shapes = []
     for some in (numbers, shuffled):
         poset = SbsPoset()

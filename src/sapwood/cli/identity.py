@@ -20,8 +20,8 @@ TOKEN_BYTES: Final = 32
 def command() -> None:
     """Make and check entries of a file of identities: who may connect.
 
-    `sapwood broker --identities FILE` takes it. The file names who may connect, one [[identity]] each, with the hash of a password or token, or
-    the names in a certificate.
+    `sapwood broker --identities FILE` takes the file. It names who may connect, one [[identity]]
+    each, with the hash of a password or token, or the names in a certificate.
     """
 
 

@@ -224,7 +224,7 @@ async def test_a_connection_ends_with_its_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [1_000.0]
-    monkeypatch.setattr(doorkeeper.time, "time", lambda: now[0])
+    monkeypatch.setattr("sapwood.broker.access.doorkeeper.time.time", lambda: now[0])
     monkeypatch.setattr(doorkeeper, "ACCESS_CHECK_S", 0.01)
     path = identities(tmp_path, SIGNER.entry(tmp_path))
     async with guarded("r1", path, TlsFiles()) as broker:
@@ -334,7 +334,7 @@ def test_secrets_do_not_travel_to_other_machines_in_the_clear() -> None:
         {"user": "a b", "password": "secret"},
     ],
 )
-def test_credentials_that_do_not_go_together_are_refused(shown: dict[str, str]) -> None:
+def test_credentials_that_do_not_go_together_are_refused(shown: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         with_access(ConnectionSettings(), **shown)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import signal
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +16,8 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Final
 
+from sapwood import tls
+from sapwood.broker.access.doorkeeper import Doorkeeper
 from sapwood.broker.answering import answered
 from sapwood.broker.backpressure import Backpressure
 from sapwood.broker.circle_watch import CircleWatch
@@ -24,7 +25,7 @@ from sapwood.broker.connections import Connections, client_of, link_of
 from sapwood.broker.counters import Counters
 from sapwood.broker.datagrams import DatagramPort
 from sapwood.broker.datagrams import connect as connect_by_datagrams
-from sapwood.broker.descriptors import LoopFaults, lengthen_queues, with_descriptors
+from sapwood.broker.descriptors import lengthen_queues
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.durables import Shell, about_durables
 from sapwood.broker.effect_runner import EffectRunner
@@ -34,7 +35,6 @@ from sapwood.broker.handshake import Handshake
 from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.broker.listening import bound, bound_for_datagrams
 from sapwood.broker.logs import Log, make_log
-from sapwood.broker.memory import give_memory_back, leave_alone_what_is_here
 from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.side_thread import SideThread
 from sapwood.broker.side_work import SideWork
@@ -69,7 +69,7 @@ from sapwood.session.client_session_at_broker import ClientSessionAtBroker, Read
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.opening import told_name
 from sapwood.wire.address import Address
-from sapwood.wire.greetings import RefusalCode, Role
+from sapwood.wire.greetings import Hello, RefusalCode, Role
 from sapwood.wire.messages import GoodbyeCode, LinkCongestion, LinkState
 from sapwood.wire.runs import RequestRun, Run, RunFinder
 
@@ -142,9 +142,12 @@ class Broker:
         self._failure: asyncio.Future[None] = loop.create_future()
         await self._kernels.prepare(kernels_of(settings.engines))
         self._timer = DeadlineTimer(loop.call_at, self._tick)
-        self._server = await bound(settings.listen, self._accept)
+        connecting, end = self.connecting, self._end
+        self._doorkeeper = Doorkeeper(settings.identities, connecting.tls, end, self._log)
+        context = self._doorkeeper.context
+        self._server = await bound(settings.listen, self._accept, context, connecting.greeting_s)
         host, port = self._server.sockets[0].getsockname()[:2]
-        self.address = Address(host, port)
+        self.address = Address(host, port, is_tls=context is not None)
         if settings.listen_datagrams is not None:
             given = settings.listen_datagrams
             self._port, self.datagrams = await bound_for_datagrams(given, self._accept)
@@ -161,7 +164,12 @@ class Broker:
         circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
         self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
         shared = (me, self.connections, self._memory, self._log, circles)
-        self.handshake = Handshake(*shared, elsewhere=self._filter_process.ask)
+        self.handshake = Handshake(
+            *shared,
+            elsewhere=self._filter_process.ask,
+            doorkeeper=self._doorkeeper,
+            credentials=connecting.credentials,
+        )
         self._telling = Telling(
             self.router.behind, self._room_for, self.connections, loop.call_soon
         )
@@ -175,6 +183,7 @@ class Broker:
                 self._port.close()
             raise
         self._timer.set(self.router.next_deadline())
+        self._doorkeeper.begin(lambda: self.connections.all)
         await self._server.start_serving()
         lengthen_queues(self._server.sockets)
         self._announce_line(f"listening on {self.address} as {self.name}")
@@ -198,6 +207,7 @@ class Broker:
         self._server.close()
         self._timer.stop()
         await self.dialers.stop()
+        await self._doorkeeper.stop()
         if self.store is not None:
             await self.store.settle()
         leaving = list(self.connections.all)
@@ -244,7 +254,8 @@ class Broker:
             await connect_by_datagrams(address.host, address.port, tcp)
             return tcp
         loop = asyncio.get_running_loop()
-        await loop.create_connection(lambda: tcp, address.host, address.port)
+        context = tls.connecting(address, self.connecting)
+        await loop.create_connection(lambda: tcp, address.host, address.port, ssl=context)
         return tcp
 
     def _accept(self) -> TcpConnection:
@@ -268,7 +279,9 @@ class Broker:
     def parks(self, tcp: TcpConnection, message: Single) -> bool:
         """Whether a message waits until work on it is done beside the loop."""
         if tcp.client is None:
-            return False
+            if tcp.link is not None or not isinstance(message, Hello):
+                return False
+            return self._doorkeeper.parks(tcp, message, lambda: self.turns.ready(tcp))
         work = tcp.client.judge(message)
         if work is None:
             return False
@@ -567,39 +580,15 @@ class Broker:
         if not self._failure.done():
             self._failed(error)
 
+    def reload(self) -> None:
+        """Read the files of identities and certificates again."""
+        self._doorkeeper.reload(self.connections.all)
+
+    def _end(self, tcp: TcpConnection, code: GoodbyeCode, reason: str) -> None:
+        """End a connection now."""
+        self.connections.end(tcp, code, reason)
+        self._flush()
+
     def _announce_line(self, line: str) -> None:
         if self._announce is not None:
             self._announce(line)
-
-
-def run_broker(settings: BrokerSettings, log: Log, announce: Callable[[str], None]) -> None:
-    """Run a broker until SIGINT or SIGTERM, then stop it in good order.
-
-    `announce` gets the lines for programs that `Broker` describes. Raises
-    `EnvironmentMissingError` where it cannot listen, and whatever defect the broker turns out to
-    have.
-    """
-    give_memory_back()
-    fitting = with_descriptors(settings, log)
-    asyncio.run(_serve(Broker(fitting, log, announce, owns_process=True), log))
-
-
-async def _serve(broker: Broker, log: Log) -> None:
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(LoopFaults(log))
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    await broker.start()
-    leave_alone_what_is_here()
-    stopped = asyncio.create_task(stop.wait())
-    failed = asyncio.create_task(broker.run_until_failure())
-    await asyncio.wait((stopped, failed), return_when=asyncio.FIRST_COMPLETED)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.remove_signal_handler(number)  # a second signal does not wait for anybody
-    defective = failed.done()
-    stopped.cancel()
-    failed.cancel()
-    await broker.stop()
-    if defective:
-        failed.result()

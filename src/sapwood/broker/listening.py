@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import ssl
 from collections.abc import Callable
 
 from sapwood.broker.datagrams import DatagramPort
 from sapwood.broker.datagrams import listen as listen_for_datagrams
 from sapwood.errors import EnvironmentMissingError
+from sapwood.limits import GOODBYE_S, GREETING_S
 from sapwood.wire.address import Address
 
 
-async def bound(listen: Address, accept: Callable[[], asyncio.Protocol]) -> asyncio.Server:
+async def bound(
+    listen: Address,
+    accept: Callable[[], asyncio.Protocol],
+    context: ssl.SSLContext | None = None,
+    handshake_s: float = GREETING_S,
+) -> asyncio.Server:
     """A server at the address to listen on, which serves nobody yet.
 
-    Raises `EnvironmentMissingError`.
+    With a context it speaks TLS; a handshake may take so long. Raises `EnvironmentMissingError`.
     """
     try:
         return await asyncio.get_running_loop().create_server(
@@ -24,6 +31,9 @@ async def bound(listen: Address, accept: Callable[[], asyncio.Protocol]) -> asyn
             listen.port,
             backlog=1,  # so many are accepted at a time
             start_serving=False,
+            ssl=context,
+            ssl_handshake_timeout=None if context is None else handshake_s,
+            ssl_shutdown_timeout=None if context is None else GOODBYE_S,
         )
     except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
         raise cannot_listen(listen, error) from error

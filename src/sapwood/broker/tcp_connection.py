@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeAlias, cast
 
+from sapwood.broker.access.authentication import Admitted
 from sapwood.broker.outbox import Outbox
 from sapwood.broker.turns import Pace, Progress, Turns
 from sapwood.deadline_timer import DeadlineTimer
@@ -17,6 +18,7 @@ from sapwood.session.connection import Connection, Ending
 from sapwood.session.link_session import LinkSession
 from sapwood.session.phases import Phase
 from sapwood.session.settings import ConnectionSettings
+from sapwood.tls import certified_names
 from sapwood.wire.greetings import Greeting, Role
 from sapwood.wire.messages import Message
 from sapwood.wire.runs import RequestRun, Run, RunFinder
@@ -114,6 +116,9 @@ class TcpConnection(asyncio.Protocol):
         self.address = "?"
         #: over UDP: what is sent may be lost, repeated and reordered
         self.is_datagram = False
+        #: the names in the peer's certificate that TLS has verified; who it is, where that is asked
+        self.certified: frozenset[str] = frozenset()
+        self.admitted: Admitted | None = None
         self.client: ClientSessionAtBroker | None = None
         self.link: LinkSession | None = None
         #: the link carried (or carries) messages
@@ -129,6 +134,7 @@ class TcpConnection(asyncio.Protocol):
         self.outbox = Outbox(self._transport)
         self.address = _address(self._transport)
         self.is_datagram = bool(self._transport.get_extra_info("is_datagram"))
+        self.certified = certified_names(self._transport.get_extra_info("peercert"))
         now = self._loop.time()
         self.connection = Connection(self._role, self._settings, now, self._broker_name, self._runs)
         self._timer.set(self.connection.next_deadline())
@@ -207,7 +213,7 @@ class TcpConnection(asyncio.Protocol):
         has_begun = self._parked is not None
         if self._parked is not None:
             parked, self._parked = self._parked, None
-            if self.connection.open:
+            if not self.connection.ended:
                 host.received(self, parked, now)
         while True:
             if self._steps is not None:

@@ -120,13 +120,13 @@ async def test_a_turn_that_was_too_short_for_its_last_message_was_enough() -> No
         raw.say(UnsubscribeRequest("s0"))
         await host.until(2)
         (tcp,) = host.connections
-        assert (tcp.is_brief, tcp.is_unfinished, len(host.turns)) == (True, False, 0)
+        assert (tcp.brief_reads, len(host.turns)) == (2, 0)
         raw.say(UnsubscribeRequest("s1"), UnsubscribeRequest("s2"))
         await host.until(4)
-        assert (tcp.is_brief, tcp.is_unfinished, len(host.turns)) == (False, False, 0)
+        assert (tcp.brief_reads, len(host.turns)) == (0, 0)
         raw.say(UnsubscribeRequest("s3"))
         await host.until(5)
-        assert tcp.is_brief
+        assert tcp.brief_reads == 1
         await raw.close()
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.broker.turns import Progress, Turns
-from sapwood.limits import TURN_S
+from sapwood.limits import BRIEF_READS, TURN_S
 
 MESSAGE_S = TURN_S / 5
 
@@ -53,7 +53,7 @@ class Connection:
         self.loop = loop
         self.name = name
         self.spent_s = 0.0
-        self.is_brief, self.is_unfinished = True, False
+        self.brief_reads = 0
         self.weight = 1
         self.messages: list[float | None] = []
         self.is_put_off = False
@@ -168,7 +168,7 @@ def test_a_worker_of_many_shares_gets_them() -> None:
     assert 0.9 < len(link.handled) / sum(counts) < 1.1
 
 
-@pytest.mark.parametrize("earlier", [0, 1000])
+@pytest.mark.parametrize("earlier", [BRIEF_READS, 1000])
 @pytest.mark.parametrize("busy", [1, 100])
 def test_busy_connections_delay_a_modest_one_by_a_turn_or_two_however_many_they_are(
     busy: int, earlier: int
@@ -178,10 +178,6 @@ def test_busy_connections_delay_a_modest_one_by_a_turn_or_two_however_many_they_
     for _ in range(earlier):
         modest.arrive(MESSAGE_S)
         loop.until_calm()
-    for one in hostile:
-        one.arrive(*[MESSAGE_S] * 50)
-    while any(one.is_brief for one in hostile):  # nobody knows yet who is busy
-        loop.come_by()
     waits = []
     for _ in range(200):
         for one in hostile:
@@ -199,6 +195,8 @@ def test_busy_connections_delay_a_modest_one_by_a_turn_or_two_however_many_they_
 def test_who_brings_much_has_half_of_the_loop_beside_those_who_bring_little() -> None:
     loop = Loop()
     busy, modest = Connection(loop), [Connection(loop) for _ in range(20)]
+    for one in modest * BRIEF_READS:
+        one.arrive(0.0)
     busy.arrive(*[MESSAGE_S / 10] * 100_000)
     for _ in range(200):
         for one in modest:
@@ -226,15 +224,20 @@ def test_all_turns_of_a_round_are_flushed_together_and_on_the_account_of_all() -
     assert one.spent_s == pytest.approx(2 * MESSAGE_S)
 
 
-def test_who_brings_little_again_is_brief_again() -> None:
+def test_who_brings_little_many_times_is_brief_until_a_turn_is_not_enough() -> None:
     loop = Loop()
     one = Connection(loop)
+    for _ in range(BRIEF_READS):
+        assert one.brief_reads < BRIEF_READS
+        one.arrive(MESSAGE_S)
+        loop.until_calm()
+    assert one.brief_reads == BRIEF_READS
     one.arrive(*[MESSAGE_S] * 12)
-    assert not one.is_brief
+    assert one.brief_reads == -1
     loop.until_calm()
-    assert not one.is_brief
+    assert one.brief_reads == 0
     one.arrive(MESSAGE_S)
-    assert one.is_brief
+    assert one.brief_reads == 1
 
 
 def test_what_is_parked_goes_on_when_it_is_ready() -> None:

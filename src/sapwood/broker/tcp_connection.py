@@ -112,7 +112,7 @@ class TcpConnection(asyncio.Protocol):
         #: why the connection was lost, once it is, while messages wait for a turn
         self._lost: str | None = None
         self.spent_s = 0.0
-        self.is_brief, self.is_unfinished = True, False
+        self.brief_reads = 0
         self.address = "?"
         #: over UDP: what is sent may be lost, repeated and reordered
         self.is_datagram = False

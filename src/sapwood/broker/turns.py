@@ -6,11 +6,11 @@ not read until it is done; each time the loop comes by there are turns for those
 of these turns wrote is flushed together, so that a client to whom ten have published gets one
 write.
 
-Those who wait are *brief* or *long*. A connection is long from a turn that was not enough on, until
-what one read brought is done within a turn again. As long as both wait, half of the time is for
-brief ones, who come first; so a client that exchanges one message at a time does not wait for
-hundreds that keep the loop busy, and these have half of the loop whatever brief ones do (feedback
-queues: Corbato and others, 1962).
+Those who wait are *brief* or *long*. A connection is brief when each of its last
+`limits.BRIEF_READS` reads was done within a turn; nobody is when new. As long as both wait, half of
+the time is for brief ones, who come first; so a client that exchanges one message at a time does
+not wait for hundreds that keep the loop busy, nor for hundreds that begin to, and all others have
+half of the loop whatever brief ones do (feedback queues: Corbato and others, 1962).
 
 Among brief ones, and among long ones, the next is who has used least. Used is counted from the
 level, which is what the one whose turn it is had used before it: whoever comes begins
@@ -18,14 +18,15 @@ level, which is what the one whose turn it is had used before it: whoever comes 
 below the level lets those come first who use less than their share). The more wait, the shorter are
 the turns, from `limits.TURN_S` down to `limits.TURN_MIN_S`.
 
-Worked example, turns of 5 and at least 1 ms: A's read holds 23 ms of work, B's 1 ms, and both
-arrive together, A first. A has its first turn, at level 0, and is long, with 5 used; B begins with
-0 and waits, for the time until the loop comes by is used up. The loop comes by: B's turn takes 1
-ms, is flushed, and A has its second, of the 4 ms that are left, at level 5. C's read of 1 ms
-arrives, C is brief, and handled at once. D arrives with 12 ms of work. After a turn it is long,
-begins where A's level is, 9, and the two take turns of 2.5 ms from there on: A's past is no credit
-for D. Likewise E, who has used 10 s in small reads since yesterday, does not wait until C has used
-as much: the level of brief ones has come along.
+Worked example, turns of 5 and at least 0.5 ms: A's read holds 23 ms of work, B's 1 ms, both arrive
+together, A first, and neither is brief. A has its first turn, at level 0, and has used 5; B begins
+with 0 and waits, for the time until the loop comes by is used up. The loop comes by: B's turn takes
+1 ms, and A has a second one of 5 ms, at level 5. C arrives, who has brought little in each of its
+last reads: it is brief, and handled at once. D arrives with 12 ms of work, begins at 4.5, half a
+millisecond below the level, A waits with 10, so D has the next turn. From there on the two take
+turns of 2.5 ms, D first until it has caught up: A's past is no credit for D. Likewise E, who has
+used 10 s in small reads since yesterday, does not wait until C has used as much: the level of brief
+ones has come along.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol
 
-from sapwood.limits import PUBLICATIONS_AT_FIRST, TURN_MIN_S, TURN_S
+from sapwood.limits import BRIEF_READS, PUBLICATIONS_AT_FIRST, TURN_MIN_S, TURN_S
 
 
 class Progress(Enum):
@@ -74,11 +75,9 @@ class Worker(Protocol):
     spent_s: float
     """Processor time so far, or what stands for it, over `weight`."""
 
-    is_brief: bool
-    """Whether a turn was enough for the last read; at first as if it had been."""
-
-    is_unfinished: bool
-    """Whether a turn was not enough for the read that is being handled; not at first."""
+    brief_reads: int
+    """For how many reads in a row a turn was enough, 0 at first; -1 where it was not for the one
+    that is being handled."""
 
     @property
     def weight(self) -> int:
@@ -178,12 +177,13 @@ class Turns:
     def _next(self) -> None:
         """Turns for those who have used least, brief ones first, as long as there is time."""
         self._scheduled = False
-        used_s = self._used_s
+        left_s = TURN_S
         try:
             if self._brief:
-                used_s += self._serve(self._brief, TURN_S / 2 - used_s if self._long else TURN_S)
+                some_s = TURN_S / 2 - self._used_s if self._long else TURN_S
+                left_s -= self._used_s + self._serve(self._brief, some_s)
             if self._long:
-                self._serve(self._long, max(TURN_S - used_s, TURN_S / 2))
+                self._serve(self._long, max(left_s, TURN_S / 2))
         finally:
             self._used_s = 0.0
             self._schedule()
@@ -220,7 +220,7 @@ class Turns:
 
     def _turn(self, worker: Worker) -> Progress:
         clock = self.clock
-        queue = self._brief if worker.is_brief else self._long
+        queue = self._queue(worker)
         queue.level_s = max(queue.level_s, worker.spent_s)
         began = clock()
         end = began + max(TURN_MIN_S, TURN_S / (1 + len(self)))
@@ -237,25 +237,28 @@ class Turns:
 
     def _took(self, worker: Worker, used_s: float, progress: Progress) -> None:
         """Count what a turn took, and say what its worker is from here on."""
-        is_brief = worker.is_brief
+        before = self._queue(worker)
         if progress is Progress.MORE:
-            worker.is_unfinished, is_brief = True, False
+            worker.brief_reads = -1
         elif progress is Progress.DONE:
-            is_brief |= not worker.is_unfinished
-            worker.is_unfinished = False
-        if is_brief != worker.is_brief:  # what it has used among the others says nothing here
-            worker.is_brief = is_brief
-            worker.spent_s = (self._brief if is_brief else self._long).level_s
+            worker.brief_reads += 1
+        queue = self._queue(worker)
+        if queue is not before:  # what it has used among the others says nothing here
+            worker.spent_s = queue.level_s
         worker.spent_s += used_s
+
+    def _queue(self, worker: Worker) -> _Queue:
+        """Where a worker waits."""
+        return self._brief if worker.brief_reads >= BRIEF_READS else self._long
 
     def _begin(self, worker: Worker) -> _Queue:
         """Somebody comes: a short turn below the level, or where it is."""
-        queue = self._brief if worker.is_brief else self._long
+        queue = self._queue(worker)
         worker.spent_s = max(worker.spent_s, queue.level_s - TURN_MIN_S)
         return queue
 
     def _wait(self, worker: Worker) -> None:
-        (self._brief if worker.is_brief else self._long).push(worker)
+        self._queue(worker).push(worker)
         self._schedule()
 
     def _schedule(self) -> None:

@@ -229,6 +229,10 @@ messages at a time from one that brings more than can be handled: two hundred wh
 have each had a turn after a tenth of a second, or half a second where half of `TURN_S` went to each
 at once in publications. A turn costs 20 us; what it wrote is flushed with others'."""
 
+BRIEF_READS: Final = 16
+"""Reads in a row that were each done within a turn, after which a connection comes before those for
+which a turn was not enough: some tens of milliseconds of one message at a time."""
+
 LINK_WEIGHT: Final = 16
 """How many shares of the loop a link has where a client has one. A link carries what all clients
 beyond it say, and who publishes there is held back where it does not keep up; how many they are is

@@ -204,12 +204,8 @@ class Broker:
             self._announce_line(f"listening on {self.datagrams} as {self.name}")
         for address in settings.peers:
             self.keep_link(address)
-        self._log.info(
-            "listening",
-            address=str(self.address),
-            name=self.name,
-            connections_max=settings.connections_max,
-        )
+        most = settings.connections_max
+        self._log.info("listening", address=str(self.address), name=self.name, connections_max=most)
 
     async def stop(self, reason: str = "the broker is shutting down") -> None:
         """Stop accepting, say goodbye on all connections, send what is queued, close everything."""

@@ -30,7 +30,7 @@ from msgspec.structs import replace
 
 from sapwood.limits.structured import ERRANDS_REMEMBERED_MAX
 from sapwood.overlay.identifiers import EVERYTHING, Range
-from sapwood.routing.forwarding.delegation.digest import decode, encode
+from sapwood.routing.forwarding.delegation.digest import Delegated, decode, encode
 from sapwood.routing.membership.pastry.circle import Circle
 from sapwood.routing.messages import Publish, RangeCancel, RangeReached, RangeSubscribe, Task
 
@@ -39,11 +39,15 @@ Errand: TypeAlias = RangeSubscribe | RangeCancel | Publish
 
 
 class Order(NamedTuple):
-    """What an errand says beside its contents: its task, the range, whether it goes round."""
+    """What an errand says beside its contents: its task, the range, whether it goes round, or again.
+
+    Only of publications it matters that one goes again, as somebody may have had it who is gone.
+    """
 
     task: Task
     range: Range
     is_redirected: bool
+    is_again: bool = False
 
 
 def order_of(errand: Errand) -> Order | None:
@@ -53,14 +57,16 @@ def order_of(errand: Errand) -> Order | None:
     said = decode(errand.digest)
     if said is None:
         return None
-    return Order(Task(errand.origin, said.life, said.number), said.range, said.is_redirected)
+    task = Task(errand.origin, said.life, said.number)
+    return Order(task, said.range, said.is_redirected, said.is_again)
 
 
-def _addressed(errand: Errand, task: Task, range_: Range, *, is_redirected: bool) -> Errand:
-    """The same errand for a range."""
+def _addressed(errand: Errand, order: Order) -> Errand:
+    """The same errand, with what is to be said beside it."""
+    task, range_, is_redirected, is_again = order
     if not isinstance(errand, Publish):
         return replace(errand, range=range_, is_redirected=is_redirected)
-    digest = encode(task.life, task.number, range_, is_redirected=is_redirected)
+    digest = encode(Delegated(task.life, task.number, range_, is_redirected, is_again))
     return replace(errand, hops=errand.hops + 1, digest=digest)
 
 
@@ -78,6 +84,7 @@ class Run:
     #: whom to answer, and for which range
     answers: dict[tuple[str, Range], None] = field(default_factory=dict)
     waiting: dict[Range, str] = field(default_factory=dict)
+    is_again: bool = False
     blockers: int = 0
     after: list[Callable[[], None]] = field(default_factory=list)
 
@@ -171,7 +178,7 @@ class Errands:
 
     def take(self, neighbor: str, errand: Errand, order: Order) -> None:
         """An errand came from a neighbor."""
-        task, range_, is_redirected = order
+        task, range_, is_redirected, _ = order
         if not self._circle.tables.identifier.startswith(range_):
             assert is_redirected, "who hands a range on hands it to somebody in it"
             self._take_round(neighbor, errand, order)
@@ -190,8 +197,8 @@ class Errands:
     def _look_after(
         self, neighbor: str, errand: Errand, order: Order, narrower: tuple[Range, ...]
     ) -> None:
-        task, range_, _ = order
-        run = Run(errand, task, range_, {(neighbor, range_): None})
+        task, range_, _, is_again = order
+        run = Run(errand, task, range_, {(neighbor, range_): None}, is_again=is_again)
         self._runs[task, range_, not _ROUND] = run
         self._remember(task, range_)
         run.blockers += 1  # while it is begun
@@ -219,10 +226,10 @@ class Errands:
 
     def _take_round(self, neighbor: str, errand: Errand, order: Order) -> None:
         """Hand on what goes round, to somebody who is nearer."""
-        task, range_, _ = order
+        task, range_, _, is_again = order
         run = self._runs.get((task, range_, _ROUND))
         if run is None:
-            run = self._runs[task, range_, _ROUND] = Run(errand, task, range_)
+            run = self._runs[task, range_, _ROUND] = Run(errand, task, range_, is_again=is_again)
             self._hand_on(run, range_)
         run.answers[neighbor, range_] = None
         self.check(run)
@@ -258,8 +265,8 @@ class Errands:
         waiting = self._sent.setdefault((run.task, slot, hop), [])
         waiting.append(run)
         if len(waiting) == 1:
-            to = _addressed(run.errand, run.task, slot, is_redirected=is_redirected)
-            self._circle.send(hop, to)
+            order = Order(run.task, slot, is_redirected, run.is_again)
+            self._circle.send(hop, _addressed(run.errand, order))
 
     def _hop(self, slot: Range) -> tuple[str | None, bool]:
         tables = self._circle.tables
@@ -287,6 +294,8 @@ class Errands:
         again = [(slot, run) for task, slot, _ in gone for run in self._sent[task, slot, peer]]
         for sent in gone:
             del self._sent[sent]
+        for _, run in again:
+            run.is_again = True
         held: list[tuple[Range, Run]] = []
         for slot in dict.fromkeys(slot for slot, _ in again):
             lane = self._lanes.get(slot)

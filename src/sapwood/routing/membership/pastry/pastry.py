@@ -14,6 +14,7 @@ are digits in which routers differ; meanwhile what is on its way goes round.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import get_args
@@ -28,7 +29,7 @@ from sapwood.overlay.pastry import PastryTables
 from sapwood.routing.client_entries import unexpected_message
 from sapwood.routing.core import RoutingCore
 from sapwood.routing.effects import Accepted, CloseLink, Effect, Refused, Subscribed
-from sapwood.routing.forwarding.delegation.digest import encode
+from sapwood.routing.forwarding.delegation.digest import Delegated, encode
 from sapwood.routing.inputs import (
     ClientPublish,
     ClientPublishMany,
@@ -88,6 +89,7 @@ class Pastry(RoutingCore):
         self.errands = Errands(self.circle, incarnation, self._parts)
         self._spread.follow_circle(_Teller(self))
         self._now = 0.0
+        self._began = math.inf
         self._due: float | None = None
 
     # Membership --------------------------------------------------------------------------------
@@ -117,6 +119,7 @@ class Pastry(RoutingCore):
     def handle(self, input: Input, now: float) -> list[Effect]:
         """Take one input; see `Router.handle`."""
         self._now = now
+        self._began = min(self._began, now)
         if self._due is None and isinstance(input, LinkUp):
             self._due = now + RANGES_REPAIR_S
         match input:
@@ -224,7 +227,7 @@ class Pastry(RoutingCore):
         match errand:
             case Publish(_, _, publication, digest):
                 routed = self.forwarding.route((publication,), None, (digest,), self._now)
-                if is_first:
+                if is_first and not self._may_have_had(errand):
                     self._out.extend(self._deliveries(publication, routed.keys[0]))
                 return [onward.neighbor for onward in routed.onward]
             case RangeSubscribe(key=key) if is_first:
@@ -233,6 +236,15 @@ class Pastry(RoutingCore):
             case RangeCancel(key=key) if is_first:
                 self._uncover(key, errand)
         return self.errands.all_slots(range_)
+
+    def _may_have_had(self, publication: Publish) -> bool:
+        """Whether an earlier life of this router may have delivered what it now gets again.
+
+        That life had its clients, who are back, and its answer was lost with it.
+        """
+        is_young = self._life > 0 and self._now < self._began + RANGES_REPAIR_S
+        order = order_of(publication)
+        return is_young and order is not None and order.is_again
 
     def _uncover(self, key: str, errand: RangeCancel) -> None:
         """Forget what is wanted no more; the answer waits for who relied on it."""
@@ -253,7 +265,7 @@ class Pastry(RoutingCore):
         if objection is not None:
             return [Refused(client, publication.id, objection)]
         task = self.errands.new_task()
-        digest = encode(task.life, task.number, EVERYTHING)
+        digest = encode(Delegated(task.life, task.number, EVERYTHING, False, False))  # noqa: FBT003
         routed = self.forwarding.route((publication,), None, (digest,), now)
         effects: list[Effect] = [*self._deliveries(publication, routed.keys[0])]
         errand = Publish(self.name, 0, publication, digest)

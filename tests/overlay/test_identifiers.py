@@ -66,11 +66,14 @@ def test_only_digits_of_the_base_are_a_range() -> None:
 def test_a_name_is_always_at_the_same_identifier(space: IdentifierSpace, name: str) -> None:
     found = space.identifier_of(name)
     assert found == space.identifier_of(name)
-    assert len(found) == space.digits and space.is_range(found)
+    assert len(found) == space.digits
+    assert space.is_range(found)
 
 
 @given(spaces, st.data())
-def test_an_identifier_and_its_number_are_the_same(space: IdentifierSpace, data: st.DataObject) -> None:
+def test_an_identifier_and_its_number_are_the_same(
+    space: IdentifierSpace, data: st.DataObject
+) -> None:
     number = data.draw(st.integers(0, space.size - 1))
     assert space.number(space.written(number)) == number
 
@@ -98,7 +101,7 @@ def test_p1_a_range_is_split_into_itself_once(
 
 def _consecutive(parts: list[tuple[int, int]], first: int, last: int) -> list[tuple[int, int]]:
     """The same parts as far as one begins where the one before ends, from first to last."""
-    found = []
+    found: list[tuple[int, int]] = []
     for begin, end in parts:
         if begin != first:
             return found

@@ -136,7 +136,9 @@ def test_tables_are_the_same_however_their_peers_came_and_went(
         (tables.remove if peer in present else lambda one: tables.add(one, one))(peer)
         present ^= {peer}
         tables.validate()
-        nearest = sorted(present, key=lambda one: (space.number(one) - space.number(own)) % space.size)
+        nearest = sorted(
+            present, key=lambda one: (space.number(one) - space.number(own)) % space.size
+        )
         assert tables.leaves() == (nearest[::-1][:HALF], nearest[:HALF])
 
 

@@ -318,9 +318,13 @@ class OnPlane(RoutingMessage, frozen=True, tag=57):
 
 
 class Contacts(RoutingMessage, frozen=True, tag=90):
-    """Routers that the sender has links to, and that may matter to the receiver on the circle."""
+    """Routers that the sender has links to, and that may matter to the receiver on the circle.
+
+    A `periodic` one is said for ever.
+    """
 
     routers: Annotated[tuple[Name, ...], Meta(max_length=CONTACTS_MAX)]
+    periodic: bool = False
 
 
 _Range: TypeAlias = Annotated[str, Meta(max_length=IDENTIFIER_DIGITS_MAX, pattern="^[0-9a-f]*$")]
@@ -409,29 +413,27 @@ class RangePull(RoutingMessage, frozen=True, tag=96):
     periodic: bool
 
 
+class Known(NamedTuple):
+    """The key of something that is wanted in a range, and its reach."""
+
+    key: str
+    reach: Count
+
+
 class RangeEntries(RoutingMessage, frozen=True, tag=97):
     """What somebody in a range knows to be wanted there; in parts, up to the last."""
 
     range: _Range
-    keys: Annotated[tuple[str, ...], Meta(max_length=SUBSCRIPTIONS_AT_ONCE_MAX)]
+    entries: Annotated[tuple[Known, ...], Meta(max_length=SUBSCRIPTIONS_AT_ONCE_MAX)]
     filters: Interests
-    reaches: Annotated[tuple[Count, ...], Meta(max_length=SUBSCRIPTIONS_AT_ONCE_MAX)]
     is_last: bool
 
     def __post_init__(self) -> None:
-        _check_paired(self.keys, self.filters)
-        _check_paired(self.keys, self.reaches)
+        _check_paired(self.entries, self.filters)
 
 
 CircleMessage: TypeAlias = (
-    Contacts
-    | Seek
-    | Found
-    | RangeSubscribe
-    | RangeCancel
-    | RangeReached
-    | RangePull
-    | RangeEntries
+    Contacts | Seek | Found | RangeSubscribe | RangeCancel | RangeReached | RangePull | RangeEntries
 )
 """What routers say to each other that have places on a circle."""
 

@@ -88,9 +88,9 @@ class PropagationStrategy(Strategy):
     `clients_advertise`: clients have to advertise what they will publish, since subscriptions
     travel only towards advertisements. `routes_depend_on_order`: which links a publication crosses
     depends on the order in which subscriptions came (who receives it, never). `allows_loss`: no
-    subscription travels that could be lost. `forwarding` is the name of the forwarding strategy
-    where none is named, and so is `membership`. `of` are the words that it is put together from, those among them that are
-    not in the name.
+    subscription travels that could be lost. `forwarding` and `membership` are the names of the
+    strategies where none is named. `of` are the words that it is put together from, those among
+    them that are not in the name.
     """
 
     make: MakePropagation
@@ -137,7 +137,6 @@ class UpkeepStrategy(Strategy):
     persists: bool = False
     allows_loss: bool = False
     calm_s: float = 0.0
-
 
 
 @dataclass(frozen=True, slots=True)

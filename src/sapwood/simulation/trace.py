@@ -77,19 +77,19 @@ from sapwood.routing.messages import (
     Neighbors,
     OnPlane,
     OnTree,
+    Publish,
     RangeCancel,
     RangeEntries,
     RangePull,
     RangeReached,
     RangeSubscribe,
-    Seek,
-    Task,
-    Publish,
     Ready,
     Replace,
+    Seek,
     Stamped,
     Subscribe,
     SubscribeMany,
+    Task,
     TreeNews,
     Unadvertise,
     Unsubscribe,
@@ -254,25 +254,19 @@ class Trace:
                 return f"confirm advertisement {key}, sending {sending}"
             case Stamped(stamp, stamped):
                 return f"{self._message(stamped)} (stamp {stamp.hex()})"
-            case (
-                Contacts()
-                | Seek()
-                | Found()
-                | RangeSubscribe()
-                | RangeCancel()
-                | RangeReached()
-                | RangePull()
-                | RangeEntries()
-            ):
-                return self._of_circles(message)
             case _:
-                return _of_links(message)
+                return self._of_more(message)
+
+    def _of_more(self, message: TreeNews | UpkeepNote | CircleMessage) -> str:
+        if isinstance(message, CircleMessage):
+            return self._of_circles(message)
+        return _of_links(message)
 
     def _of_circles(self, message: CircleMessage) -> str:
         """What routers say that have places on a circle."""
         match message:
-            case Contacts(routers):
-                return f"contacts {', '.join(routers)}"
+            case Contacts(routers, periodic):
+                return f"contacts {', '.join(routers)}{' again' * periodic}"
             case Seek(range_, path):
                 return f"seek {range_} for {' > '.join(path)}"
             case Found(range_, path, routers):
@@ -286,9 +280,9 @@ class Trace:
                 return f"{_task(task, range_)}: reached"
             case RangePull(range_, digest, periodic):
                 return f"pull {range_}, unless {digest.hex()}{' again' * periodic}"
-            case RangeEntries(range_, keys, filters, _, is_last):
-                pairs = zip(keys, map(self._filter, filters.values), strict=True)
-                said = "; ".join(f"{key}: {wanted}" for key, wanted in pairs)
+            case RangeEntries(range_, entries, filters, is_last):
+                pairs = zip(entries, map(self._filter, filters.values), strict=True)
+                said = "; ".join(f"{key}, reach {reach}: {one}" for (key, reach), one in pairs)
                 return f"range {range_} has {said or 'nothing'}{', and more' * (not is_last)}"
             case _:
                 assert_never(message)

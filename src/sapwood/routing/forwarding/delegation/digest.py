@@ -15,7 +15,6 @@ from msgspec import Meta
 
 from sapwood.limits.structured import IDENTIFIER_DIGITS_MAX
 from sapwood.model.fields import Count
-from sapwood.overlay.identifiers import Range
 
 MARK: Final = 0xD3
 

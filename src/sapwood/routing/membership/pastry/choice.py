@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Final
 
-from sapwood.errors import InputError
-from sapwood.routing.membership.pastry.pastry import Pastry, space_of
-from sapwood.routing.strategies import MembershipStrategy, Rule
+from sapwood.limits.structured import IDENTIFIER_BITS
+from sapwood.matching.engine_names import Engines
+from sapwood.overlay.identifiers import IdentifierSpace
+from sapwood.routing.membership.pastry.pastry import Pastry
+from sapwood.routing.membership.protocol import Membership
+from sapwood.routing.strategies import MembershipStrategy, Protocol, Rule
 
 IRBR: Final = "irbr"
 """The word for what travels to ranges."""
 
 _NAME: Final = "pastry"
 _BASE: Final = 4
+
+_DIGITS_MAX: Final = 2
+"""Of a base that there may be, in the name of a protocol."""
 
 _RULES: Final = (
     Rule(
@@ -32,31 +37,32 @@ _EXCLUDED: Final = (
 
 
 def _pastry(base: int, name: str) -> MembershipStrategy:
+    space = space_of(base)
+
+    def make(router: str, protocol: Protocol, engines: Engines, incarnation: int) -> Membership:
+        return Pastry(router, protocol, engines, incarnation, space)
+
     return MembershipStrategy(
         name=name,
-        summary=f"routers find each other, by identifiers with digits of base {base}",
+        summary="routers have places on a circle, and find each other by themselves",
         requires=_RULES,
         excludes=_EXCLUDED,
-        make=partial(_make, base),
+        make=make,
         allows_circles=True,
         choose=_chosen,
     )
 
 
-def _make(base, name, protocol, engines, incarnation):  # type: ignore[no-untyped-def]
-    return Pastry(name, protocol, engines, incarnation, base)
+def space_of(base: int) -> IdentifierSpace:
+    """The identifiers of all routers, in digits of a base; raises `InputError`."""
+    bits = max(base.bit_length() - 1, 1)
+    return IdentifierSpace(base, IDENTIFIER_BITS // bits)
 
 
 def _chosen(argument: str) -> MembershipStrategy:
     """The same with another base, as in `pastry:16`."""
-    base = int(argument) if argument.isdecimal() and len(argument) < 3 else 0
-    try:
-        space_of(max(base, 1))
-    except (InputError, ZeroDivisionError):
-        raise InputError(
-            f"behind pastry: goes the base of identifiers, as in pastry:16, not {argument!r}"
-        ) from None
-    return _pastry(base, f"{_NAME}:{base}")
+    base = int(argument) if argument.isdecimal() and len(argument) <= _DIGITS_MAX else 0
+    return _pastry(base, f"{_NAME}:{argument}")
 
 
 PASTRY: Final = _pastry(_BASE, _NAME)

@@ -15,7 +15,8 @@ that is empty. Whatever link is up, its end is a peer (`overlay.pastry`). Beyond
   near would know, is sought for (`Seek`): nearer and nearer to the middle of the range, where
   whoever is nearest is in it, if anybody is (IRBR, 004, L235-242).
 
-Everything is said again only if it has changed.
+Everything is said again only if it has changed, and to leaves from time to time all the same: a
+link may be lost while both its ends run.
 """
 
 from __future__ import annotations
@@ -146,6 +147,12 @@ class Circle:
                 self.seek(slot)
 
     # Telling -----------------------------------------------------------------------------------
+
+    def tell_again(self) -> None:
+        """Name to each leaf those near it, though that is no news: it may have lost them since."""
+        below, above = self.tables.leaves()
+        for leaf in dict.fromkeys((*below, *above)):
+            self.send(leaf, Contacts(self.tables.around(leaf), periodic=True))
 
     def _tell_leaves(self) -> None:
         below, above = self.tables.leaves()

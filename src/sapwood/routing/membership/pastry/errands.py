@@ -39,7 +39,7 @@ Errand: TypeAlias = RangeSubscribe | RangeCancel | Publish
 
 
 class Order(NamedTuple):
-    """What an errand says beside its contents: its task, the range, whether it goes round, or again.
+    """What an errand says beside its contents: its task, the range, whether it goes round.
 
     Only of publications it matters that one goes again, as somebody may have had it who is gone.
     """

@@ -15,12 +15,12 @@ are digits in which routers differ; meanwhile what is on its way goes round.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from typing import get_args
 
 from sapwood.errors import InvariantError
-from sapwood.limits.structured import IDENTIFIER_BITS, LEAVES_HALF, RANGES_REPAIR_S
+from sapwood.limits.structured import LEAVES_HALF, RANGES_REPAIR_S
 from sapwood.matching.engine_names import Engines
 from sapwood.model.publication import Publication
 from sapwood.overlay.disjoint import FindTree
@@ -31,7 +31,6 @@ from sapwood.routing.core import RoutingCore
 from sapwood.routing.effects import Accepted, CloseLink, Effect, Refused, Subscribed
 from sapwood.routing.forwarding.delegation.digest import Delegated, encode
 from sapwood.routing.inputs import (
-    ClientPublish,
     ClientPublishMany,
     Input,
     LinkDown,
@@ -59,11 +58,6 @@ from sapwood.routing.propagation.ranges.ranges import RangePropagation
 from sapwood.routing.strategies import Protocol
 
 
-def space_of(base: int) -> IdentifierSpace:
-    """The identifiers of all routers of a base."""
-    return IdentifierSpace(base, IDENTIFIER_BITS // (base.bit_length() - 1))
-
-
 class Pastry(RoutingCore):
     """The neighbors of a router on a circle, and its routing among them.
 
@@ -75,13 +69,12 @@ class Pastry(RoutingCore):
         name: str,
         protocol: Protocol,
         engines: Engines,
-        incarnation: int = 0,
-        base: int = 4,
+        incarnation: int,
+        space: IdentifierSpace,
     ) -> None:
         super().__init__(name, protocol, engines, incarnation)
         assert isinstance(self.subscriptions, RangePropagation), "the catalogue sees to that"
         self._spread: RangePropagation = self.subscriptions
-        space = space_of(base)
         self._life = incarnation
         self._out: list[Effect] = []
         self.tables = PastryTables(space, space.identifier_of(name), LEAVES_HALF)
@@ -172,7 +165,9 @@ class Pastry(RoutingCore):
     def _joined(self, neighbor: str) -> list[Effect]:
         identifier = self.tables.space.identifier_of(neighbor)
         if identifier in (self.tables.identifier, *self.tables.peers.values()):
-            reason = f"two routers are at the identifier {identifier}: give {neighbor!r} another name"
+            reason = (
+                f"two routers are at the identifier {identifier}: give {neighbor!r} another name"
+            )
             return [CloseLink(neighbor, reason)]
         slot = self.circle.link_up(neighbor)
         if slot is not None:
@@ -285,6 +280,7 @@ class Pastry(RoutingCore):
         if self._due is None or now < self._due:
             return []
         self._due = now + RANGES_REPAIR_S
+        self.circle.tell_again()
         self.circle.seek_all()
         for slot, _ in self.tables.rows():
             self._pull(slot, periodic=True)

@@ -228,7 +228,7 @@ class OwnSubscriptions:
             beside.waiting.append(lambda: self._step(own))
             return
         own.is_settled = True
-        own.call()
         if not own.is_confirmed:
             own.is_confirmed = True
             self._telling.in_force(own.key)
+        own.call()

@@ -32,7 +32,7 @@ from sapwood.routing.client_entries import (
     unexpected_message,
 )
 from sapwood.routing.effects import Effect
-from sapwood.routing.messages import RangeEntries, SubscriptionMessage
+from sapwood.routing.messages import Known, RangeEntries, SubscriptionMessage
 from sapwood.routing.propagation.protocol import NO_ADVERTISEMENTS, ToldLink
 from sapwood.routing.propagation.ranges.own import Candidate, Own, OwnSubscriptions, Telling
 from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry
@@ -97,9 +97,7 @@ class RangePropagation(ClientEntries[Interest]):
 
     # The table ---------------------------------------------------------------------------------
 
-    def learn(
-        self, range_: Range, key: str, wanted: Interest, reach: int, now: float
-    ) -> None:
+    def learn(self, range_: Range, key: str, wanted: Interest, reach: int, now: float) -> None:
         """Somebody in a range wants something."""
         present = self.entries.received.get(range_)
         if present is None:
@@ -143,9 +141,8 @@ class RangePropagation(ClientEntries[Interest]):
         return [
             RangeEntries(
                 range_,
-                tuple(part),
+                tuple(Known(key, known[key][1]) for key in part),
                 Interests(known[key][0] for key in part),
-                tuple(known[key][1] for key in part),
                 is_last=part is parts[-1],
             )
             for part in parts
@@ -170,8 +167,8 @@ class RangePropagation(ClientEntries[Interest]):
         """Take in what somebody in a range knows to be wanted there."""
         range_ = message.range
         reported = self._reported.setdefault(range_, {})
-        values = zip(message.filters.values, message.reaches, strict=True)
-        reported.update(zip(message.keys, values, strict=True))
+        for (key, reach), wanted in zip(message.entries, message.filters.values, strict=True):
+            reported[key] = wanted, reach
         if not message.is_last:
             return
         del self._reported[range_]

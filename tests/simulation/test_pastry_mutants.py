@@ -264,13 +264,23 @@ def scenarios() -> Iterator[Scenario]:
         yield drawn(seed, Mixture(circles=True, rewiring=True))
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+QUICK = frozenset({IntroducesNobody, HandsNothingOn, ConfirmsAtOnce})
+"""Defects that the first scenarios show."""
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        pytest.param(one, marks=() if one in QUICK else pytest.mark.long, id=one.__name__)
+        for one in MUTANTS
+    ],
+)
 def test_the_oracle_finds_a_planted_bug(mutant: type[Mutant]) -> None:
     assert_found(mutant, MUTANTS[mutant], scenarios(), PROTOCOL)
 
 
 def test_a_mutant_without_a_defect_is_found_right() -> None:
-    for scenario in islice(scenarios(), 4):
+    for scenario in islice(scenarios(), 2):
         trial = run_with(scenario, Mutant, PROTOCOL)
         assert faults_found(trial, router_maker(PROTOCOL)) == {}
 

@@ -183,7 +183,7 @@ class Ring:
                 has = {
                     v
                     for v in VALUES
-                    if any(one.matches(Publication("", {"x": v})) for one in known)
+                    if any(one.matches(Publication("p", {"x": v})) for one in known)
                 }
                 if has != should.get(slot, set()):
                     found.append(f"{name} has {has} for {slot}, not {should.get(slot, set())}")

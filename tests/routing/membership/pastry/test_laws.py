@@ -12,7 +12,7 @@ from sapwood.overlay.identifiers import IdentifierSpace, slot_of
 from sapwood.routing.membership.pastry.pastry import Pastry
 from tests.routing.membership.pastry.circles import VALUES, Ring, drawn_ring
 
-FEW = settings(max_examples=12)
+FEW = settings(max_examples=4)
 seeds = st.integers(0, 2**32)
 
 

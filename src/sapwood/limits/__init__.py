@@ -140,6 +140,9 @@ person, too little to smuggle a payload."""
 IDENTITIES_BYTES_MAX: Final = 64 * 2**20
 """Bytes of a file of identities: some 300,000 entries with a password each."""
 
+HTTP_CONNECTIONS_MAX: Final = 64
+"""Connections and requests at a time on a broker's HTTP port; more are told 503."""
+
 ACCESS_CHECK_S: Final = 10.0
 """Seconds until files of identities and certificates that have changed are read again, and until a
 connection whose token has expired ends."""
@@ -223,10 +226,15 @@ TURN_S: Final = 0.005
 message. Ten such turns still answer a well-behaved client within a tenth of a second; much shorter
 ones would spend more on changing between connections than on their messages."""
 
-TURN_MIN_S: Final = 0.001
-"""The least of it that each gets where others wait: two hundred who have brought much have each had
-a turn after a fifth of a second, or half a second where half of `TURN_S` went to each at once in
-publications."""
+TURN_MIN_S: Final = 0.0005
+"""The least of it that each gets where others wait, and what tells a connection that exchanges some
+messages at a time from one that brings more than can be handled: two hundred who have brought much
+have each had a turn after a tenth of a second, or half a second where half of `TURN_S` went to each
+at once in publications. A turn costs 20 us; what it wrote is flushed with others'."""
+
+BRIEF_READS: Final = 16
+"""Reads in a row that were each done within a turn, after which a connection comes before those for
+which a turn was not enough: some tens of milliseconds of one message at a time."""
 
 LINK_WEIGHT: Final = 16
 """How many shares of the loop a link has where a client has one. A link carries what all clients

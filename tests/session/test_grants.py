@@ -40,6 +40,7 @@ def test_nothing_is_left_of_a_filter_but_what_is_granted(
     except InputError:
         assert not (asked.matches(record) and granted.matches(record))
     else:
+        assert isinstance(left, Filter)
         assert grant.covers(left)
         assert left.matches(record) == (asked.matches(record) and granted.matches(record))
 

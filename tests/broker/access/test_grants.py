@@ -17,8 +17,11 @@ from sapwood.client.replaying import JournalReader
 from sapwood.client.status import StatusReader
 from sapwood.errors import ConnectionLostError, InputError, SapwoodError
 from sapwood.session.settings import ConnectionSettings, with_access
+from sapwood.wire.greetings import Credentials
+from sapwood.wire.messages import SubscribedReply, SubscribeRequest
 from tests.broker.access.test_doorkeeper import identities
-from tests.broker.helpers import running, settings, soon
+from tests.broker.helpers import Raw, running, settings, soon
+from tests.broker.test_storing import stopped
 
 
 def identity(name: str) -> str:
@@ -49,7 +52,8 @@ WHO = (identity("ann"), identity("feed"), identity("else"))
 @asynccontextmanager
 async def hub(folder: Path, *grants: str, data: Path | None = None) -> AsyncIterator[Broker]:
     path = identities(folder, *WHO, *grants)
-    async with running(settings("hub", identities=path, data=data)) as broker:
+    protocol = "covering" if data is None else "recover+covering"
+    async with running(settings("hub", identities=path, data=data, protocol=protocol)) as broker:
         yield broker
 
 
@@ -61,10 +65,10 @@ async def test_a_subscription_brings_what_is_granted_of_it(tmp_path: Path) -> No
             everything = await ann.subscribe("price > 0")
             orders = await ann.subscribe(sapwood.parse_xpath("//order[item]"))
             group = await ann.subscribe_many(["price > 1", "region = 'us'"])
-            answers = [str(error) for _, error in group.refused] if group.refused else []
+            answers = list(group.refused.values())
             for number, region in enumerate(("us", "eu", "cn", "eu")):
                 await feed.publish({"price": number + 1, "region": region})
-            await feed.publish(document=b"<order><item/></order>")
+            await feed.publish(b"<order><item/></order>")
             await feed.flush()
             found = [await soon(anext(everything)) for _ in range(2)]
             assert [one.attributes["price"] for one in found] == [2, 4]
@@ -93,12 +97,14 @@ async def test_publications_that_are_not_granted_are_refused_one_by_one(tmp_path
 
 
 async def test_who_is_granted_nothing_may_do_nothing(tmp_path: Path) -> None:
-    async with hub(tmp_path, EU, ALL) as broker:
-        async with sapwood.connect(str(broker.address), token="else") as client:
-            with pytest.raises(InputError, match="no records"):
-                await client.subscribe("a = 1")
-            with pytest.raises(InputError, match="may not publish"):
-                await (await client.publish({"a": 1}))
+    async with (
+        hub(tmp_path, EU, ALL) as broker,
+        sapwood.connect(str(broker.address), token="else") as client,
+    ):
+        with pytest.raises(InputError, match="no records"):
+            await client.subscribe("a = 1")
+        with pytest.raises(InputError, match="may not publish"):
+            await client.publish({"a": 1})
 
 
 async def test_questions_about_the_broker_are_for_those_who_operate_it(tmp_path: Path) -> None:
@@ -110,12 +116,13 @@ async def test_questions_about_the_broker_are_for_those_who_operate_it(tmp_path:
             with StatusReader(address, shown) as reader:
                 return reader.status().broker
 
-        def journal(who: str) -> list[object]:
+        def journal(who: str) -> list[bytes]:
             shown = with_access(ConnectionSettings(), token=who)
             with JournalReader(address, shown) as reader:
-                return list(reader.lines(0))
+                return list(reader.read(*reader.bounds()))
 
         assert await asyncio.to_thread(status, "feed") == "hub"
+        assert await asyncio.to_thread(journal, "feed") == []
         for ask in (status, journal):
             with pytest.raises((ConnectionLostError, SapwoodError), match="may not read"):
                 await asyncio.to_thread(ask, "ann")
@@ -177,38 +184,18 @@ async def test_a_broker_that_starts_again_under_other_grants_forgets_the_wider_o
 ) -> None:
     """Planted: without the tag of the grant the subscription of before is in force for a moment."""
     wide = EU.replace("region = 'eu'", "price > 0")
-    data = tmp_path / "data"
+    data, name = tmp_path / "data", "ann/desk"
     async with hub(tmp_path, wide, ALL, data=data) as broker:
-        address = broker.address
-        ann = sapwood.connect(str(address), token="ann")
-        await ann.__aenter__()
-        await ann.subscribe("price > 0")
-        before = broker.router.stated(f"ann/{ann.name}")
-        assert before.subscriptions == ("s1",)
-    path = identities(tmp_path, *WHO, EU, ALL)
-    async with running(settings("hub", identities=path, data=data, listen=address)) as broker:
-        name = f"ann/{ann.name}"
-        seen: list[tuple[str, ...]] = []
-        handle = broker.router.handle
-
-        def watched(request: object, now: float) -> object:
-            effects = handle(request, now)  # type: ignore[arg-type]
-            if name in broker.connections.clients:
-                seen.append(type(request).__name__ and tuple(map(str, _filters(broker, name))))
-            return effects
-
-        broker.router.handle = watched  # type: ignore[assignment, method-assign]
-        await soon(broker.connections.until(lambda: name in broker.connections.clients))
-        async with sapwood.connect(str(address), token="feed") as feed:
-            await feed.publish({"price": 2, "region": "us"})
-        await ann.close()
-    assert all("region = 'eu'" in text for filters in seen for text in filters)
-
-
-def _filters(broker: Broker, client: str) -> list[object]:
-    ids = broker.router.stated(client).subscriptions
-    told = {one.subscriber: one.filter for one in broker.router.received()}  # type: ignore[attr-defined]
-    return [told[id_] for id_ in ids if id_ in told]
+        ann = await Raw.client(broker.address, "desk", credentials=Credentials("", "ann"))
+        ann.say(SubscribeRequest("s1", "price > 0"))
+        assert await ann.next() == SubscribedReply("s1")
+        assert broker.router.stated(name).subscriptions == ("s1",)
+        await stopped(broker, ann)
+    for grant, kept in ((wide, ("s1",)), (EU, ())):
+        async with hub(tmp_path, grant, ALL, data=data) as broker:
+            ann = await Raw.client(broker.address, "desk", credentials=Credentials("", "ann"))
+            assert broker.router.stated(name).subscriptions == kept
+            await stopped(broker, ann)
 
 
 # The file --------------------------------------------------------------------------------------

@@ -29,9 +29,8 @@ _Shown: TypeAlias = tuple[Principal, Issuer | None, float]
 class Admitted:
     """Who has connected: the identity, its role, under which name, and until when that holds.
 
-    What a client may do is behind its `gate`, where that is not everything. By an `issuer`'s word it
-    all holds until then, in seconds since 1970; else as long as the identity
-    stays what it is.
+    What a client may do is behind its `gate`, where that is not everything. By an `issuer`'s word
+    it all holds until then, in seconds since 1970; else as long as the identity stays what it is.
     """
 
     principal: Principal

@@ -140,7 +140,7 @@ class Broker:
         """
         loop = self._loop = asyncio.get_running_loop()
         self.began, settings = loop.time(), self.settings
-        self.turns = Turns(loop.call_soon, time.thread_time)
+        self.turns = Turns(loop.call_soon, time.thread_time, self._flush)
         self._side_work = SideWork(loop.call_soon_threadsafe)
         self._failure: asyncio.Future[None] = loop.create_future()
         await self._kernels.prepare(kernels_of(settings.engines))
@@ -204,12 +204,8 @@ class Broker:
             self._announce_line(f"listening on {self.datagrams} as {self.name}")
         for address in settings.peers:
             self.keep_link(address)
-        self._log.info(
-            "listening",
-            address=str(self.address),
-            name=self.name,
-            connections_max=settings.connections_max,
-        )
+        most = settings.connections_max
+        self._log.info("listening", address=str(self.address), name=self.name, connections_max=most)
 
     async def stop(self, reason: str = "the broker is shutting down") -> None:
         """Stop accepting, say goodbye on all connections, send what is queued, close everything."""
@@ -339,7 +335,10 @@ class Broker:
             self._attach(self.handshake.greeted(tcp, message), now)
 
     def steps(self, tcp: TcpConnection, run: Run, now: float) -> Iterator[None]:
-        """Handle publications that came together: in as few steps as is fair, or one by one."""
+        """Handle publications that came together: in as few steps as is fair, or one by one.
+
+        Yields before each.
+        """
         if isinstance(run, RequestRun):
             if tcp.client is not None:
                 yield from self._publish(tcp, tcp.client, run, now)
@@ -350,8 +349,8 @@ class Broker:
                 yield from self._in_parts(arrived, now)
                 return
         for message in run.messages():
-            self.received(tcp, message, now)
             yield
+            self.received(tcp, message, now)
 
     def _publish(
         self, tcp: TcpConnection, client: ClientSessionAtBroker, run: RequestRun, now: float
@@ -367,8 +366,8 @@ class Broker:
                     yield from self._in_parts(part, now)
                 first = last
             for message in run.part(first, last + 1).messages():
-                self.received(tcp, message, now)
                 yield
+                self.received(tcp, message, now)
             first = last + 1
 
     def _in_parts(self, batch: BatchInput, now: float) -> Iterator[None]:
@@ -376,14 +375,17 @@ class Broker:
 
         Not where the batch is one record, which is to be carried out again as it was.
         """
-        remaining: BatchInput | None = batch
+        yield
+        remaining = self._handle(batch, now)
         while remaining is not None:
+            self._flush()
+            if self.store is None:  # a commit has what it brings mailboxes, too
+                yield
             remaining = self._handle(remaining, now)
-            if remaining is not None:
-                self._flush()
-                if self.store is not None:  # a commit has what it brings mailboxes, too
-                    continue
-            yield
+
+    def heard(self, tcp: TcpConnection) -> None:
+        """Flush a connection with the others, after their turns."""
+        self.connections.mark_unflushed(tcp)
 
     def handled(self, tcp: TcpConnection) -> None:
         """Flush every connection that got output, this one included."""

@@ -25,7 +25,6 @@ from sapwood.routing.messages import (
     RangeSubscribe,
 )
 from sapwood.routing.propagation.ranges.own import Own, OwnSubscriptions
-from sapwood.routing.propagation.ranges.ranges import RangePropagation
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import DEFAULT_ENGINES
 from sapwood.simulation.scenario import Scenario
@@ -175,20 +174,6 @@ class NeverCompares(Mutant):
         return super().handle(input, now)
 
 
-class DropsNothing(Mutant):
-    """What others do not know is kept for ever."""
-
-    class Hoarding(RangePropagation):
-        __slots__ = ()
-
-        def _miss(self, range_: Range, key: str, now: float) -> None:
-            pass
-
-    def __init__(self, name: str, incarnation: int) -> None:
-        super().__init__(name, incarnation)
-        self._spread.__class__ = self.Hoarding
-
-
 class GivesUpWhatIsGone(Mutant):
     """What was handed to somebody who is gone is given to nobody else."""
 
@@ -245,7 +230,6 @@ MUTANTS: dict[type[Mutant], frozenset[str]] = {
     UncoversTooLate: frozenset({"lost"}),
     ReliesOnAnything: frozenset({"lost"}),
     NeverCompares: frozenset({"leaked", "lost"}),
-    DropsNothing: frozenset({"leaked"}),
     GivesUpWhatIsGone: frozenset({"leaked", "stuck"}),
     TakesWhatComesAgain: frozenset({"duplicated"}),
     ForgetsThatItWasThere: frozenset({"duplicated"}),

@@ -18,7 +18,7 @@ from sapwood.routing.messages import RangeCancel, RangeReached, RangeSubscribe
 from sapwood.routing.strategies import Protocol
 from tests.routing.membership.pastry.circles import VALUES, Ring, drawn_ring
 
-FEW = settings(max_examples=12)
+FEW = settings(max_examples=5)
 seeds = st.integers(0, 2**32)
 
 

@@ -48,8 +48,14 @@ def publications(homes: tuple[str, ...], word: str) -> list[Step]:
     ]
 
 
-@pytest.mark.parametrize("protocol", [PROTOCOL, "pastry:2+irbr", "pastry:16+irbr"])
-@pytest.mark.parametrize("rewiring", [False, True])
+@pytest.mark.parametrize(
+    ("protocol", "rewiring"),
+    [
+        (PROTOCOL, True),
+        pytest.param("pastry:2+irbr", False, marks=pytest.mark.long),
+        pytest.param("pastry:16+irbr", True, marks=pytest.mark.long),
+    ],
+)
 def test_the_swarm_finds_nothing_wrong(protocol: str, rewiring: bool) -> None:
     examined = examine(draw_for(protocol, 4, rewiring=rewiring), protocol)
     assert examined.found == {}
@@ -63,7 +69,7 @@ def test_a_long_swarm_finds_nothing_wrong(seed: int, rewiring: bool) -> None:
     assert examine(draw_for(PROTOCOL, seed, rewiring=rewiring), PROTOCOL).found == {}
 
 
-@pytest.mark.parametrize("share", [0.2, 0.5])
+@pytest.mark.parametrize("share", [0.5, pytest.param(0.2, marks=pytest.mark.long)])
 def test_when_some_crash_at_once_and_tables_are_repaired_nothing_is_lost(share: float) -> None:
     scenario, steps = subscribed("random:14")
     routers = scenario.topology.routers

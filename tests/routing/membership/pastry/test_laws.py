@@ -18,7 +18,7 @@ from sapwood.routing.messages import RangeCancel, RangeReached, RangeSubscribe
 from sapwood.routing.strategies import Protocol
 from tests.routing.membership.pastry.circles import VALUES, Ring, drawn_ring
 
-FEW = settings(max_examples=5)
+FEW = settings(max_examples=4)
 seeds = st.integers(0, 2**32)
 
 
@@ -153,6 +153,7 @@ class TellsTheNearestFirst(Pastry):
         self.errands = self.NearFirst(self.circle, life, self._parts)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [AnswersAtOnce, UncoversTooLate, TellsTheNearestFirst])
 def test_a_planted_bug_in_the_order_of_telling_is_found(kind: type[Pastry]) -> None:
     assert any(missed_in_force(ring_of(seed, kind=kind)) for seed in range(200))

@@ -196,7 +196,7 @@ def test_protocols_that_route_without_advertisements_enforce_them(
     seeds: range, protocol: str
 ) -> None:
     for seed in seeds:
-        trial = assert_right(drawn(seed, ADVERTISING), protocol)
+        trial = assert_right(drawn(seed, ADVERTISING), protocol, measured=True)
         kinds = {"advertise", "unadvertise", "confirmadvertisement"}
         assert kinds.isdisjoint(trial.metrics.messages)
 

@@ -23,7 +23,7 @@ from sapwood.simulation.stored import Tail
 from sapwood.simulation.swarm import Mixture, draw_scenario
 from sapwood.simulation.world import World
 from tests.routing.wiring import core_of
-from tests.simulation.helpers import delivered, faults_found, publish, run_with, subscribe
+from tests.simulation.helpers import delivered, faults_found, publish, run_with, story_of, subscribe
 
 RECOVERING = (
     "simple+recover",
@@ -62,10 +62,11 @@ def right(name: str, seeds: range, mixture: Mixture, *, watched: bool = False) -
     """Run scenarios of the swarm; fail, with the story, if anything at all is wrong."""
     make_router = maker(name)
     for seed in seeds:
-        trial = run_with(draw_scenario(seed, mixture), make_router, name, watched=watched)
-        story = "\n".join(trial.outcome.world.trace.story)
-        found = faults_found(trial, make_router)
-        assert not found, f"seed {seed} under {name}: {found}\n{trial.judgment}\n{story}"
+        scenario = draw_scenario(seed, mixture)
+        trial = run_with(scenario, make_router, name, watched=watched)
+        if found := faults_found(trial, make_router):
+            told = story_of(scenario, make_router)
+            pytest.fail(f"seed {seed} under {name}: {found}\n{trial.judgment}\n{told}")
 
 
 @pytest.mark.parametrize("name", RECOVERING)

@@ -34,6 +34,20 @@ INPUTS_MAX = 200_000
 """Far more than any scenario of these tests needs: a loop ends as an error soon."""
 
 
+LONG = 16
+"""`make long` runs so many times the seeds of the gate; `sapwood simulate --swarm` thousands."""
+
+
+def seeds(count: int, first: int = 0) -> pytest.MarkDecorator:
+    """So many seeds in the gate, and many more after them in `make long`."""
+    following = range(first + count, first + LONG * count)
+    return pytest.mark.parametrize(
+        "seeds",
+        [range(first, first + count), pytest.param(following, marks=pytest.mark.long)],
+        ids=["gate", "long"],
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """A scenario that was run and judged; `pairs` is what was delivered, sorted."""

@@ -71,15 +71,41 @@ def homes_of_three(overlay: Topology) -> list[tuple[str, ...]]:
     ]
 
 
+class Script:
+    """Operations and the pauses between them; whoever carries it out may give it up in one."""
+
+    def __init__(self, parts: tuple[object, ...]) -> None:
+        self.parts = parts
+        self._taken = 0
+
+    def __iter__(self) -> Iterator[object]:
+        for at, part in enumerate(self.parts):
+            self._taken = at
+            yield part
+
+    def __repr__(self) -> str:
+        return repr(self.parts)
+
+    @property
+    def ended_in_its_first_pause(self) -> bool:
+        """Whether nobody asked for what comes behind the first pause."""
+        return self._taken == 1
+
+
 def schedules(
     overlay: Topology, operations: tuple[str, str, str] = ("wide", "narrow", "publish")
-) -> Iterator[tuple[dict[str, str], list[object]]]:
-    """Every choice of homes, and every order and spacing of the three operations."""
+) -> Iterator[tuple[dict[str, str], Script]]:
+    """Every choice of homes, and every order and spacing of the three operations.
+
+    Where a script was given up in its first pause, so would be all that begin as it does.
+    """
     for homes in homes_of_three(overlay):
-        for order in permutations(operations):
-            for pauses in product(PAUSES, repeat=2):
-                script: list[object] = [order[0], pauses[0], order[1], pauses[1], order[2]]
-                yield dict(zip(operations, homes, strict=True)), script
+        named = dict(zip(operations, homes, strict=True))
+        for order, first in product(permutations(operations), PAUSES):
+            for second in PAUSES:
+                yield named, (script := Script((order[0], first, order[1], second, order[2])))
+                if script.ended_in_its_first_pause:
+                    break
 
 
 def let_pass(world: World, pause: object) -> bool:

@@ -172,7 +172,7 @@ def test_when_backups_are_gone_as_well_the_overlay_waits_for_whoever_returns() -
 
 def test_a_swarm_under_failover_is_right() -> None:
     name = "failover:5+covering"
-    for seed in range(20):
+    for seed in range(10):
         assert not examine(draw_for(name, seed), name).found, seed
 
 

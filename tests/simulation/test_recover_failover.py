@@ -185,7 +185,7 @@ def test_who_moved_gets_nothing_twice_from_a_router_that_returns() -> None:
 
 
 def test_a_swarm_is_right() -> None:
-    for seed in range(300, 308):
+    for seed in range(300, 304):
         assert not examine(draw_for(SWARM, seed), SWARM).found, seed
 
 

@@ -173,7 +173,7 @@ def test_each_neighbor_knows_on_each_path_just_what_it_was_told(seed: int) -> No
 
 
 def test_a_swarm_of_redundant_paths_is_right() -> None:
-    for seed in range(4):
+    for seed in range(2):
         assert not examine(draw_for(PROTOCOL, seed), PROTOCOL).found, seed
 
 

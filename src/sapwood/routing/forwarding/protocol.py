@@ -19,7 +19,7 @@ A digest has at most `limits.DIGEST_BYTES_MAX` bytes; a strategy that would need
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, Protocol, runtime_checkable
+from typing import Final, NamedTuple, Protocol
 
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
@@ -54,7 +54,6 @@ class Routed(NamedTuple):
     onward: Sequence[Onward]
 
 
-@runtime_checkable
 class Numbering(Protocol):
     """A strategy that numbers the keys of clients' subscriptions, and routes to numbers.
 
@@ -67,7 +66,6 @@ class Numbering(Protocol):
         ...
 
 
-@runtime_checkable
 class Clearing(Protocol):
     """A strategy that forgets what came over a link that is gone bit by bit.
 

@@ -87,10 +87,12 @@ def run_with(
 ) -> Trial:
     """Run a scenario with any routers; `watched` ones check themselves after every input.
 
-    That costs ten times the run itself, so that most runs look only when all is at rest; figures
-    have the trace among them, which has to find words for everything.
+    That costs ten times the run itself, so that most runs look only when all is at rest. With
+    figures comes the trace, which has to find words for everything.
     """
-    outcome = simulate(scenario, make_router, validate=watched, inputs_max=inputs_max)
+    outcome = simulate(
+        scenario, make_router, validate=watched, inputs_max=inputs_max, traced=measured
+    )
     judgment = judge_world(outcome.world, outcome.stuck, protocol)
     metrics = None
     if measured:
@@ -127,7 +129,7 @@ def assert_right(
 
 
 def story_of(scenario: Scenario, make_router: MakeRouter) -> str:
-    """The story of a scenario that went wrong, from another run: the first has probes behind it."""
+    """The story of a scenario that went wrong, from another run: the first was not traced."""
     outcome = simulate(scenario, make_router, validate=False, inputs_max=INPUTS_MAX)
     return "\n".join(outcome.world.trace.story)
 

@@ -128,7 +128,7 @@ def test_every_interleaving_of_two_subscriptions_and_a_publication_is_right(
 ) -> None:
     overlay = topology(parents)
     for homes, script in schedules(overlay):
-        world = World(overlay, router_maker(protocol), validate=False)
+        world = World(overlay, router_maker(protocol), validate=False, traced=False)
         for part in script:
             match part:
                 case "wide":
@@ -150,7 +150,7 @@ def test_every_interleaving_of_a_withdrawal_a_return_and_a_publication_is_right(
     """The narrow subscription is there all the time: it must miss nothing."""
     overlay = topology(parents)
     for homes, script in schedules(overlay):
-        world = World(overlay, router_maker(protocol), validate=False)
+        world = World(overlay, router_maker(protocol), validate=False, traced=False)
         wide = SubscriptionName(homes["wide"], "ann", "wide")
         world.subscribe(wide, WIDE)
         world.drain()
@@ -181,7 +181,7 @@ def test_every_interleaving_with_an_outage_of_each_link_is_right(
         for home, publisher in product(overlay.routers, repeat=2):
             for order in permutations(("subscribe", "outage", "publish")):
                 for pause in (0.0, *PAUSES):
-                    world = World(overlay, router_maker(protocol), validate=False)
+                    world = World(overlay, router_maker(protocol), validate=False, traced=False)
                     for part in order:
                         match part:
                             case "subscribe":
@@ -218,7 +218,7 @@ def test_every_interleaving_of_an_advertisement_a_subscription_and_a_publication
     """One who published under another advertisement all the time advertises more."""
     overlay = topology(parents)
     for homes, script in schedules(overlay, ("advertise", "subscribe", "publish")):
-        world = World(overlay, router_maker(protocol), validate=False)
+        world = World(overlay, router_maker(protocol), validate=False, traced=False)
         subscribe(world, homes["subscribe"], "narrow", "x >= 3", "eve")
         advertise(world, homes["advertise"], "some", "x >= 4")
         world.drain()
@@ -244,7 +244,7 @@ def test_every_interleaving_of_a_withdrawn_advertisement_and_a_withdrawn_cover_i
 ) -> None:
     overlay = topology(parents)
     for homes, script in schedules(overlay, ("unadvertise", "wide", "publish")):
-        world = World(overlay, router_maker(protocol), validate=False)
+        world = World(overlay, router_maker(protocol), validate=False, traced=False)
         wide = SubscriptionName(homes["wide"], "ann", "wide")
         world.subscribe(wide, WIDE)
         subscribe(world, homes["wide"], "narrow", "x >= 3", "eve")

@@ -341,9 +341,6 @@ than the calm takes that the last limit asks for."""
 SIMULATION_STORY_LINES: Final = 200
 """Last steps of a simulation that are kept in words, to be shown when something goes wrong."""
 
-SIMULATION_UNTOLD_MAX: Final = 10_000
-"""Steps of a simulation that wait for their words: some 10 MB of inputs, effects and messages."""
-
 ORACLE_PAIRS_MAX: Final = 10_000_000
 """Pairs (publication, filter text) that the oracle evaluates one by one, about 40 s. Beyond
 that it checks publications drawn with the seed for losses, and says how many; each delivery is

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Final, TypeAlias, assert_never
+from typing import Final, assert_never
 
 from sapwood.errors import InvariantError
-from sapwood.limits import SIMULATION_STORY_LINES, SIMULATION_UNTOLD_MAX
+from sapwood.limits import SIMULATION_STORY_LINES
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.routing.effects import (
     Accepted,
@@ -90,62 +90,45 @@ from sapwood.routing.propagation.xroute.triples import Operation
 
 _DIGEST_BYTES: Final = 16
 
-_Step: TypeAlias = tuple[float, str, Input, Sequence[Effect]]
-"""When a router took an input, which router, the input, and its effects."""
-
 
 class Trace:
     """Takes every input with its time and effects; keeps a hash of all and the last in words.
 
-    Finding words takes as long as many a router takes for its input, so it waits until somebody
-    asks for story or digest: inputs, effects and messages are values, and do not change meanwhile.
-
-    #: _untold has what is not in `_story` and `_hash` yet, in order: steps, and lines as they are
+    Words take as long as many an input: where nobody will read them, a trace is not `kept`.
     """
 
-    __slots__ = ("_filters", "_hash", "_story", "_untold")
+    __slots__ = ("_filters", "_hash", "_is_kept", "story")
 
-    def __init__(self) -> None:
-        self._story: deque[str] = deque(maxlen=SIMULATION_STORY_LINES)
+    def __init__(self, *, kept: bool = True) -> None:
+        self._is_kept = kept
+        self.story: deque[str] = deque(maxlen=SIMULATION_STORY_LINES)
         self._hash = blake2b(digest_size=_DIGEST_BYTES)
-        self._untold: list[_Step | str] = []
         #: AdvertisedContent -> its text. Filters never change, so nothing invalidates an entry.
         self._filters: dict[AdvertisedContent, str] = {}
 
     @property
     def digest(self) -> str:
         """The hash of the story so far, in hexadecimal."""
-        self._tell()
+        if not self._is_kept:
+            raise InvariantError("nobody kept a trace")
         return self._hash.hexdigest()
-
-    @property
-    def story(self) -> deque[str]:
-        """The last lines so far."""
-        self._tell()
-        return self._story
 
     def note(self, time: float, router: str, event: Input, effects: Sequence[Effect]) -> None:
         """Take one step of one router."""
-        self._untold.append((time, router, event, effects))
-        if len(self._untold) >= SIMULATION_UNTOLD_MAX:
-            self._tell()
+        if not self._is_kept:
+            return
+        told = "; ".join(map(self._effect, effects))
+        self._add(f"{time!r} {router}: {self._input(event)} => {told}")
 
     def remark(self, time: float, words: str) -> None:
         """Take something that happened outside the routers."""
-        self._untold.append(f"{time!r} {words}")
+        if self._is_kept:
+            self._add(f"{time!r} {words}")
 
-    def _tell(self) -> None:
-        """Find words for what waits."""
-        for step in self._untold:
-            line = step if isinstance(step, str) else self._line(*step)
-            self._story.append(line)
-            self._hash.update(line.encode())
-            self._hash.update(b"\n")
-        self._untold.clear()
-
-    def _line(self, time: float, router: str, event: Input, effects: Sequence[Effect]) -> str:
-        told = "; ".join(map(self._effect, effects))
-        return f"{time!r} {router}: {self._input(event)} => {told}"
+    def _add(self, line: str) -> None:
+        self.story.append(line)
+        self._hash.update(line.encode())
+        self._hash.update(b"\n")
 
     def _input(self, event: Input) -> str:
         match event:

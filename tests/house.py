@@ -39,7 +39,7 @@ ROOMS: Final = (
     ("session",),
     ("files",),
     ("store",),
-    ("deadline_timer", "local_clock"),
+    ("deadline_timer", "local_clock", "tls"),
     ("broker", "client"),
     ("pipeline",),
     ("testing",),

@@ -32,6 +32,9 @@ class Transport:
     def get_write_buffer_size(self) -> int:
         return self.buffered
 
+    def can_write_eof(self) -> bool:
+        return True
+
     def is_closing(self) -> bool:
         return self.aborted
 

@@ -42,7 +42,7 @@ async def test_a_host_that_does_not_exist_is_named(host: str) -> None:
 
 
 async def test_a_host_that_nobody_knows_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def unknown(*_: object) -> None:
+    async def unknown(*_: object, **more: object) -> None:
         raise socket.gaierror(-2, "Name or service not known")
 
     monkeypatch.setattr(asyncio.get_running_loop(), "create_connection", unknown)

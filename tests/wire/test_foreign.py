@@ -17,7 +17,7 @@ from sapwood.wire.greetings import Hello, Role
         (b"PRI * HTTP/2.0\r\n", "an HTTP client"),
         (b"HTTP/1.1 400 Bad Request\r\n", "an HTTP server"),
         (b"\x16\x03\x01\x02\x00\x01\x00", "a TLS client hello"),
-        (b"\x15\x03\x03\x00\x02\x02\x28", "a TLS alert"),
+        (b"\x15\x03\x03\x00\x02\x02\x28", "a TLS alert (who speaks TLS is at tls://HOST:PORT)"),
         (b"SSH-2.0-OpenSSH_9.2\r\n", "SSH"),
         (b"AMQP\x00\x01\x00\x00", "an AMQP client"),
         (b"CONNECT {}\r\n", "a NATS client or an HTTP proxy request"),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from msgspec.structs import replace
+
+from sapwood.broker.access.doorkeeper import Doorkeeper
 from sapwood.broker.connections import Connections, client_of, link_of
 from sapwood.broker.logs import Log
 from sapwood.broker.tcp_connection import TcpConnection
@@ -23,7 +26,7 @@ from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.session.judging import Elsewhere, Judge
 from sapwood.session.ledger import SessionMemory
 from sapwood.session.link_session import LinkSession
-from sapwood.wire.greetings import Greeting, Hello, RefusalCode, Role, Welcome
+from sapwood.wire.greetings import Credentials, Greeting, Hello, RefusalCode, Role, Welcome
 from sapwood.wire.messages import GoodbyeCode, Message
 
 
@@ -54,8 +57,13 @@ class Handshake:
         circles: Circles | None = None,
         *,
         elsewhere: Elsewhere | None = None,
+        doorkeeper: Doorkeeper | None = None,
+        credentials: Credentials | None = None,
     ) -> None:
         self.me = me
+        self._doorkeeper = doorkeeper
+        #: what this broker shows where it connects
+        self._credentials = credentials
         #: there where the broker has a store
         self.earlier: Earlier | None = None
         self._circles = circles
@@ -75,6 +83,7 @@ class Handshake:
             session=self.me.session,
             routing=self.me.routing,
             frame_bytes_max=self.me.frame_bytes_max,
+            credentials=self._credentials,
         )
 
     def greeted(
@@ -85,6 +94,14 @@ class Handshake:
             return self._welcomed(tcp, greeting)
         if not isinstance(greeting, Hello):
             raise FrameError(f"a {type(greeting).__name__} is no greeting")
+        if self._doorkeeper is not None:
+            decided = self._doorkeeper.decide(tcp, greeting)
+            if isinstance(decided, Refused):
+                self._refuse(tcp, greeting.name, decided)
+                return None
+            tcp.admitted = decided
+            if decided is not None:
+                greeting = replace(greeting, name=decided.name)
         if greeting.role is Role.CLIENT:
             return self._client(tcp, greeting)
         self._offer_link(tcp, greeting)

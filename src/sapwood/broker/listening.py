@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import ssl
 from collections.abc import Callable
 
 from sapwood.broker.datagrams import DatagramPort
 from sapwood.broker.datagrams import listen as listen_for_datagrams
 from sapwood.errors import EnvironmentMissingError
+from sapwood.limits import GOODBYE_S, GREETING_S
 from sapwood.wire.address import Address
 
 
-async def bound(listen: Address, accept: Callable[[], asyncio.Protocol]) -> asyncio.Server:
+async def bound(
+    listen: Address,
+    accept: Callable[[], asyncio.Protocol],
+    context: ssl.SSLContext | None = None,
+    handshake_s: float = GREETING_S,
+) -> asyncio.Server:
     """A server at the address to listen on, which serves nobody yet.
 
-    Raises `EnvironmentMissingError`.
+    With a context it speaks TLS; a handshake may take so long. Raises `EnvironmentMissingError`.
     """
     try:
         return await asyncio.get_running_loop().create_server(
@@ -24,6 +31,9 @@ async def bound(listen: Address, accept: Callable[[], asyncio.Protocol]) -> asyn
             listen.port,
             backlog=1,  # so many are accepted at a time
             start_serving=False,
+            ssl=context,
+            ssl_handshake_timeout=None if context is None else handshake_s,
+            ssl_shutdown_timeout=None if context is None else GOODBYE_S,
         )
     except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
         raise cannot_listen(listen, error) from error
@@ -40,9 +50,11 @@ async def bound_for_datagrams(
     return made, Address(host, port, is_datagram=True)
 
 
-def cannot_listen(address: Address, error: OSError | UnicodeError) -> EnvironmentMissingError:
+def cannot_listen(
+    address: Address, error: OSError | UnicodeError, option: str = "--listen"
+) -> EnvironmentMissingError:
     """The error of an address that cannot be listened on."""
     if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
         remedy = "stop what listens there, or choose another port (0 picks a free one)"
-        return EnvironmentMissingError(f"--listen {address}: the port is in use; {remedy}")
-    return EnvironmentMissingError(f"--listen {address}: cannot listen there: {error}")
+        return EnvironmentMissingError(f"{option} {address}: the port is in use; {remedy}")
+    return EnvironmentMissingError(f"{option} {address}: cannot listen there: {error}")

@@ -140,6 +140,9 @@ class Outbox:
     def _write_eof(self) -> None:
         if self._transport.is_closing():
             return
+        if not self._transport.can_write_eof():  # TLS ends both ways at once
+            self._transport.close()
+            return
         try:
             self._transport.write_eof()
         except OSError:  # the peer has closed, and the event loop has not noticed yet

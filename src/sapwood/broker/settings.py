@@ -29,7 +29,7 @@ from sapwood.routing.upkeep.failover.choice import is_planned, planned
 from sapwood.routing.upkeep.failover.plans import Plan
 from sapwood.session.settings import ConnectionSettings
 from sapwood.store.durability import Durability
-from sapwood.wire.address import PORT_DEFAULT, Address
+from sapwood.wire.address import PORT_DEFAULT, Address, is_loopback
 from sapwood.wire.names import check_name
 
 SECONDS_MIN: Final = 0.05
@@ -50,8 +50,10 @@ class BrokerSettings:
     `data` is the folder of what the broker keeps, `None` for nothing; `keep_bytes_max` and
     `keep_age_s` bound what of it nobody needs any more. `drift_ppm` is how far the machine's clock
     is off at most. Brokers may link by UDP at `listen_datagrams`, and at peers that are so
-    addressed. Raises `InputError` (or one of its kinds)
-    that names the option of `sapwood broker` and what it takes.
+    addressed. With a file of `identities` only these may connect; a broker that other machines
+    reach has identities or speaks TLS, unless it is to `allow_anyone`. Metrics and health are at
+    `http`. Raises `InputError` (or one
+    of its kinds) that names the option of `sapwood broker` and what it takes.
     """
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
@@ -73,6 +75,9 @@ class BrokerSettings:
     keep_age_s: float | None = None
     drift_ppm: int = DRIFT_PPM
     listen_datagrams: Address | None = None
+    identities: Path | None = None
+    allow_anyone: bool = False
+    http: Address | None = None
 
     def __post_init__(self) -> None:
         protocol = self.protocol
@@ -85,6 +90,7 @@ class BrokerSettings:
             )
         self._check_backups(chosen)
         self._check_datagrams(chosen)
+        self._check_access()
         engine_info(self.engines.records)
         document_engine_info(self.engines.documents)
         if self.name is not None:
@@ -132,6 +138,29 @@ class BrokerSettings:
                 "protocol that allows loss (`sapwood protocols`)"
             )
 
+    def _check_access(self) -> None:
+        is_guarded = self.identities is not None or self.connection.tls.cert is not None
+        listens = (self.listen, self.listen_datagrams, self.http)
+        outside = [one for one in listens if one is not None and not is_loopback(one.host)]
+        if outside and not is_guarded and not self.allow_anyone:
+            raise InputError(
+                f"{outside[0]}: other machines reach this address, and anybody there "
+                "could subscribe to everything and publish; say who may with --identities, speak "
+                "TLS with --tls-cert and --tls-key, or allow it with --allow-anyone"
+            )
+        if is_guarded and self.listen_datagrams is not None:
+            raise InputError(
+                "--listen udp://: datagrams are neither encrypted nor do they show who sends "
+                "them; leave the address out where there are identities or TLS"
+            )
+        if self.connection.tls.ca is not None and self.connection.tls.cert is None:
+            dialed = [one for one in (*self.peers, *self.backups) if one.is_tls]
+            if not dialed:
+                raise InputError(
+                    "--tls-ca: nothing speaks TLS here; add --tls-cert and --tls-key, or put "
+                    "tls:// before the address of a --peer"
+                )
+
     def _check_backups(self, chosen: Protocol) -> None:
         if not is_planned(chosen):
             if self.backups:
@@ -148,7 +177,8 @@ class BrokerSettings:
         if self.backups and not self.peers:
             raise InputError("--backup: there is no --peer whose place it could take")
         for place, backup in enumerate(self.backups):
-            if backup in (self.listen, *self.peers, *self.backups[:place]):
+            others = (self.listen, *self.peers, *self.backups[:place])
+            if (backup.host, backup.port) in ((one.host, one.port) for one in others):
                 raise InputError(
                     f"--backup: {backup} is this broker itself, its peer, or there twice: name "
                     "another broker"

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from sapwood.cli.access import broker_access, connection_settings
 from sapwood.cli.output import (
     ExitStatus,
     dtd_option,
@@ -100,6 +101,24 @@ def _bound(option: str, default: float, text: str) -> Callable[[F], F]:
     metavar="SECONDS",
     help="Age at which these go.  [default: none]",
 )
+@broker_access
+@click.option(
+    "--identities",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Who may connect, and as what; nobody else may (`sapwood identity`). Read again when it "
+    "changes, as certificates are.",
+)
+@click.option(
+    "--allow-anyone",
+    is_flag=True,
+    help="Listen where other machines connect although neither --identities nor TLS guards it.",
+)
+@click.option(
+    "--http",
+    metavar="HOST:PORT",
+    help="Serve metrics (/metrics, Prometheus), /healthz and /readyz there.  [default: nowhere]",
+)
 @_bound("--frame-bytes-max", FRAME_BYTES_MAX, "Largest frame; the same in the whole overlay.")
 @_bound("--outgoing-bytes-max", OUTGOING_BYTES_MAX, "Queue at which a slow client is disconnected.")
 @_bound(
@@ -135,6 +154,7 @@ def command(
     protocol: str,
     dtd: str | None,
     durability: str,
+    http: str | None,
     **options: Any,
 ) -> None:
     """Run a broker until it is interrupted (SIGINT or SIGTERM).
@@ -146,9 +166,9 @@ def command(
     mesh+. The first line on standard output is `listening on HOST:PORT as NAME`; `link up NAME` and
     `link down NAME` follow. The log goes to standard error.
     """
-    from sapwood.broker.broker import run_broker
     from sapwood.broker.kernels import place_kernels
     from sapwood.broker.logs import make_log
+    from sapwood.broker.running import run_broker
     from sapwood.broker.settings import BrokerSettings
     from sapwood.matching.engine_names import Engines, chosen_engines
     from sapwood.session.settings import ConnectionSettings
@@ -167,6 +187,7 @@ def command(
     if len(streams) > 1 or len(datagrams) > 1:
         raise click.UsageError("--listen: a broker listens once, and once more with udp://")
 
+    access = connection_settings()
     settings = BrokerSettings(
         durability=Durability.parse(durability),
         protocol=(chosen_protocol if options["data"] is None else kept_protocol)(protocol, dtd),
@@ -174,6 +195,7 @@ def command(
         listen=streams[0] if streams else Address(HOST_DEFAULT, PORT_DEFAULT),
         listen_datagrams=datagrams[0] if datagrams else None,
         peers=tuple(address("--peer", peer, listening=False) for peer in peers),
+        http=None if http is None else address("--http", http, listening=True),
         backups=tuple(address("--backup", backup, listening=False) for backup in backups),
         connection=ConnectionSettings(
             frame_bytes_max=options.pop("frame_bytes_max"),
@@ -181,6 +203,8 @@ def command(
             keepalive_idle_s=options.pop("keepalive_s"),
             keepalive_missed_max=options.pop("keepalive_missed"),
             detector=options.pop("detector"),
+            credentials=access.credentials,
+            tls=access.tls,
         ),
         **options,
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from sapwood.cli.access import client_access, connection_settings
 from sapwood.cli.output import ExitStatus, json_option, print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ PAUSE_S: Final = 0.05
 @click.option(
     "--within", default=10.0, show_default=True, help="Seconds for neighbors to answer in."
 )
+@client_access
 @json_option
 @click.pass_context
 def command(ctx: click.Context, *, brokers: tuple[str, ...], within: float, as_json: bool) -> None:
@@ -72,5 +74,5 @@ def _compared(broker: str, within_s: float) -> tuple[Edges, list[str]]:
         time.sleep(PAUSE_S)
         return time.monotonic()
 
-    with Checker(broker) as checker:
+    with Checker(broker, connection_settings()) as checker:
         return checker.compared(within_s, passing)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sapwood.cli.access import client_access, connection_settings
 from sapwood.cli.output import ExitStatus, json_option, print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def command() -> None:
 
 @command.command("list")
 @_broker
+@client_access
 @json_option
 @click.pass_context
 def list_command(ctx: click.Context, *, broker: str, as_json: bool) -> None:
@@ -42,6 +44,7 @@ def list_command(ctx: click.Context, *, broker: str, as_json: bool) -> None:
 
 @command.command
 @_broker
+@client_access
 @_name
 @json_option
 @click.pass_context
@@ -59,6 +62,7 @@ def show(ctx: click.Context, *, broker: str, name: str, as_json: bool) -> None:
 
 @command.command
 @_broker
+@client_access
 @_name
 @click.pass_context
 def remove(ctx: click.Context, *, broker: str, name: str) -> None:
@@ -113,7 +117,7 @@ def _ask(broker: str, question: Callable[[Client], Awaitable[Any]]) -> Any:
     from sapwood.client import connect
 
     async def asked() -> Any:
-        async with connect(broker, reconnect=False) as client:
+        async with connect(broker, reconnect=False, settings=connection_settings()) as client:
             return await question(client)
 
     return asyncio.run(asked())

@@ -80,6 +80,10 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
             "sapwood.cli.optimizer",
             "Keep the routing tree of an overlay, as a client of one of its brokers.",
         ),
+        "identity": Entry(
+            "sapwood.cli.identity",
+            "Make and check entries of a file of identities: who may connect.",
+        ),
         "pipeline": Entry(
             "sapwood.cli.pipeline",
             "Run the Spark jobs: bring files in, compile subscriptions, match, stream.",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sapwood.cli.access import client_access, connection_settings
 from sapwood.cli.output import amount, say
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ EVERY_MIN_S = 0.05
 @click.option(
     "--rounds", type=click.IntRange(min=1), help="End after so many looks.  [default: never]"
 )
+@client_access
 @click.option("--name", help="The client's name.  [default: a random one]")
 def command(
     *, broker: str, threshold: float, every: float, rounds: int | None, name: str | None
@@ -53,8 +55,10 @@ def command(
 
     optimizer = Optimizer(threshold, clock=time.time_ns() // 1_000_000)
 
+    shown = connection_settings()
+
     async def run() -> None:
-        async with connect(broker, name) as client:
+        async with connect(broker, name, settings=shown) as client:
             await keep_tree(
                 client,
                 broker,
@@ -62,6 +66,7 @@ def command(
                 every_s=every,
                 told=lambda update: say(_line(optimizer, update)),
                 rounds=rounds,
+                settings=shown,
             )
 
     asyncio.run(run())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from sapwood.cli.access import client_access, connection_settings
 from sapwood.cli.output import (
     Advance,
     ExitStatus,
@@ -83,6 +84,7 @@ REFUSALS_SHOWN: Final = 10
     help="File of what this client has published: killed and started again with it and the same "
     "FILE, it goes on where it was, and publishes nothing twice.",
 )
+@client_access
 @id_member_option
 @json_option
 @strict_option
@@ -136,7 +138,9 @@ def command(
             rejections = stack.enter_context(aside)
         lines = _read(file, rejections, id_member)
         advance = stack.enter_context(progress("publishing", "publications"))
-        client = connect(broker, name, reconnect_s=reconnect_s, state=state)
+        client = connect(
+            broker, name, reconnect_s=reconnect_s, state=state, settings=connection_settings()
+        )
         published = asyncio.run(_publish(client, contents, lines, advance))
     summary = Summary(lines.counts, published, aside.path)
     if as_json:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sapwood.cli.access import client_access, connection_settings
 from sapwood.cli.output import json_option, print_json, print_table
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 @click.command
 @click.argument("broker", metavar="HOST:PORT")
+@client_access
 @json_option
 def command(*, broker: str, as_json: bool) -> None:
     """Show one broker's state: links and their delays, tables, counters, store.
@@ -22,7 +24,7 @@ def command(*, broker: str, as_json: bool) -> None:
     """
     from sapwood.client.status import StatusReader
 
-    with StatusReader(broker) as reader:
+    with StatusReader(broker, connection_settings()) as reader:
         found = reader.status()
     if as_json:
         print_json(members(found))

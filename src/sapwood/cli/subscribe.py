@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from sapwood.cli.access import connection_settings
 from sapwood.cli.output import ExitStatus, input_file, json_option, say, strict_option
 from sapwood.cli.subscribing import SubscriptionFile
 
@@ -263,7 +264,9 @@ async def _follow(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interrupt)
     try:
-        async with connect(broker, name, reconnect=reconnect, state=state) as client:
+        async with connect(
+            broker, name, reconnect=reconnect, state=state, settings=connection_settings()
+        ) as client:
             render = _json_line if as_json else _text_line
             if is_aged:
                 render = partial(_aged, render)

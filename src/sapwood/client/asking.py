@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import secrets
 import socket
+import ssl
 import time
 from types import TracebackType
 from typing import Final, Self
 
 from sapwood.errors import ConnectionLostError, FrameError, SapwoodError
 from sapwood.session.connection import Connection
+from sapwood.session.phases import Phase
 from sapwood.session.settings import ConnectionSettings
+from sapwood.tls import connecting, hint, reason
 from sapwood.wire.address import Address, parse_address
 from sapwood.wire.greetings import Greeting, Hello, Role, Welcome
 from sapwood.wire.messages import Message
@@ -34,14 +37,19 @@ class Asker:
         chosen = settings or ConnectionSettings()
         self._connection = Connection(Role.CLIENT, chosen, time.monotonic())
         try:
-            self._socket = socket.create_connection(
-                (self._address.host, self._address.port), CONNECT_S
-            )
+            self._socket = _connected(self._address, chosen)
+        except ssl.SSLError as error:
+            raise ConnectionLostError(reason(self._address, error)) from None
         except OSError as error:
             raise ConnectionLostError(f"no broker at {self._address}: {error}") from None
         self._socket.settimeout(ANSWER_S)
         session = secrets.token_hex(8)
-        hello = Hello(role=Role.CLIENT, name=f"reader-{session}", session=session, acknowledged=0)
+        hello = Hello(
+            role=Role.CLIENT,
+            name=f"reader-{session}",
+            session=session,
+            credentials=chosen.credentials,
+        )
         self._connection.greet(hello)
         try:
             welcome = self._answer()
@@ -72,7 +80,8 @@ class Asker:
                 self._socket.sendall(self._connection.take_outgoing())
                 data = self._socket.recv(_RECEIVE_BYTES)
                 if not data:
-                    self._connection.lost("the broker closed the connection")
+                    about = hint(self._address) if self._connection.phase is Phase.GREETING else ""
+                    self._connection.lost(f"the broker closed the connection{about}")
                 found = list(self._connection.receive(data, time.monotonic()))
                 if found:
                     return found[0]
@@ -84,3 +93,16 @@ class Asker:
 
     def _lost(self, reason: str) -> SapwoodError:
         return ConnectionLostError(f"broker {self._address}: {reason}")
+
+
+def _connected(address: Address, settings: ConnectionSettings) -> socket.socket:
+    """A socket that is connected, by TLS where the address says so."""
+    plain = socket.create_connection((address.host, address.port), CONNECT_S)
+    try:
+        context = connecting(address, settings)
+        if context is None:
+            return plain
+        return context.wrap_socket(plain, server_hostname=address.host)
+    except BaseException:
+        plain.close()
+        raise

@@ -27,7 +27,7 @@ from sapwood.limits import DELIVERIES_WAITING_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.session.delivery import Delivery
-from sapwood.session.settings import ConnectionSettings
+from sapwood.session.settings import ConnectionSettings, TlsFiles
 from sapwood.wire.durable import DurableState
 
 PUBLISH_MANY: Final = 512
@@ -47,6 +47,10 @@ def connect(
     reconnect_s: float | None = None,
     settings: ConnectionSettings | None = None,
     state: str | Path | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    token: str | None = None,
+    tls: TlsFiles | None = None,
 ) -> BlockingClient:
     """A client of the broker at `address`, to be used with `with`; see `sapwood.connect`."""
     return BlockingClient(
@@ -57,6 +61,10 @@ def connect(
             reconnect_s=reconnect_s,
             settings=settings,
             state=state,
+            user=user,
+            password=password,
+            token=token,
+            tls=tls,
         )
     )
 

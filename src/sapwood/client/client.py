@@ -40,7 +40,7 @@ from sapwood.session.client_entries import SUBSCRIPTION, EntriesEvent, EntryEven
 from sapwood.session.client_session import ClientEvent, ClientSession
 from sapwood.session.delivery import Delivery
 from sapwood.session.durable.consuming import CONSUMER_EVENTS
-from sapwood.session.settings import ConnectionSettings
+from sapwood.session.settings import ConnectionSettings, TlsFiles, with_access
 from sapwood.store.client_state import ClientStateFile
 from sapwood.wire.address import Address, parse_address
 from sapwood.wire.durable import DurablesAction, DurablesReply, DurableState
@@ -60,8 +60,16 @@ def connect(
     reconnect_s: float | None = None,
     settings: ConnectionSettings | None = None,
     state: str | Path | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    token: str | None = None,
+    tls: TlsFiles | None = None,
 ) -> Client:
     """A client of the broker at `address` (`host:port`), to be used with `async with`.
+
+    A broker that asks who connects is shown a `user` with its `password`, or a `token`, or the
+    certificate of `tls`. With `tls://` before the address the connection is encrypted, and the
+    broker's certificate checked: by `tls.ca`, or by what the system trusts.
 
     `name` is unique among the broker's clients; without one, a random name is used. A client that
     may `reconnect` does so whenever the connection is lost: it subscribes and advertises again, and
@@ -82,14 +90,9 @@ def connect(
         parse_address(address),
         name,
         reconnect_s=reconnect_s if reconnect else 0.0,
-        settings=_timed(settings or ConnectionSettings()),
+        settings=with_access(settings or ConnectionSettings(), user, password, token, tls),
         state=state,
     )
-
-
-def _timed(settings: ConnectionSettings) -> ConnectionSettings:
-    """The settings with a clock: the process's, unless there is another."""
-    return settings if settings.clock is not None else replace(settings, clock=local_clock())
 
 
 class Client:
@@ -112,6 +115,8 @@ class Client:
     ) -> None:
         new_name = f"client-{secrets.token_hex(4)}"
         self.name = check_name("client", new_name if name is None else name)
+        if settings.clock is None:
+            settings = replace(settings, clock=local_clock())
         session, runs = secrets.token_hex(8), 0
         self._state: ClientStateFile | None = None
         if state is None:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import random
 import socket
+import ssl
 from collections.abc import Callable
 from typing import Final
 
@@ -14,6 +15,7 @@ from sapwood.errors import ConnectionLostError, FrameError, HandshakeError, Inva
 from sapwood.session.backoff import backoff_s
 from sapwood.session.client_session import ClientEvent, ClientSession
 from sapwood.session.connection import Ending
+from sapwood.tls import connecting, hint, reason
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import RefusalCode
 from sapwood.wire.messages import GoodbyeCode
@@ -85,7 +87,7 @@ class Connector:
         failures = welcomes = 0
         lost_at = loop.time()
         while True:
-            reason = await self._connect_once()
+            why = await self._connect_once()
             if self._closed:
                 return
             now = loop.time()
@@ -93,9 +95,9 @@ class Connector:
                 welcomes, failures, lost_at = self._session.welcomes, 0, now
             patient = self.reconnect_s is None or now - lost_at < self.reconnect_s
             if not (welcomes and patient):
-                raise ConnectionLostError(reason)
+                raise ConnectionLostError(why)
             failures += 1
-            _LOG.warning("client %s: %s; connecting again", self._session.name, reason)
+            _LOG.warning("client %s: %s; connecting again", self._session.name, why)
             await asyncio.sleep(backoff_s(failures, random.random()))  # noqa: S311 - jitter
 
     async def _connect_once(self) -> str:
@@ -104,13 +106,18 @@ class Connector:
         self._wire = wire = ClientWire(self._session, self._on_event, self._go_on)
         try:
             await asyncio.get_running_loop().create_connection(
-                lambda: wire, address.host, address.port
+                lambda: wire,
+                address.host,
+                address.port,
+                ssl=connecting(address, self._session.settings),
             )
             await wire.run()
         except (socket.gaierror, UnicodeError) as error:
             raise ConnectionLostError(
                 f"cannot connect to {address}: the host is not known ({error})"
             ) from error
+        except ssl.SSLError as error:
+            raise HandshakeError(reason(address, error)) from error
         except OSError as error:
             return (
                 f"cannot connect to {address}: {error.strerror or error}; is a broker running "
@@ -122,13 +129,14 @@ class Connector:
         if ending is None:
             raise InvariantError("a connection ended without a reason")
         self._raise_if_pointless(ending)
-        return f"the connection to {address} was lost: {ending.reason}"
+        about = "" if self._session.welcomes or ending.code is not None else hint(address)
+        return f"the connection to {address} was lost: {ending.reason}{about}"
 
     def _raise_if_pointless(self, ending: Ending) -> None:
         """Raise the error of an ending that would only repeat itself."""
-        reason = f"{self.address}: {ending.reason}"
+        text = f"{self.address}: {ending.reason}"
         refused = isinstance(ending.code, RefusalCode)
         if refused and not (ending.retryable and self._session.welcomes):
-            raise HandshakeError(reason)
+            raise HandshakeError(text)
         if ending.code is GoodbyeCode.PROTOCOL:
-            raise FrameError(reason)
+            raise FrameError(text)

@@ -12,6 +12,7 @@ from sapwood.language import parse_filter
 from sapwood.model.filter import Filter
 from sapwood.model.packing import checked
 from sapwood.routing.forwarding.prefix.optimizer import Optimizer, Update
+from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.messages import FiltersReply, FiltersRequest
 
 
@@ -44,6 +45,7 @@ async def keep_tree(
     every_s: float,
     told: Callable[[Update], None],
     rounds: int | None = None,
+    settings: ConnectionSettings | None = None,
 ) -> None:
     """Ask a broker for its filters again and again, and let a client state the trees of them.
 
@@ -55,7 +57,7 @@ async def keep_tree(
         if asked:
             await asyncio.sleep(every_s)
         asked += 1
-        optimizer.hear(await asyncio.to_thread(_heard, address))
+        optimizer.hear(await asyncio.to_thread(_heard, address, settings))
         update = await asyncio.to_thread(optimizer.update)
         if update is not None:
             for id_, part in update.subscriptions:
@@ -65,6 +67,6 @@ async def keep_tree(
                 await client.unsubscribe(id_)
 
 
-def _heard(address: str) -> list[Filter]:
-    with FilterReader(address) as reader:
+def _heard(address: str, settings: ConnectionSettings | None) -> list[Filter]:
+    with FilterReader(address, settings) as reader:
         return reader.filters()

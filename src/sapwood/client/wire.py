@@ -93,6 +93,9 @@ class ClientWire(asyncio.Protocol):
             return
         self._timer = DeadlineTimer(self._loop.call_at, transport.abort)
         self._timer.set(self._loop.time() + GOODBYE_S)
+        if not transport.can_write_eof():  # TLS ends both ways at once
+            transport.close()
+            return
         try:
             transport.write_eof()
         except OSError:  # the broker has closed, and the event loop has not noticed yet

@@ -119,9 +119,12 @@ FRAME_OVERHEAD_BYTES: Final = 4096
 encoded publication may have FRAME_BYTES_MAX less this, so that no hop has to refuse it. A digest
 has no room in it: between brokers, a message that is longer than a frame travels in parts."""
 
-GREETING_BYTES_MAX: Final = 4096
-"""Bytes of the first frame of a connection, before anybody has said who they are. Precedent: the
-control line of NATS, 4 KiB."""
+GREETING_BYTES_MAX: Final = 8192
+"""Bytes of the first frame of a connection, before anybody has said who they are: twice a token.
+Precedent: the control line of NATS, 4 KiB; a header of nginx, 8 KiB."""
+
+CREDENTIAL_CHARS_MAX: Final = 4096
+"""Characters of a password or token: a signed token with a few claims has 500 to 2,000."""
 
 NAME_CHARS_MAX: Final = 128
 """Characters of a client's or broker's name: names are repeated in keys, frames and logs."""
@@ -133,6 +136,24 @@ Service Bus allow 128 characters, NATS message ids share its 4 KiB header line."
 REASON_CHARS_MAX: Final = 300
 """Characters of the sentence in a refusal or goodbye, and of one text in the log: enough for a
 person, too little to smuggle a payload."""
+
+IDENTITIES_BYTES_MAX: Final = 64 * 2**20
+"""Bytes of a file of identities: some 300,000 entries with a password each."""
+
+HTTP_CONNECTIONS_MAX: Final = 64
+"""Connections and requests at a time on a broker's HTTP port; more are told 503."""
+
+ACCESS_CHECK_S: Final = 10.0
+"""Seconds until files of identities and certificates that have changed are read again, and until a
+connection whose token has expired ends."""
+
+PASSWORDS_REMEMBERED_MAX: Final = 65_536
+"""Passwords that were right, of which a broker remembers so much (32 bytes each) that it need not
+hash them again when clients come back, all at once."""
+
+AUTHENTICATIONS_WAITING_MAX: Final = 256
+"""Greetings that wait until their password is hashed: at 50 ms each that is what is done within
+twice `GREETING_S`. One more is told to come back later."""
 
 # Network: sessions -----------------------------------------------------------------------------
 
@@ -205,10 +226,15 @@ TURN_S: Final = 0.005
 message. Ten such turns still answer a well-behaved client within a tenth of a second; much shorter
 ones would spend more on changing between connections than on their messages."""
 
-TURN_MIN_S: Final = 0.001
-"""The least of it that each gets where others wait: two hundred who have brought much have each had
-a turn after a fifth of a second, or half a second where half of `TURN_S` went to each at once in
-publications."""
+TURN_MIN_S: Final = 0.0005
+"""The least of it that each gets where others wait, and what tells a connection that exchanges some
+messages at a time from one that brings more than can be handled: two hundred who have brought much
+have each had a turn after a tenth of a second, or half a second where half of `TURN_S` went to each
+at once in publications. A turn costs 20 us; what it wrote is flushed with others'."""
+
+BRIEF_READS: Final = 16
+"""Reads in a row that were each done within a turn, after which a connection comes before those for
+which a turn was not enough: some tens of milliseconds of one message at a time."""
 
 LINK_WEIGHT: Final = 16
 """How many shares of the loop a link has where a client has one. A link carries what all clients

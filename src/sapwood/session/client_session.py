@@ -180,6 +180,7 @@ class ClientSession:
                 name=self.name,
                 session=self.session,
                 acknowledged=self.window.acknowledged,
+                credentials=self.settings.credentials,
             )
         )
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sapwood.errors import InputError
 from sapwood.limits import (
+    CREDENTIAL_CHARS_MAX,
     FRAME_BYTES_MAX,
     GREETING_S,
     KEEPALIVE_IDLE_S,
@@ -13,6 +14,27 @@ from sapwood.limits import (
 )
 from sapwood.routing.upkeep.detector.detector import MakePatience, patience_named
 from sapwood.timing.local import LocalClock
+from sapwood.wire.greetings import Credentials
+from sapwood.wire.names import check_name
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """Paths of the files (PEM) of one end of TLS.
+
+    Certificates that `ca` has signed are trusted: without it those that the system trusts, at the
+    end that connects, and none at the end that accepts. `cert` and `key` are the end's own. Raises
+    `InputError` for one of the two alone.
+    """
+
+    ca: str | None = None
+    cert: str | None = None
+    key: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.cert is None) != (self.key is None):
+            given, missing = ("cert", "key") if self.key is None else ("key", "cert")
+            raise InputError(f"TLS: there is a {given} and no {missing}: give both, or none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +43,8 @@ class ConnectionSettings:
 
     `frame_bytes_max` in bytes, `greeting_s` and `keepalive_idle_s` in seconds. When a neighbor
     counts as dead the failure `detector` says, if one is named (`detector_named`). With a `clock`
-    it is known how long what arrives was under way, where the other end has one, too.
+    it is known how long what arrives was under way, where the other end has one, too. An end that
+    connects shows its `credentials`; `tls` says whom it trusts, and what its own certificate is.
     """
 
     frame_bytes_max: int = FRAME_BYTES_MAX
@@ -30,6 +53,8 @@ class ConnectionSettings:
     keepalive_missed_max: int = KEEPALIVE_MISSED_MAX
     detector: str | None = None
     clock: LocalClock | None = None
+    credentials: Credentials | None = None
+    tls: TlsFiles = TlsFiles()
 
     def patience(self) -> MakePatience | None:
         """Makes the patience with a neighbor, where a detector is named. Raises `InputError`."""
@@ -44,3 +69,28 @@ class ConnectionSettings:
                 f"{idle_s:g} s; the timeout has to be longer"
             )
         return make
+
+
+def with_access(
+    settings: ConnectionSettings,
+    user: str | None = None,
+    password: str | None = None,
+    token: str | None = None,
+    tls: TlsFiles | None = None,
+) -> ConnectionSettings:
+    """The settings with what shows who connects, where that is given.
+
+    Raises `InputError` for a user without a password or the other way round, for more than one
+    way to say who it is, and for what is too long.
+    """
+    if (user is None) != (password is None):
+        raise InputError("a user needs a password, and a password a user: give both, or a token")
+    if user is not None and token is not None:
+        raise InputError("a user with a password or a token says who connects, not both")
+    secret = password if token is None else token
+    credentials = settings.credentials
+    if secret is not None:
+        if not secret or len(secret) > CREDENTIAL_CHARS_MAX:
+            raise InputError(f"a password or token has 1 to {CREDENTIAL_CHARS_MAX} characters")
+        credentials = Credentials(check_name("user", user) if user is not None else "", secret)
+    return replace(settings, credentials=credentials, tls=settings.tls if tls is None else tls)

@@ -1,8 +1,12 @@
-"""Addresses as people write them: `host:port`, or one of the two alone; `udp://` before links."""
+"""Addresses as people write them: `host:port`, or one of the two alone.
+
+`tls://` stands before where TLS is spoken, `udp://` before links by datagrams.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Final
 
 from sapwood.errors import InputError
@@ -16,20 +20,24 @@ PORT_MAX: Final = 65_535
 UDP: Final = "udp://"
 """What stands before an address for datagrams."""
 
+TLS: Final = "tls://"
+"""What stands before an address where TLS is spoken."""
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
     """A host (a name or an IP address, without brackets) and a TCP port; 0 means any free one.
 
-    Where it `is_datagram`, the port is UDP's.
+    Where it `is_datagram`, the port is UDP's; where it `is_tls`, the two ends speak TLS.
     """
 
     host: str
     port: int
     is_datagram: bool = False
+    is_tls: bool = False
 
     def __str__(self) -> str:
-        scheme = UDP if self.is_datagram else ""
+        scheme = UDP if self.is_datagram else TLS if self.is_tls else ""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{scheme}{host}:{self.port}"
 
@@ -38,22 +46,25 @@ def parse_address(text: str, *, listening: bool = False, linking: bool = False) 
     """The address of `host:port`, `[ipv6]:port`, `host` (port 7411) or `port` (127.0.0.1).
 
     A number alone is a port: systems would take it for the address 0.0.29.187 or the like. Port 0
-    is accepted only for `listening`. Between brokers, which is `linking`, `udp://` may stand before
-    it. Raises `InputError` with the form that is expected.
+    is accepted only for `listening`. `tls://` may stand before it where somebody connects, and
+    `udp://` between brokers, which is `linking`. Raises `InputError` with the expected form.
     """
     if not isinstance(text, str):
         raise InputError(f"an address is a text such as '127.0.0.1:7411', not {text!r}")
     is_datagram = text.startswith(UDP)
     if is_datagram and not linking:
         raise InputError(f"{text!r}: links of brokers may be over UDP, clients need TCP: host:port")
-    host, port = _divide(text.removeprefix(UDP) if is_datagram else text)
+    is_tls = text.startswith(TLS)
+    if is_tls and listening:
+        raise InputError(f"{text!r}: a broker listens by TLS where --tls-cert is given: host:port")
+    host, port = _divide(text.removeprefix(TLS if is_tls else UDP))
     if not host or any(character.isspace() for character in host):
         raise InputError(f"{text!r} is no address: write host:port, such as 127.0.0.1:7411")
     if not (port.isascii() and port.isdigit()) or len(port) > 5 or int(port) > PORT_MAX:
         raise InputError(f"{text!r}: the port is a number from 1 to {PORT_MAX}, not {port!r}")
     if int(port) == 0 and not listening:
         raise InputError(f"{text!r}: port 0 means any free port, which only a listener can ask for")
-    return Address(host, int(port), is_datagram)
+    return Address(host, int(port), is_datagram, is_tls)
 
 
 def _divide(text: str) -> tuple[str, str]:
@@ -69,3 +80,11 @@ def _divide(text: str) -> tuple[str, str]:
         return (HOST_DEFAULT, text) if is_port else (text, str(PORT_DEFAULT))
     # An IPv6 address without brackets would be cut at its last colon.
     return ("", "") if ":" in host else (host, port)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a host: loopback addresses, and the name for them."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost"

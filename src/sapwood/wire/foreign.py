@@ -46,7 +46,7 @@ _BY_PREFIX: Final = (
     *((method, _HTTP) for method in (b"PATC", b"TRAC", b"PRI ")),
     (b"HTTP", Foreign("an HTTP server", b"")),
     (b"\x16\x03", _TLS),
-    (b"\x15\x03", Foreign("a TLS alert", b"")),
+    (b"\x15\x03", Foreign("a TLS alert (who speaks TLS is at tls://HOST:PORT)", b"")),
     (b"SSH-", Foreign("SSH", _PLAIN)),
     (b"AMQP", Foreign("an AMQP client", b"")),
     (b"CONN", Foreign("a NATS client or an HTTP proxy request", _PLAIN)),

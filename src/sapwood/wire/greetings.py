@@ -25,7 +25,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from sapwood.errors import HandshakeError
-from sapwood.limits import REASON_CHARS_MAX
+from sapwood.limits import CREDENTIAL_CHARS_MAX, NAME_CHARS_MAX, REASON_CHARS_MAX
 from sapwood.limits.timing import DRIFT_PPM_MAX, TICK_NS_MAX
 from sapwood.model.fields import Count, Name
 from sapwood.timing.link_bounds import Stamp
@@ -55,6 +55,7 @@ class RefusalCode(StrEnum):
     CIRCLE = "circle"
     FULL = "full"
     LATE = "late"
+    DENIED = "denied"
     NOT_UNDERSTOOD = "not understood"
 
     @property
@@ -82,6 +83,19 @@ class Timing(Struct, array_like=True, frozen=True):
     stamp: Stamp
 
 
+class Credentials(Struct, array_like=True, frozen=True):
+    """What shows who connects: a user's password, or a token where no user is named.
+
+    The `secret` is in no log and no error: what is printed leaves it out.
+    """
+
+    user: Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
+    secret: Annotated[str, Meta(max_length=CREDENTIAL_CHARS_MAX)]
+
+    def __repr__(self) -> str:
+        return f"Credentials({self.user!r}, ...)"
+
+
 class Hello(Struct, array_like=True, frozen=True, kw_only=True):
     """Who connects.
 
@@ -89,7 +103,7 @@ class Hello(Struct, array_like=True, frozen=True, kw_only=True):
     `acknowledged` is the last publication of the session that the client knows to be accepted.
     `routing` (brokers) is the routing protocol, which both ends of a link must share, as they must
     share `frame_bytes_max` (brokers). Where both ends say something of `timing`, they stamp what
-    they write.
+    they write. `credentials` are what the broker may ask for.
     """
 
     magic: Literal["sapwood"] = "sapwood"
@@ -102,6 +116,7 @@ class Hello(Struct, array_like=True, frozen=True, kw_only=True):
     routing: str = ""
     frame_bytes_max: Count = 0
     timing: Timing | None = None
+    credentials: Credentials | None = None
 
 
 class Welcome(Struct, array_like=True, frozen=True, kw_only=True):

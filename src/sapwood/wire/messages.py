@@ -52,6 +52,7 @@ class GoodbyeCode(StrEnum):
     BARRED = "barred"
     PROTOCOL = "protocol"
     CIRCLE = "circle"
+    DENIED = "denied"
 
     @property
     def final(self) -> bool:

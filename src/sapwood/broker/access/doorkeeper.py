@@ -1,0 +1,191 @@
+"""The doorkeeper: lets in who may come in, and ends connections of those who no longer may.
+
+The files behind it, of identities and of TLS, are read again when they change (looked at every
+`ACCESS_CHECK_S`), or at once (`reload`). A file that cannot be used changes nothing: it is said in
+the log, and what was read before stays in force.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from sapwood import tls
+from sapwood.broker.access.authentication import Admitted, Authenticator
+from sapwood.broker.access.identities import read_identities
+from sapwood.broker.logs import Log
+from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.errors import InputError
+from sapwood.limits import ACCESS_CHECK_S, AUTHENTICATIONS_WAITING_MAX
+from sapwood.session.admission import Refused
+from sapwood.session.settings import TlsFiles
+from sapwood.wire.greetings import Credentials, Hello, RefusalCode, Role
+from sapwood.wire.messages import GoodbyeCode
+
+_Seen: TypeAlias = tuple[tuple[str, int, int], ...]
+
+_BUSY: Final = Refused(
+    RefusalCode.LATE, "too many clients show their passwords at once; connect again a little later"
+)
+
+
+class Doorkeeper:
+    """Decides about greetings, by a file of identities if there is one, and keeps the files fresh.
+
+    `ends` has a connection end with a reason, `context` is that of the connections which are
+    accepted, where they speak TLS. Raises `InputError` for a file that cannot be used.
+    """
+
+    def __init__(
+        self,
+        identities: Path | None,
+        files: TlsFiles,
+        ends: Callable[[TcpConnection, GoodbyeCode, str], None],
+        log: Log,
+    ) -> None:
+        self._path = identities
+        self._files = files
+        self._ends = ends
+        self._log = log
+        read = None if identities is None else read_identities(identities)
+        self._authenticator = None if read is None else Authenticator(read)
+        #: who has no certificate comes in if an identity is known by something else
+        self.context = tls.accepting(files, must_be_signed=identities is None)
+        #: of greetings whose password was hashed, what came of it
+        self._decided: dict[TcpConnection, Admitted | Refused] = {}
+        self._waiting = 0
+        self._executor: ThreadPoolExecutor | None = None
+        self._seen = self._look()
+        self._checking: asyncio.Task[None] | None = None
+
+    def begin(self, present: Callable[[], Iterable[TcpConnection]]) -> None:
+        """Look at the files, and at the connections that are present, from time to time."""
+        if self._path is not None or self.context is not None:
+            self._checking = asyncio.create_task(self._check(present), name="doorkeeper")
+
+    async def stop(self) -> None:
+        """Let nobody in any more."""
+        if self._checking is not None:
+            self._checking.cancel()
+            await asyncio.gather(self._checking, return_exceptions=True)
+        if self._executor is not None:
+            await asyncio.to_thread(self._executor.shutdown, cancel_futures=True)
+
+    # Greetings ---------------------------------------------------------------------------------
+
+    def parks(self, tcp: TcpConnection, hello: Hello, ready: Callable[[], None]) -> bool:
+        """Whether a greeting waits until a password is hashed; `ready` is called when it is."""
+        authenticator = self._authenticator
+        if authenticator is None or not authenticator.is_slow(hello):
+            return False
+        if self._waiting >= AUTHENTICATIONS_WAITING_MAX:
+            self._decided[tcp] = _BUSY
+            return False
+        self._waiting += 1
+        loop, thread = asyncio.get_running_loop(), self._thread()
+
+        def decide() -> Admitted | Refused:
+            if tcp.connection.ended:  # who has waited too long
+                return _BUSY
+            return authenticator.decide(hello, tcp.certified, time.time())
+
+        def decided(work: asyncio.Future[Admitted | Refused]) -> None:
+            self._waiting -= 1
+            if not work.cancelled():
+                if not tcp.connection.ended:
+                    self._decided[tcp] = work.result()
+                ready()
+
+        loop.run_in_executor(thread, decide).add_done_callback(decided)
+        return True
+
+    def decide(self, tcp: TcpConnection, hello: Hello) -> Admitted | Refused | None:
+        """Who has greeted, or why not to let it in; `None` where everybody may come in."""
+        authenticator = self._authenticator
+        if authenticator is None:
+            return None
+        decided = self._decided.pop(tcp, None)
+        if decided is None:
+            decided = authenticator.decide(hello, tcp.certified, time.time())
+        if isinstance(decided, Admitted) and not authenticator.holds(decided, time.time()):
+            return Refused(RefusalCode.DENIED, "the identity was withdrawn meanwhile")
+        return decided
+
+    async def why_unknown(self, credentials: Credentials | None) -> str | None:
+        """Why who shows this is no client here; `None` for one who is, and where all may come."""
+        authenticator = self._authenticator
+        if authenticator is None:
+            return None
+        hello = Hello(role=Role.CLIENT, name="http", session="http", credentials=credentials)
+        if authenticator.is_slow(hello):
+            if self._waiting >= AUTHENTICATIONS_WAITING_MAX:
+                return _BUSY.reason
+            self._waiting += 1
+            try:
+                decided = await asyncio.get_running_loop().run_in_executor(
+                    self._thread(), authenticator.decide, hello, frozenset[str](), time.time()
+                )
+            finally:
+                self._waiting -= 1
+        else:
+            decided = authenticator.decide(hello, frozenset(), time.time())
+        return decided.reason if isinstance(decided, Refused) else None
+
+    def _thread(self) -> ThreadPoolExecutor:
+        """The thread in which passwords are hashed, begun when it is first needed."""
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(1, "passwords")
+        return self._executor
+
+    # Changes -----------------------------------------------------------------------------------
+
+    def reload(self, present: Iterable[TcpConnection]) -> None:
+        """Read the files again; end the connections of who may no longer be connected."""
+        self._seen = self._look()
+        try:
+            if self._path is not None and self._authenticator is not None:
+                self._authenticator.identities = read_identities(self._path)
+            if self.context is not None:
+                tls.renew(self.context, self._files)
+        except InputError as error:
+            self._log.error("access files not taken", reason=str(error))
+        else:
+            self._log.info("access files read")
+        self._review(present)
+
+    async def _check(self, present: Callable[[], Iterable[TcpConnection]]) -> None:
+        while True:
+            await asyncio.sleep(ACCESS_CHECK_S)
+            if self._look() != self._seen:
+                self.reload(present())
+            else:
+                self._review(present())
+
+    def _review(self, present: Iterable[TcpConnection]) -> None:
+        """End the connections of those who are no identity any more, or whose token is over."""
+        authenticator, now = self._authenticator, time.time()
+        if authenticator is None:
+            return
+        for tcp in list(present):
+            admitted = tcp.admitted
+            if admitted is None or tcp.connection.ended or authenticator.holds(admitted, now):
+                continue
+            self._log.info("admitted no longer", name=admitted.name, address=tcp.address)
+            reason = f"the identity {admitted.principal.name} may not connect any more"
+            self._ends(tcp, GoodbyeCode.DENIED, reason)
+
+    def _look(self) -> _Seen:
+        """What the files look like from outside; who cannot be seen is not there."""
+        found = []
+        for path in (self._path, self._files.cert, self._files.key, self._files.ca):
+            if path is not None:
+                try:
+                    state = Path(path).stat()
+                except OSError:
+                    continue
+                found.append((str(path), state.st_mtime_ns, state.st_size))
+        return tuple(found)

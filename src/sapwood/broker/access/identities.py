@@ -1,0 +1,161 @@
+"""The file of identities: who may connect, as what, and by what each is known.
+
+A TOML file, as in this example with every kind of entry::
+
+    [[identity]]                        # a person or program with a password
+    name = "ann"
+    password = "$argon2id$v=19$m=65536,t=3,p=4$..."     # sapwood identity password
+
+    [[identity]]                        # a program with a token
+    name = "feed"
+    token = "sha256:9f86d081..."        # sapwood identity token
+
+    [[identity]]                        # a broker of the overlay, known by its certificate
+    name = "north"                      # which is the broker's own name, --name
+    role = "broker"
+    certificates = ["north.example.org"]
+
+    [[issuer]]                          # who signs tokens for clients (JWT, Ed25519)
+    name = "https://login.example.org"  # what such a token says in `iss`
+    key = "login.pem"                   # its public key, beside this file
+    audience = "sapwood"                # what it says in `aud`
+
+Nothing in the file is a secret that could be shown to a broker: passwords and tokens are hashed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from sapwood.broker.access.tokens import Issuer, read_key
+from sapwood.errors import InputError
+from sapwood.limits import IDENTITIES_BYTES_MAX
+from sapwood.wire.greetings import Role
+from sapwood.wire.names import check_name
+
+SEPARATOR: Final = "/"
+"""What stands between an identity and the rest of a client's name, so in no identity."""
+
+_SHA256: Final = "sha256:"
+_ARGON2: Final = "$argon2id$"
+
+
+class _Entry(Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    role: Role = Role.CLIENT
+    password: str | None = None
+    token: str | None = None
+    certificates: tuple[str, ...] = ()
+
+
+class _IssuerEntry(Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    key: str
+    audience: str
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    identity: tuple[_Entry, ...] = ()
+    issuer: tuple[_IssuerEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Somebody who may connect: a name, and whether it is a broker of the overlay or a client.
+
+    It is known by a password (its Argon2 hash is here), by a token (its digest), by certificates.
+    """
+
+    name: str
+    role: Role
+    password: str | None = None
+    token: bytes | None = None
+    certificates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """Everybody who may connect, found by what they show.
+
+    Digests are those of SHA-256. Two sets of identities are equal iff they say the same.
+    """
+
+    by_name: dict[str, Principal] = field(default_factory=dict)
+    by_token: dict[bytes, Principal] = field(default_factory=dict)
+    by_certificate: dict[str, Principal] = field(default_factory=dict)
+    issuers: dict[str, Issuer] = field(default_factory=dict)
+
+
+def token_digest(token: str) -> bytes:
+    """What is kept of a token: it is random and long, so one pass of a fast hash hides it."""
+    return hashlib.sha256(token.encode()).digest()
+
+
+def read_identities(path: Path) -> Identities:
+    """The identities in a file. Raises `InputError` that names the entry and the remedy."""
+    try:
+        if path.stat().st_size > IDENTITIES_BYTES_MAX:
+            raise InputError(f"{path}: more than {IDENTITIES_BYTES_MAX} bytes of identities")
+        file = msgspec.toml.decode(path.read_bytes(), type=_File)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: is no file of identities: {error}") from error
+    found = Identities()
+    for number, entry in enumerate(file.identity, 1):
+        where = f"{path}: identity {number} ({entry.name!r})"
+        try:
+            _take(found, entry)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+    for one in file.issuer:
+        if one.name in found.issuers:
+            raise InputError(f"{path}: issuer {one.name!r} is there twice")
+        key = read_key(path.parent / one.key)
+        found.issuers[one.name] = Issuer(one.name, key, one.audience)
+    if not found.by_name and not found.issuers:
+        raise InputError(f"{path}: names nobody, so nobody could connect; add an [[identity]]")
+    return found
+
+
+def _take(found: Identities, entry: _Entry) -> None:
+    name = check_name("identity", entry.name)
+    if SEPARATOR in name:
+        raise InputError(f"{SEPARATOR!r} stands between an identity and its clients' names")
+    if name in found.by_name:
+        raise InputError("the name is there twice")
+    if entry.password is None and entry.token is None and not entry.certificates:
+        raise InputError("nothing shows who it is: add a password, a token or certificates")
+    if entry.password is not None and not entry.password.startswith(_ARGON2):
+        raise InputError("the password is no Argon2 hash; make one with: sapwood identity password")
+    digest = None if entry.token is None else _digest(entry.token)
+    principal = Principal(name, entry.role, entry.password, digest, entry.certificates)
+    found.by_name[name] = principal
+    if digest is not None:
+        if digest in found.by_token:
+            raise InputError(f"{found.by_token[digest].name!r} has the same token")
+        found.by_token[digest] = principal
+    for certificate in entry.certificates:
+        if certificate in found.by_certificate:
+            other = found.by_certificate[certificate].name
+            raise InputError(f"{other!r} is known by certificate {certificate!r} already")
+        found.by_certificate[certificate] = principal
+
+
+def _digest(text: str) -> bytes:
+    try:
+        digest = bytes.fromhex(text.removeprefix(_SHA256))
+    except ValueError:
+        digest = b""
+    if not text.startswith(_SHA256) or len(digest) != hashlib.sha256().digest_size:
+        raise InputError(
+            f"the token is not {_SHA256} and 64 hexadecimal digits; make one with: sapwood "
+            "identity token"
+        )
+    return digest

@@ -1,0 +1,49 @@
+"""A broker as a process: signals, descriptors, memory."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+
+from sapwood.broker.broker import Broker
+from sapwood.broker.descriptors import LoopFaults, with_descriptors
+from sapwood.broker.logs import Log
+from sapwood.broker.memory import give_memory_back, leave_alone_what_is_here
+from sapwood.broker.settings import BrokerSettings
+
+
+def run_broker(settings: BrokerSettings, log: Log, announce: Callable[[str], None]) -> None:
+    """Run a broker until SIGINT or SIGTERM, then stop it in good order.
+
+    With SIGHUP it reads the files of identities and certificates again.
+
+    `announce` gets the lines for programs that `Broker` describes. Raises
+    `EnvironmentMissingError` where it cannot listen, and whatever defect the broker turns out to
+    have.
+    """
+    give_memory_back()
+    fitting = with_descriptors(settings, log)
+    asyncio.run(_serve(Broker(fitting, log, announce, owns_process=True), log))
+
+
+async def _serve(broker: Broker, log: Log) -> None:
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(LoopFaults(log))
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    await broker.start()
+    loop.add_signal_handler(signal.SIGHUP, broker.reload)
+    leave_alone_what_is_here()
+    stopped = asyncio.create_task(stop.wait())
+    failed = asyncio.create_task(broker.run_until_failure())
+    await asyncio.wait((stopped, failed), return_when=asyncio.FIRST_COMPLETED)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.remove_signal_handler(number)  # a second signal does not wait for anybody
+    defective = failed.done()
+    stopped.cancel()
+    failed.cancel()
+    await broker.stop()
+    if defective:
+        failed.result()

@@ -1,0 +1,89 @@
+"""`sapwood identity`: what it makes is taken by a broker, and shown to it by other commands."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sapwood.cli.main import main
+from tests.broker.helpers import broker_in_a_thread
+
+pytestmark = pytest.mark.network
+
+
+def run(*arguments: object, env: dict[str, str] | None = None, text: str = "") -> Result:
+    return CliRunner().invoke(main, [*map(str, arguments)], env=env, input=text)
+
+
+def test_what_it_makes_lets_somebody_in(tmp_path: Path) -> None:
+    token, file = tmp_path / "feed.token", tmp_path / "identities.toml"
+    made = run("identity", "token", "feed", token).stdout
+    made += run("identity", "password", "ann", text="secret\n").stdout
+    file.write_text(made)
+    assert stat.S_IMODE(token.stat().st_mode) == 0o600
+    assert token.read_text().strip() not in made
+    assert "secret" not in made
+    checked = run("identity", "check", file, "--json")
+    assert json.loads(checked.stdout) == {
+        "identities": [
+            {"name": "feed", "role": "client", "by": "token"},
+            {"name": "ann", "role": "client", "by": "password"},
+        ],
+        "issuers": [],
+    }
+    with broker_in_a_thread(name="hub", identities=file) as address:
+        assert run("status", address, "--token-file", token).exit_code == 0
+        shown = {"SAPWOOD_USER": "ann", "SAPWOOD_PASSWORD": "secret"}
+        assert run("status", address, env=shown).exit_code == 0
+        publications = tmp_path / "p.jsonl"
+        publications.write_text('{"id": "p1", "attributes": {"a": 1}}\n')
+        assert run("publish", "--broker", address, publications, env=shown).exit_code == 0
+        denied = run("publish", "--broker", address, publications)
+        assert denied.exit_code == 2
+        assert "does not know" in denied.stderr
+
+
+def test_an_entry_of_a_broker_says_so(tmp_path: Path) -> None:
+    made = run("identity", "token", "north", tmp_path / "t", "--broker")
+    assert 'role = "broker"' in made.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "said"),
+    [
+        (("password", "a b"), "x\n", "without spaces"),
+        (("password", "ann"), "\n", "protects nothing"),
+        (("token", "ann", "."), "", "is a directory"),
+    ],
+)
+def test_what_it_cannot_make_is_refused(arguments: tuple[str, ...], text: str, said: str) -> None:
+    ended = run("identity", *arguments, text=text)
+    assert ended.exit_code == 2
+    assert said in ended.stderr
+
+
+def test_a_token_never_replaces_a_file(tmp_path: Path) -> None:
+    there = tmp_path / "t"
+    there.write_text("mine")
+    ended = run("identity", "token", "ann", there)
+    assert ended.exit_code == 2
+    assert "is there already" in ended.stderr
+    assert there.read_text() == "mine"
+
+
+def test_a_file_of_a_secret_has_one(tmp_path: Path) -> None:
+    empty = tmp_path / "t"
+    empty.write_text("\n")
+    ended = run("status", "127.0.0.1:1", "--token-file", empty)
+    assert ended.exit_code == 2
+    assert "--token-file" in ended.stderr
+
+
+def test_a_broker_says_how_it_may_be_reached() -> None:
+    ended = run("broker", "--listen", "0.0.0.0:0")
+    assert ended.exit_code == 2
+    assert "--allow-anyone" in ended.stderr

@@ -19,7 +19,7 @@ A digest has at most `limits.DIGEST_BYTES_MAX` bytes; a strategy that would need
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication

@@ -42,6 +42,7 @@ from sapwood.wire.publications import encode_publication
 from sapwood.wire.runs import FRAMES, RunFinder
 from tests.broker.helpers import Story
 from tests.broker.memory import Overlay, frames, overlay
+from tests.examples import examples
 
 NAMES = ("r1", "r2", "r3")
 TOKENS = [count()]
@@ -242,7 +243,7 @@ def _lines(folder: Path) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=examples(12), phases=[Phase.explicit, Phase.generate])
 @given(data=st.data())
 async def test_brokers_send_the_same_bytes_with_batches_and_without(
     protocol: str, data: st.DataObject

@@ -21,7 +21,10 @@ from sapwood.limits import UNACKNOWLEDGED_MAX
 from sapwood.testing.overlay import BrokerProcesses
 from tests.broker.helpers import broker_in_a_thread
 from tests.client.helpers import free_address
+from tests.forked import forked_brokers
 from tests.patience import PATIENCE_S
+
+__all__ = ("forked_brokers",)
 
 GOOD = (
     '{"id": "p1", "attributes": {"a": 1}}',
@@ -240,6 +243,7 @@ def test_the_summary_lists_what_the_broker_refused_but_not_without_end() -> None
 
 
 @pytest.mark.network
+@pytest.mark.usefixtures("forked_brokers")
 def test_lines_that_come_slowly_are_published_as_they_come() -> None:
     with BrokerProcesses(("r1",), ()) as overlay:
         address = overlay.addresses["r1"]

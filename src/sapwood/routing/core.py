@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final, assert_never
+from typing import Final, assert_never, cast
 
 from sapwood.errors import InvariantError
 from sapwood.limits import DIGEST_BYTES_MAX, HOPS_MAX
@@ -580,9 +580,10 @@ _TOO_MANY: Final = (
 
 def _numbered_by(forwarding: Forwarding) -> Holders | None:
     """The keys of clients' subscriptions by number, of a strategy that numbers them."""
-    return forwarding.holders if isinstance(forwarding, Numbering) else None
+    # by name: every router asks, and `isinstance` with a `Protocol` takes tens of microseconds
+    return cast("Numbering", forwarding).holders if hasattr(forwarding, "holders") else None
 
 
 def _clearing(forwarding: Forwarding) -> Clearing | None:
     """A strategy that forgets bit by bit; asked once, as `behind` is called after every input."""
-    return forwarding if isinstance(forwarding, Clearing) else None
+    return cast("Clearing", forwarding) if hasattr(forwarding, "clear") else None

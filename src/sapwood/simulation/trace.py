@@ -103,11 +103,15 @@ _DIGEST_BYTES: Final = 16
 
 
 class Trace:
-    """Takes every input with its time and effects; keeps a hash of all and the last in words."""
+    """Takes every input with its time and effects; keeps a hash of all and the last in words.
 
-    __slots__ = ("_filters", "_hash", "story")
+    Words take as long as many an input: where nobody will read them, a trace is not `kept`.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_filters", "_hash", "_is_kept", "story")
+
+    def __init__(self, *, kept: bool = True) -> None:
+        self._is_kept = kept
         self.story: deque[str] = deque(maxlen=SIMULATION_STORY_LINES)
         self._hash = blake2b(digest_size=_DIGEST_BYTES)
         #: AdvertisedContent -> its text. Filters never change, so nothing invalidates an entry.
@@ -116,16 +120,21 @@ class Trace:
     @property
     def digest(self) -> str:
         """The hash of the story so far, in hexadecimal."""
+        if not self._is_kept:
+            raise InvariantError("nobody kept a trace")
         return self._hash.hexdigest()
 
     def note(self, time: float, router: str, event: Input, effects: Sequence[Effect]) -> None:
         """Take one step of one router."""
+        if not self._is_kept:
+            return
         told = "; ".join(map(self._effect, effects))
         self._add(f"{time!r} {router}: {self._input(event)} => {told}")
 
     def remark(self, time: float, words: str) -> None:
         """Take something that happened outside the routers."""
-        self._add(f"{time!r} {words}")
+        if self._is_kept:
+            self._add(f"{time!r} {words}")
 
     def _add(self, line: str) -> None:
         self.story.append(line)

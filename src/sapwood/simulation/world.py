@@ -86,6 +86,7 @@ class World(Requests):
     `timing` and `seed` decide how far delays differ from the nominal ones. With `validate` each
     router checks itself after each input. More than `inputs_max` inputs are a `LimitError`.
     `calm_s`: see `quiet`. `lossy`: routers are told that any link may lose and reorder messages.
+    Unless `traced`, nothing is told in words.
 
     #: topology is the present overlay; a router is in it until it leaves, in `routers` only while
     #: it runs, in `_wishes` for ever
@@ -102,9 +103,10 @@ class World(Requests):
         inputs_max: int = SIMULATION_INPUTS_MAX,
         calm_s: float = 0.0,
         lossy: bool = False,
+        traced: bool = True,
     ) -> None:
         self.topology = topology
-        self.trace = Trace()
+        self.trace = Trace(kept=traced)
         self.tally = Tally()
         self.stored = Stored()
         self.tampering = Tampering(seed)

@@ -54,7 +54,6 @@ class Routed(NamedTuple):
     onward: Sequence[Onward]
 
 
-@runtime_checkable
 class Numbering(Protocol):
     """A strategy that numbers the keys of clients' subscriptions, and routes to numbers.
 
@@ -67,7 +66,6 @@ class Numbering(Protocol):
         ...
 
 
-@runtime_checkable
 class Clearing(Protocol):
     """A strategy that forgets what came over a link that is gone bit by bit.
 

@@ -8,7 +8,7 @@ as the first time, what was withdrawn is not there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from sapwood.routing.effects import Deliver
@@ -17,6 +17,7 @@ from sapwood.routing.inputs import (
     ClientInput,
     ClientPublish,
     ClientSubscribe,
+    ClientSubscribeMany,
     ClientUnadvertise,
     ClientUnsubscribe,
     DetachClient,
@@ -91,6 +92,7 @@ class AskingAgain:
         for client in sorted(absent):
             left = ClientName(router, client) in self._departing
             if left or client not in self._wishes[router]:
+                self._departing[ClientName(router, client)] = 1
                 self._feed(router, DetachClient(client))
 
     def ask(self, router: str, now: float) -> None:
@@ -107,6 +109,35 @@ class AskingAgain:
                 undo = ClientUnsubscribe if is_wanted else ClientUnadvertise
                 self._feed(router, undo(owed.client, owed.id))
             self._state(owed, now)
+
+    def correct(self, router: str, stated: Iterable[ClientInput]) -> None:
+        """Let a router with an older state forget what its clients want no more, or otherwise.
+
+        Nobody has asked for that, so nobody is told.
+        """
+        self._forget_endings(router)
+        for change in stated:
+            wishes = self._wishes[router].get(change.client, Wishes())
+            match change:
+                case ClientSubscribeMany(client, subscriptions):
+                    for id_, wanted in subscriptions:
+                        if wishes.subscriptions.get(id_) != wanted:
+                            name = SubscriptionName(router, client, id_)
+                            self._endings[router, client, id_] = Ending(name, ())
+                            self._feed(router, ClientUnsubscribe(client, id_))
+                case ClientAdvertise(client, id_, promised):
+                    if wishes.advertisements.get(id_) != promised:
+                        ended = AdvertisementName(router, client, id_)
+                        self._endings[router, client, id_] = Ending(ended, ())
+                        self._feed(router, ClientUnadvertise(client, id_))
+                case _:
+                    pass
+
+    def publish(self, router: str, now: float) -> None:
+        """Let clients publish again what has not been answered."""
+        for owed in self._history.unanswered_of(router):
+            if isinstance(owed, str):
+                self._publish(router, owed, now)
 
     def restate(self, router: str, now: float) -> None:
         """Let clients ask for all that they want, and say all that they will publish."""

@@ -56,6 +56,7 @@ from sapwood.simulation.machine import (
     keep,
     owe,
     rewire,
+    stated_at,
 )
 from sapwood.simulation.network import (
     NOMINAL,
@@ -117,6 +118,8 @@ class World(Requests):
         self._inputs_max = inputs_max
         self._incarnations = dict.fromkeys(topology.routers, 0)
         self._failed: dict[Hop, None] = {}
+        #: routers that are to return with an older state
+        self._relapsed: dict[str, None] = {}
         #: router -> client -> what it asked for: clients outlive their routers
         self._wishes: dict[str, dict[str, Wishes]] = {name: {} for name in topology.routers}
         self._agenda: Agenda[Occurrence] = Agenda()
@@ -180,6 +183,9 @@ class World(Requests):
         self.trace.remark(self.now, f"{router} crashes, {tail.value} tail")
         self.tally.crashes += 1
         self._writing.leave_tail(router, tail)
+        if tail is Tail.OLD and self.stored.go_back(router):
+            self._relapsed[router] = None
+            self.history.relapse(self.now, router)
         self._stop(router, f"{router} is down")
 
     def return_router(self, router: str) -> None:
@@ -203,9 +209,15 @@ class World(Requests):
             self._bring_up(router, neighbor, f"{router} is down")
         for client in self._wishes[router]:
             self._feed(router, AttachClient(client))
-        if self.history.is_kept:
+        is_older = router in self._relapsed
+        self._relapsed.pop(router, None)
+        if is_older:  # clients had asked for something else
+            self._asking_again.correct(router, stated_at(self.routers[router]))
+        elif self.history.is_kept:
             self._asking_again.ask(router, self.now)
         self._asking_again.restate(router, self.now)
+        if is_older:
+            self._asking_again.publish(router, self.now)
 
     def heal(self) -> None:
         """End all faults: crashed routers return, failed links come up, messages arrive."""

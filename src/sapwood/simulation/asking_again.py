@@ -95,12 +95,17 @@ class AskingAgain:
                 self._departing[ClientName(router, client)] = 1
                 self._feed(router, DetachClient(client))
 
+    def crashed(self, router: str) -> None:
+        """A router has crashed: what it would have answered went with it."""
+        self._forget_endings(router)
+
     def ask(self, router: str, now: float) -> None:
-        """Let clients ask again, in the same order, what has not been answered."""
-        self._forget_endings(router)  # those answers went with the router's last life
+        """Let clients ask again, in the same order, what has not been answered but publications.
+
+        These come behind all that is asked for, so that an advertisement is known before.
+        """
         for owed in self._history.unanswered_of(router):
             if isinstance(owed, str):
-                self._publish(router, owed, now)
                 continue
             leaving = self._history.leaving(owed)
             if leaving:
@@ -115,19 +120,18 @@ class AskingAgain:
 
         Nobody has asked for that, so nobody is told.
         """
-        self._forget_endings(router)
         for change in stated:
             wishes = self._wishes[router].get(change.client, Wishes())
             match change:
                 case ClientSubscribeMany(client, subscriptions):
                     for id_, wanted in subscriptions:
-                        if wishes.subscriptions.get(id_) != wanted:
-                            name = SubscriptionName(router, client, id_)
+                        name = SubscriptionName(router, client, id_)
+                        if wishes.subscriptions.get(id_) != wanted and not self._is_leaving(name):
                             self._endings[router, client, id_] = Ending(name, ())
                             self._feed(router, ClientUnsubscribe(client, id_))
                 case ClientAdvertise(client, id_, promised):
-                    if wishes.advertisements.get(id_) != promised:
-                        ended = AdvertisementName(router, client, id_)
+                    ended = AdvertisementName(router, client, id_)
+                    if wishes.advertisements.get(id_) != promised and not self._is_leaving(ended):
                         self._endings[router, client, id_] = Ending(ended, ())
                         self._feed(router, ClientUnadvertise(client, id_))
                 case _:
@@ -146,6 +150,10 @@ class AskingAgain:
                 self._state(AdvertisementName(router, client, id_), now)
             for id_ in wishes.subscriptions:
                 self._state(SubscriptionName(router, client, id_), now)
+
+    def _is_leaving(self, name: StatementName) -> bool:
+        """Whether the client waits to see it ended, and asks for that again."""
+        return name in self._history.owed and bool(self._history.leaving(name))
 
     def _forget_endings(self, router: str, client: str | None = None) -> None:
         for key in [one for one in self._endings if one[0] == router]:

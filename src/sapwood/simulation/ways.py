@@ -109,7 +109,9 @@ class _KeptWays:
         begun = self._history.unrests[:1]
         if any(outage.down <= until for outage in outages):
             delay = math.inf
-        return Way(delay, (*begun, *wrong, *(o for o in outages if o.for_good or o.down == BEGINNING)))
+        return Way(
+            delay, (*begun, *wrong, *(o for o in outages if o.for_good or o.down == BEGINNING))
+        )
 
     def _mesh_outages(self, start: str, end: str, sent: Moment) -> tuple[Outage, ...]:
         """The first unrest, in which routers get to know each other; all, where links go for good.

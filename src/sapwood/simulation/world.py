@@ -118,8 +118,8 @@ class World(Requests):
         self._inputs_max = inputs_max
         self._incarnations = dict.fromkeys(topology.routers, 0)
         self._failed: dict[Hop, None] = {}
-        #: routers that are to return with an older state
-        self._relapsed: dict[str, None] = {}
+        #: routers that have had an older state, and whether they are to return with it
+        self._relapsed: dict[str, bool] = {}
         #: router -> client -> what it asked for: clients outlive their routers
         self._wishes: dict[str, dict[str, Wishes]] = {name: {} for name in topology.routers}
         self._agenda: Agenda[Occurrence] = Agenda()
@@ -183,8 +183,9 @@ class World(Requests):
         self.trace.remark(self.now, f"{router} crashes, {tail.value} tail")
         self.tally.crashes += 1
         self._writing.leave_tail(router, tail)
+        self._asking_again.crashed(router)
         if tail is Tail.OLD and self.stored.go_back(router):
-            self._relapsed[router] = None
+            self._relapsed[router] = True
             self.history.relapse(self.now, router)
         self._stop(router, f"{router} is down")
 
@@ -209,14 +210,14 @@ class World(Requests):
             self._bring_up(router, neighbor, f"{router} is down")
         for client in self._wishes[router]:
             self._feed(router, AttachClient(client))
-        is_older = router in self._relapsed
-        self._relapsed.pop(router, None)
-        if is_older:  # clients had asked for something else
+        is_older = self._relapsed.get(router, False)
+        if router in self._relapsed:  # clients had asked for something else
+            self._relapsed[router] = False
             self._asking_again.correct(router, stated_at(self.routers[router]))
-        elif self.history.is_kept:
+        if self.history.is_kept and not is_older:
             self._asking_again.ask(router, self.now)
         self._asking_again.restate(router, self.now)
-        if is_older:
+        if self.history.is_kept:
             self._asking_again.publish(router, self.now)
 
     def heal(self) -> None:

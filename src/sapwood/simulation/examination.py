@@ -50,8 +50,8 @@ def draw_for(
     """The scenario of a seed in a swarm under a protocol.
 
     The protocol decides whether all advertise, whether links form circles, and whether routers have
-    stores that can fail; with `rewiring` routers and links come and go, with `relapses` the disks of
-    those that recover come back with older states.
+    stores that can fail; with `rewiring` routers and links come and go, with `relapses` the disks
+    of those that recover come back with older states.
     """
     chosen = protocol_named(protocol)
     mixture = Mixture(

@@ -454,6 +454,9 @@ class Recover:
         stated = list(self._router.membership.statements())
         renewal = Renewal(self._life)
         actions: list[Action] = [*self._log(renewal), renewal]
+        # Before there are links: what was in force stays so, and publications are not refused.
+        for change in stated:
+            actions += [*self._log(change), change]
         for neighbor, before in list(self._links.items()):
             begun = self._links[neighbor] = self._make()
             if before.has_heard:
@@ -462,8 +465,6 @@ class Recover:
             actions += [self._remember(neighbor, begun), _unbounded(neighbor), *self._log(up), up]
             if neighbor in self._up:
                 actions.append(Send(neighbor, note_of(begun.back())))
-        for change in stated:
-            actions += [*self._log(change), change]
         return actions
 
     def _send_on(self, neighbor: str, conversation: Conversation) -> Sequence[Effect]:

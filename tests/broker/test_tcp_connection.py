@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -31,7 +32,8 @@ class Host:
         self.ended_count = 0
         self.fault: FrameError | None = None
         self.news = asyncio.Event()
-        self.turns = Turns(asyncio.get_running_loop().call_soon, time.thread_time)
+        self.turns = Turns(asyncio.get_running_loop().call_soon, time.thread_time, self.flush)
+        self.unflushed: list[TcpConnection] = []
         self.parked: list[Message] = []
 
     def parks(self, tcp: TcpConnection, message: Single) -> bool:
@@ -56,6 +58,14 @@ class Host:
         for message in run.messages():
             self.messages.append(message)
             yield
+
+    def heard(self, tcp: TcpConnection) -> None:
+        self.unflushed.append(tcp)
+
+    def flush(self) -> None:
+        unflushed, self.unflushed = self.unflushed, []
+        for tcp in unflushed:
+            self.handled(tcp)
 
     def handled(self, tcp: TcpConnection) -> None:
         self.handled_count += 1
@@ -99,6 +109,24 @@ async def test_a_peer_handles_a_whole_chunk_before_it_settles() -> None:
         raw.say(*(UnsubscribeRequest(f"s{n}") for n in range(5)))
         await host.until(6)
         assert host.handled_count == settled + 1
+        await raw.close()
+
+
+async def test_a_turn_that_was_too_short_for_its_last_message_was_enough() -> None:
+    host = Host()
+    async with hosted(host) as address:
+        raw = await Raw.client(address)
+        host.turns.clock = map(float, itertools.count()).__next__  # every message takes too long
+        raw.say(UnsubscribeRequest("s0"))
+        await host.until(2)
+        (tcp,) = host.connections
+        assert (tcp.brief_reads, len(host.turns)) == (2, 0)
+        raw.say(UnsubscribeRequest("s1"), UnsubscribeRequest("s2"))
+        await host.until(4)
+        assert (tcp.brief_reads, len(host.turns)) == (0, 0)
+        raw.say(UnsubscribeRequest("s3"))
+        await host.until(5)
+        assert tcp.brief_reads == 1
         await raw.close()
 
 

@@ -45,10 +45,13 @@ class Host(Protocol):
         """A message has arrived. Raises `PeerError` for one that the peer must not send."""
 
     def steps(self, tcp: TcpConnection, run: Run, now: float) -> Iterator[None]:
-        """Publications have arrived together: handles them, in steps that are short."""
+        """Publications have arrived together: handles them, and yields before each short step."""
+
+    def heard(self, tcp: TcpConnection) -> None:
+        """What has arrived is handled, or as much of it as a turn is enough for."""
 
     def handled(self, tcp: TcpConnection) -> None:
-        """All that has arrived is handled: flush every connection that got output."""
+        """Flush every connection that got output, this one included."""
 
     def drained(self, tcp: TcpConnection) -> None:
         """The peer took bytes again after its queue had grown."""
@@ -95,9 +98,10 @@ class TcpConnection(asyncio.Protocol):
         #: the host knows that the session has ended
         self._closing = False
         #: what has arrived and nobody has looked at; the messages of what came before; of those
-        #: the one that was parked
+        #: the one that was parked, or the one that comes next
         self._unread = b""
         self._messages: Iterator[Item] | None = None
+        self._ahead: Item | None = None
         self._parked: Single | None = None
         #: of those the publications that are being handled, how many, and the time they took so far
         self._steps: Iterator[None] | None = None
@@ -108,6 +112,7 @@ class TcpConnection(asyncio.Protocol):
         #: why the connection was lost, once it is, while messages wait for a turn
         self._lost: str | None = None
         self.spent_s = 0.0
+        self.brief_reads = 0
         self.address = "?"
         #: over UDP: what is sent may be lost, repeated and reordered
         self.is_datagram = False
@@ -184,50 +189,72 @@ class TcpConnection(asyncio.Protocol):
         return 1 if self.link is None else LINK_WEIGHT
 
     def advance(self, expired: Callable[[], bool]) -> Progress:
-        """Handle messages for one turn, then flush every connection that got output."""
+        """Handle messages for one turn."""
         try:
             return self._advance(expired)
         except PeerError as error:
-            self._messages, self._steps, self._unread = None, None, b""
+            self._forget()
             self.connection.fault(error)
             return Progress.DONE
         except BaseException:
-            self._messages, self._steps, self._unread = None, None, b""
+            self._forget()
             self.abort()
             raise
         finally:
             self._timer.set(self.connection.next_deadline())
-            self._host.handled(self)
+            self._host.heard(self)
+
+    def _forget(self) -> None:
+        """Forget what has arrived."""
+        self._messages, self._ahead, self._steps, self._unread = None, None, None, b""
 
     def _advance(self, expired: Callable[[], bool]) -> Progress:
         host, now = self._host, self._loop.time()
+        has_begun = self._parked is not None
         if self._parked is not None:
             parked, self._parked = self._parked, None
             if not self.connection.ended:
                 host.received(self, parked, now)
-        while self._steps is not None or self._messages is not None or self._unread:
-            if self._steps is not None and self._step(expired):
+        while True:
+            if self._steps is not None:
+                if self._step(expired, has_begun=has_begun):
+                    return Progress.MORE
+                has_begun = True
+            message = self._take(now)
+            if message is None:
+                return Progress.DONE
+            if has_begun and expired():
+                self._ahead = message
                 return Progress.MORE
+            if isinstance(message, RequestRun | PublishMany):
+                self._steps = host.steps(self, message, now)
+                self._stepping, self._stepping_s = len(message.batch), 0.0
+            elif host.parks(self, message):
+                self._parked = message
+                return Progress.PARKED
+            else:
+                host.received(self, message, now)
+                has_begun = True
+
+    def _take(self, now: float) -> Item | None:
+        """What is to be handled next of all that has arrived."""
+        if self._ahead is not None:
+            message, self._ahead = self._ahead, None
+            return message
+        while self._messages is not None or self._unread:
             if self._messages is None:
                 data, self._unread = self._unread, b""
                 self._messages = self._portions(self.connection.receive(data, now))
             for message in self._messages:
-                if isinstance(message, RequestRun | PublishMany):
-                    self._steps = host.steps(self, message, now)
-                    self._stepping, self._stepping_s = len(message.batch), 0.0
-                    break
-                if host.parks(self, message):
-                    self._parked = message
-                    return Progress.PARKED
-                host.received(self, message, now)
-                if expired():
-                    return Progress.MORE
-            else:
-                self._messages = None
-        return Progress.DONE
+                return message
+            self._messages = None
+        return None
 
-    def _step(self, expired: Callable[[], bool]) -> bool:
-        """Handle publications until their turn is over, if it is; learn how long they take."""
+    def _step(self, expired: Callable[[], bool], *, has_begun: bool) -> bool:
+        """Handle publications until their turn is over, if it is; learn how long they take.
+
+        One step at least, unless something else `has_begun` the turn.
+        """
         assert self._steps is not None
         clock = self._host.turns.clock
         began = clock()
@@ -235,9 +262,10 @@ class TcpConnection(asyncio.Protocol):
         for _ in self._steps:
             if self._closing:  # the router knows the client no longer
                 break
-            over = expired()
+            over = has_begun and expired()
             if over:
                 break
+            has_begun = True
         self._stepping_s += clock() - began
         if not over:
             self._steps = None

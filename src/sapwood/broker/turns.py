@@ -2,23 +2,31 @@
 
 What a read brings is handled at once, as long as it is little and nobody waits who has used less.
 Whoever brings more than a turn of work is put off in the middle of it, between two messages, and
-not read until it is done; each time the loop comes by there are turns for those who wait, first for
-who has used least. So one client, or hundreds, can keep the loop busy, but not others waiting:
-whoever has used little waits for a turn or two of somebody else.
+not read until it is done; each time the loop comes by there are turns for those who wait. What all
+of these turns wrote is flushed together, so that a client to whom ten have published gets one
+write.
 
-Used is counted from the level, which is what the one whose turn it is had used before it: whoever
-comes begins `limits.TURN_MIN_S` below at most (start-time fair queueing: Goyal, Vin and Cheng,
-1996; what lies below the level lets those come first who use less than their share). The more wait,
-the shorter are the turns, from `limits.TURN_S` down to `limits.TURN_MIN_S`.
+Those who wait are *brief* or *long*. A connection is brief when each of its last
+`limits.BRIEF_READS` reads was done within a turn; nobody is when new. As long as both wait, half of
+the time is for brief ones, who come first; so a client that exchanges one message at a time does
+not wait for hundreds that keep the loop busy, nor for hundreds that begin to, and all others have
+half of the loop whatever brief ones do (feedback queues: Corbato and others, 1962).
 
-Worked example, turns of 5 and at least 1 ms: A's read holds 23 ms of work, B's 1 ms, and both
-arrive together, A first. A has its first turn, at level 0, and has used 5; B begins with 0 and
-waits, for the time until the loop comes by is used up. The loop comes by: B's turn takes 1 ms, then
-A has its second, at level 5. C's read of 1 ms arrives, begins with 4, A waits with 10, so C is
-handled at once. Had D arrived with 12 ms of work after A's third turn, at level 10, D would begin
-with 9, A would wait with 15, and the two would take turns of 2.5 ms from there on: A's past is no
-credit for D. Likewise E, who has used 10 s in small reads since yesterday, does not wait until D
-has used as much: the level has come along.
+Among brief ones, and among long ones, the next is who has used least. Used is counted from the
+level, which is what the one whose turn it is had used before it: whoever comes begins
+`limits.TURN_MIN_S` below at most (start-time fair queueing: Goyal, Vin and Cheng, 1996; what lies
+below the level lets those come first who use less than their share). The more wait, the shorter are
+the turns, from `limits.TURN_S` down to `limits.TURN_MIN_S`.
+
+Worked example, turns of 5 and at least 0.5 ms: A's read holds 23 ms of work, B's 1 ms, both arrive
+together, A first, and neither is brief. A has its first turn, at level 0, and has used 5; B begins
+with 0 and waits, for the time until the loop comes by is used up. The loop comes by: B's turn takes
+1 ms, and A has a second one of 5 ms, at level 5. C arrives, who has brought little in each of its
+last reads: it is brief, and handled at once. D arrives with 12 ms of work, begins at 4.5, half a
+millisecond below the level, A waits with 10, so D has the next turn. From there on the two take
+turns of 2.5 ms, D first until it has caught up: A's past is no credit for D. Likewise E, who has
+used 10 s in small reads since yesterday, does not wait until C has used as much: the level of brief
+ones has come along.
 """
 
 from __future__ import annotations
@@ -28,7 +36,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol
 
-from sapwood.limits import PUBLICATIONS_AT_FIRST, TURN_MIN_S, TURN_S
+from sapwood.limits import BRIEF_READS, PUBLICATIONS_AT_FIRST, TURN_MIN_S, TURN_S
 
 
 class Progress(Enum):
@@ -67,12 +75,19 @@ class Worker(Protocol):
     spent_s: float
     """Processor time so far, or what stands for it, over `weight`."""
 
+    brief_reads: int
+    """For how many reads in a row a turn was enough, 0 at first; -1 where it was not for the one
+    that is being handled."""
+
     @property
     def weight(self) -> int:
         """How many shares it has."""
 
     def advance(self, expired: Callable[[], bool]) -> Progress:
-        """Handle messages until there are none, or until after one of them the turn `expired`."""
+        """Handle messages until there are none, or until after one of them the turn `expired`.
+
+        What is written meanwhile is sent with the next flush.
+        """
 
     def put_off(self) -> None:
         """Read nothing until `resume`."""
@@ -81,38 +96,78 @@ class Worker(Protocol):
         """Read again: everything is handled."""
 
 
+class _Queue:
+    """Those who wait and are alike, the one who has used least first."""
+
+    __slots__ = ("_count", "_waiting", "level_s")
+
+    def __init__(self) -> None:
+        #: time spent, number of the request for a turn, worker
+        self._waiting: list[tuple[float, int, Worker]] = []
+        self._count = 0
+        #: the most that one had spent before it was handled: of those at work for long, the least
+        self.level_s = 0.0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def has_before(self, worker: Worker) -> bool:
+        """Whether one waits who has used no more than a worker."""
+        return bool(self._waiting) and self._waiting[0][0] <= worker.spent_s
+
+    def push(self, worker: Worker) -> None:
+        """Let a worker wait."""
+        self._count += 1
+        heapq.heappush(self._waiting, (worker.spent_s, self._count, worker))
+
+    def pop(self) -> Worker:
+        """Who is next."""
+        return heapq.heappop(self._waiting)[-1]
+
+
 class Turns:
     """Gives turns to the connections of one broker.
 
     `call_soon` has a function called when the loop has looked for input again, `clock` tells the
-    processor time that is used, in seconds.
+    processor time that is used, in seconds, and `flush` sends what turns have written.
 
-    #: a worker is in _waiting at most once, and is put off while it is there
-    #: _scheduled iff _waiting is not empty
+    #: a worker is in one of the queues at most, once, and is put off while it is there
+    #: _scheduled iff there is somebody in a queue
     """
 
     def __init__(
-        self, call_soon: Callable[[Callable[[], None]], object], clock: Callable[[], float]
+        self,
+        call_soon: Callable[[Callable[[], None]], object],
+        clock: Callable[[], float],
+        flush: Callable[[], None],
     ) -> None:
         self._call_soon = call_soon
         self.clock = clock
-        #: those put off, as a heap: time spent, number of the request for a turn, worker
-        self._waiting: list[tuple[float, int, Worker]] = []
-        self._count = 0
-        #: the most that one had spent before it was handled: of those at work for long, the least
-        self._level_s = 0.0
+        self._flush = flush
+        self._brief, self._long = _Queue(), _Queue()
+        #: who had turns since the last flush, and how long these took
+        self._served: list[tuple[Worker, float]] = []
         #: time spent on reads that were handled at once since those put off had their turn
         self._used_s = 0.0
         self._scheduled = False
 
+    def __len__(self) -> int:
+        """How many wait for a turn."""
+        return len(self._brief) + len(self._long)
+
     def arrived(self, worker: Worker) -> None:
         """Something has arrived at a worker who waits for nothing: handle it now or in its turn."""
-        self._begin(worker)
-        if self._used_s >= TURN_S or (self._waiting and self._waiting[0][0] <= worker.spent_s):
+        queue = self._begin(worker)
+        enough = self._used_s >= (TURN_S / 2 if self._long else TURN_S)
+        if enough or queue.has_before(worker) or (queue is self._long and self._brief):
             worker.put_off()
             self._wait(worker)
-        elif self._turn(worker) is not Progress.DONE:
-            worker.put_off()
+            return
+        try:
+            if self._turn(worker) is not Progress.DONE:
+                worker.put_off()
+        finally:
+            self._used_s += self._sent()
 
     def ready(self, worker: Worker) -> None:
         """What a parked worker waited for is there."""
@@ -120,47 +175,93 @@ class Turns:
         self._wait(worker)
 
     def _next(self) -> None:
-        """A turn for the one who has used least; as long as that leaves time, for the next."""
+        """Turns for those who have used least, brief ones first, as long as there is time."""
         self._scheduled = False
-        end = self.clock() + TURN_S
+        left_s = TURN_S
         try:
-            while self._waiting and self.clock() < end:
-                _, _, worker = heapq.heappop(self._waiting)
+            if self._brief:
+                some_s = TURN_S / 2 - self._used_s if self._long else TURN_S
+                left_s -= self._used_s + self._serve(self._brief, some_s)
+            if self._long:
+                self._serve(self._long, max(left_s, TURN_S / 2))
+        finally:
+            self._used_s = 0.0
+            self._schedule()
+
+    def _serve(self, queue: _Queue, time_s: float) -> float:
+        """Turns for those in a queue, one at least, and a flush; how long all that took."""
+        began = self.clock()
+        try:
+            while queue:
+                worker = queue.pop()
                 progress = Progress.DONE  # of a turn that ends in a defect, too
                 try:
                     progress = self._turn(worker)
                 finally:
                     if progress is Progress.DONE:
                         worker.resume()
+                if self.clock() - began >= time_s:
+                    break
         finally:
-            self._used_s = 0.0
-            self._schedule()
+            self._sent()
+        return self.clock() - began
+
+    def _sent(self) -> float:
+        """Flush, on the account of those who had turns, by their lengths; what all that took."""
+        served, self._served = self._served, []
+        began = self.clock()
+        self._flush()
+        flush_s = self.clock() - began
+        turns_s = sum(used_s for _, used_s in served)
+        if turns_s > 0.0:
+            for worker, used_s in served:
+                worker.spent_s += flush_s * used_s / turns_s / worker.weight
+        return turns_s + flush_s
 
     def _turn(self, worker: Worker) -> Progress:
         clock = self.clock
+        queue = self._queue(worker)
+        queue.level_s = max(queue.level_s, worker.spent_s)
         began = clock()
-        end = began + max(TURN_MIN_S, TURN_S / (1 + len(self._waiting)))
-        self._level_s = max(self._level_s, worker.spent_s)
+        end = began + max(TURN_MIN_S, TURN_S / (1 + len(self)))
+        progress = Progress.DONE
         try:
             progress = worker.advance(lambda: clock() >= end)
         finally:
             used_s = clock() - began
-            self._used_s += used_s
-            worker.spent_s += used_s / worker.weight
+            self._served.append((worker, used_s))
+            self._took(worker, used_s / worker.weight, progress)
         if progress is Progress.MORE:
             self._wait(worker)
         return progress
 
-    def _begin(self, worker: Worker) -> None:
+    def _took(self, worker: Worker, used_s: float, progress: Progress) -> None:
+        """Count what a turn took, and say what its worker is from here on."""
+        before = self._queue(worker)
+        if progress is Progress.MORE:
+            worker.brief_reads = -1
+        elif progress is Progress.DONE:
+            worker.brief_reads += 1
+        queue = self._queue(worker)
+        if queue is not before:  # what it has used among the others says nothing here
+            worker.spent_s = queue.level_s
+        worker.spent_s += used_s
+
+    def _queue(self, worker: Worker) -> _Queue:
+        """Where a worker waits."""
+        return self._brief if worker.brief_reads >= BRIEF_READS else self._long
+
+    def _begin(self, worker: Worker) -> _Queue:
         """Somebody comes: a short turn below the level, or where it is."""
-        worker.spent_s = max(worker.spent_s, self._level_s - TURN_MIN_S)
+        queue = self._queue(worker)
+        worker.spent_s = max(worker.spent_s, queue.level_s - TURN_MIN_S)
+        return queue
 
     def _wait(self, worker: Worker) -> None:
-        self._count += 1
-        heapq.heappush(self._waiting, (worker.spent_s, self._count, worker))
+        self._queue(worker).push(worker)
         self._schedule()
 
     def _schedule(self) -> None:
-        if self._waiting and not self._scheduled:
+        if len(self) and not self._scheduled:
             self._scheduled = True
             self._call_soon(self._next)

@@ -140,6 +140,9 @@ person, too little to smuggle a payload."""
 IDENTITIES_BYTES_MAX: Final = 64 * 2**20
 """Bytes of a file of identities: some 300,000 entries with a password each."""
 
+HTTP_CONNECTIONS_MAX: Final = 64
+"""Connections and requests at a time on a broker's HTTP port; more are told 503."""
+
 ACCESS_CHECK_S: Final = 10.0
 """Seconds until files of identities and certificates that have changed are read again, and until a
 connection whose token has expired ends."""
@@ -223,10 +226,15 @@ TURN_S: Final = 0.005
 message. Ten such turns still answer a well-behaved client within a tenth of a second; much shorter
 ones would spend more on changing between connections than on their messages."""
 
-TURN_MIN_S: Final = 0.001
-"""The least of it that each gets where others wait: two hundred who have brought much have each had
-a turn after a fifth of a second, or half a second where half of `TURN_S` went to each at once in
-publications."""
+TURN_MIN_S: Final = 0.0005
+"""The least of it that each gets where others wait, and what tells a connection that exchanges some
+messages at a time from one that brings more than can be handled: two hundred who have brought much
+have each had a turn after a tenth of a second, or half a second where half of `TURN_S` went to each
+at once in publications. A turn costs 20 us; what it wrote is flushed with others'."""
+
+BRIEF_READS: Final = 16
+"""Reads in a row that were each done within a turn, after which a connection comes before those for
+which a turn was not enough: some tens of milliseconds of one message at a time."""
 
 LINK_WEIGHT: Final = 16
 """How many shares of the loop a link has where a client has one. A link carries what all clients
@@ -457,6 +465,27 @@ DTD_BYTES_MAX: Final = 1_048_576
 DTD_ELEMENTS_MAX: Final = 1024
 """Element types of one DTD: where each may hold each, a million edges. NITF 2.5 has 123, DocBook
 some 400."""
+
+SYNOPSIS_NODES_MAX: Final = 1_000_000
+"""Paths of one synopsis, at some 300 bytes each while it is built. Documents of a kind have
+thousands (NITF's DTD up to ten levels allows more, but few are written); a stream of documents with
+names made up by their senders must not fill the memory."""
+
+EXPANSION_DEPTH_MAX: Final = 10
+"""Levels below the document to which `//` is expanded: the heights of the work's patterns end there
+(table 9.1, h)."""
+
+EXPANSION_NODES_MAX: Final = 10_000
+"""Elements of one expanded pattern, some 5 MB: beyond, `//` is not followed further down. Wide,
+recursive DTDs such as NITF's have more paths than anybody wants to compare."""
+
+SIMILARITY_COMBINATIONS_MAX: Final = 4096
+"""Ways to place the branches of a pattern that are weighed together; of more the heaviest stay.
+With the work's patterns (branching 0.1) there are less than ten."""
+
+SIMILARITIES_KNOWN_MAX: Final = 1_048_576
+"""Similarities that are remembered, at some 150 bytes each; then all are forgotten. Those of 1000
+different patterns with each other are as many."""
 
 ADVERTISEMENT_TEXT_CHARS_MAX: Final = 262_144
 """Characters of one advertisement of documents: a quarter of a frame. That of NITF's DTD has some

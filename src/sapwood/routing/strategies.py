@@ -23,6 +23,9 @@ from sapwood.routing.propagation.protocol import SubscriptionPropagation
 from sapwood.routing.tables import Follower
 from sapwood.routing.upkeep.protocol import Kept, Upkeep
 
+DEFAULT_MEMBERSHIP: Final = "given"
+DEFAULT_UPKEEP: Final = "replay"
+
 KINDS: Final = ("records", "documents")
 """The filter languages."""
 
@@ -85,9 +88,9 @@ class PropagationStrategy(Strategy):
     `clients_advertise`: clients have to advertise what they will publish, since subscriptions
     travel only towards advertisements. `routes_depend_on_order`: which links a publication crosses
     depends on the order in which subscriptions came (who receives it, never). `allows_loss`: no
-    subscription travels that could be lost. `forwarding` is the name of the forwarding strategy
-    where none is named. `of` are the words that it is put together from, those among them that are
-    not in the name.
+    subscription travels that could be lost. `forwarding` and `membership` are the names of the
+    strategies where none is named. `of` are the words that it is put together from, those among
+    them that are not in the name.
     """
 
     make: MakePropagation
@@ -96,6 +99,7 @@ class PropagationStrategy(Strategy):
     routes_depend_on_order: bool = False
     allows_loss: bool = False
     forwarding: str = "every-hop"
+    membership: str = DEFAULT_MEMBERSHIP
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -112,11 +116,13 @@ class PropagationStrategy(Strategy):
 class ForwardingStrategy(Strategy):
     """Makes the forwarding of one core: the router's name, its engines, how routers are told.
 
-    `mark` is the byte with which its digests begin, `None` for one that writes none.
+    `mark` is the byte with which its digests begin, `None` for one that writes none. `names_all`:
+    its digests may name all who get a publication, and say so (`forwarding.protocol.Naming`).
     """
 
     make: Callable[[str, Engines, PropagationStrategy], Forwarding]
     mark: int | None = None
+    names_all: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,10 +139,6 @@ class UpkeepStrategy(Strategy):
     persists: bool = False
     allows_loss: bool = False
     calm_s: float = 0.0
-
-
-DEFAULT_MEMBERSHIP: Final = "given"
-DEFAULT_UPKEEP: Final = "replay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +163,22 @@ class Protocol:
         return (self.membership, self.propagation, self.forwarding, self.upkeep)
 
     @property
+    def _defaults(self) -> tuple[str | None, ...]:
+        """What goes without saying in each slot."""
+        beside = self.propagation
+        return (beside.membership, None, beside.forwarding, DEFAULT_UPKEEP)
+
+    @property
     def name(self) -> str:
         """The words of all slots, in order, without what is chosen where none is named."""
-        defaults = (DEFAULT_MEMBERSHIP, None, self.propagation.forwarding, DEFAULT_UPKEEP)
+        defaults = self._defaults
         chosen = zip(self.strategies, defaults, strict=True)
         return "+".join(strategy.name for strategy, default in chosen if strategy.name != default)
 
     @property
     def summary(self) -> str:
         """What it does, in a line."""
-        defaults = (DEFAULT_MEMBERSHIP, None, self.propagation.forwarding, DEFAULT_UPKEEP)
+        defaults = self._defaults
         chosen = zip(self.strategies, defaults, strict=True)
         others = [s.summary for s, name in chosen if name is not None and s.name != name]
         return "; ".join((self.propagation.summary, *others))
@@ -184,6 +192,20 @@ class Protocol:
     def exact(self) -> bool:
         """Whether it delivers exactly the pairs that a brute-force matcher finds."""
         return all(strategy.exact for strategy in self.strategies)
+
+    @property
+    def blind_objection(self) -> str | None:
+        """Why no publication can go unread from the first router on; `None` where one can."""
+        if self.forwarding.names_all and self.membership.name == DEFAULT_MEMBERSHIP:
+            return None
+        if self.forwarding.names_all:
+            why = f"under {self.membership.name!r} routers ask by content when trees change"
+        else:
+            why = "routers further on, or the last ones, have to look at content"
+        return (
+            f"under protocol {self.name!r} no publication can be blind: {why}; publish it as it "
+            "is, or run the overlay with simple+reuse:always"
+        )
 
     @property
     def clients_advertise(self) -> bool:

@@ -21,9 +21,10 @@ from sapwood.broker.logs import Log
 from sapwood.broker.tcp_connection import TcpConnection
 from sapwood.errors import InputError
 from sapwood.limits import ACCESS_CHECK_S, AUTHENTICATIONS_WAITING_MAX
+from sapwood.matching.engine_names import Engines
 from sapwood.session.admission import Refused
 from sapwood.session.settings import TlsFiles
-from sapwood.wire.greetings import Hello, RefusalCode
+from sapwood.wire.greetings import Credentials, Hello, RefusalCode, Role
 from sapwood.wire.messages import GoodbyeCode
 
 _Seen: TypeAlias = tuple[tuple[str, int, int], ...]
@@ -46,13 +47,14 @@ class Doorkeeper:
         files: TlsFiles,
         ends: Callable[[TcpConnection, GoodbyeCode, str], None],
         log: Log,
+        engines: Engines = Engines(),  # noqa: B008 - a value
     ) -> None:
         self._path = identities
         self._files = files
         self._ends = ends
         self._log = log
         read = None if identities is None else read_identities(identities)
-        self._authenticator = None if read is None else Authenticator(read)
+        self._authenticator = None if read is None else Authenticator(read, engines)
         #: who has no certificate comes in if an identity is known by something else
         self.context = tls.accepting(files, must_be_signed=identities is None)
         #: of greetings whose password was hashed, what came of it
@@ -85,10 +87,8 @@ class Doorkeeper:
         if self._waiting >= AUTHENTICATIONS_WAITING_MAX:
             self._decided[tcp] = _BUSY
             return False
-        if self._executor is None:
-            self._executor = ThreadPoolExecutor(1, "passwords")
         self._waiting += 1
-        loop = asyncio.get_running_loop()
+        loop, thread = asyncio.get_running_loop(), self._thread()
 
         def decide() -> Admitted | Refused:
             if tcp.connection.ended:  # who has waited too long
@@ -102,7 +102,7 @@ class Doorkeeper:
                     self._decided[tcp] = work.result()
                 ready()
 
-        loop.run_in_executor(self._executor, decide).add_done_callback(decided)
+        loop.run_in_executor(thread, decide).add_done_callback(decided)
         return True
 
     def decide(self, tcp: TcpConnection, hello: Hello) -> Admitted | Refused | None:
@@ -116,6 +116,36 @@ class Doorkeeper:
         if isinstance(decided, Admitted) and not authenticator.holds(decided, time.time()):
             return Refused(RefusalCode.DENIED, "the identity was withdrawn meanwhile")
         return decided
+
+    async def why_unknown(self, credentials: Credentials | None) -> str | None:
+        """Why who shows this is no client here; `None` for one who is, and where all may come."""
+        authenticator = self._authenticator
+        if authenticator is None:
+            return None
+        hello = Hello(role=Role.CLIENT, name="http", session="http", credentials=credentials)
+        if authenticator.is_slow(hello):
+            if self._waiting >= AUTHENTICATIONS_WAITING_MAX:
+                return _BUSY.reason
+            self._waiting += 1
+            try:
+                decided = await asyncio.get_running_loop().run_in_executor(
+                    self._thread(), authenticator.decide, hello, frozenset[str](), time.time()
+                )
+            finally:
+                self._waiting -= 1
+        else:
+            decided = authenticator.decide(hello, frozenset(), time.time())
+        if isinstance(decided, Refused):
+            return decided.reason
+        if decided.gate is not None and not decided.gate.grant.operates:
+            return f"the identity {decided.principal.name} may not read the broker's state"
+        return None
+
+    def _thread(self) -> ThreadPoolExecutor:
+        """The thread in which passwords are hashed, begun when it is first needed."""
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(1, "passwords")
+        return self._executor
 
     # Changes -----------------------------------------------------------------------------------
 
@@ -151,7 +181,7 @@ class Doorkeeper:
             if admitted is None or tcp.connection.ended or authenticator.holds(admitted, now):
                 continue
             self._log.info("admitted no longer", name=admitted.name, address=tcp.address)
-            reason = f"the identity {admitted.principal.name} may not connect any more"
+            reason = f"what the identity {admitted.principal.name} may do has changed"
             self._ends(tcp, GoodbyeCode.DENIED, reason)
 
     def _look(self) -> _Seen:

@@ -12,6 +12,7 @@ from sapwood.routing.inputs import (
     AttachClient,
     ClientAdvertise,
     ClientInput,
+    ClientSubscribe,
     ClientSubscribeMany,
 )
 
@@ -27,4 +28,7 @@ def statements_of(
         yield ClientAdvertise(client, id_, content)
     rest = iter(wanted)
     while some := tuple(islice(rest, SUBSCRIPTIONS_AT_ONCE_MAX)):
-        yield ClientSubscribeMany(client, some)
+        if len(some) == 1:  # the owner of a durable subscription is told of it as of one
+            yield ClientSubscribe(client, *some[0])
+        else:
+            yield ClientSubscribeMany(client, some)

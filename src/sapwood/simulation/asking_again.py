@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.routing.effects import Deliver
 from sapwood.routing.inputs import (
     ClientAdvertise,
@@ -121,21 +122,28 @@ class AskingAgain:
         Nobody has asked for that, so nobody is told.
         """
         for change in stated:
-            wishes = self._wishes[router].get(change.client, Wishes())
             match change:
+                case ClientSubscribe(client, id_, wanted):
+                    self._take_back(SubscriptionName(router, client, id_), wanted)
                 case ClientSubscribeMany(client, subscriptions):
                     for id_, wanted in subscriptions:
-                        name = SubscriptionName(router, client, id_)
-                        if wishes.subscriptions.get(id_) != wanted and not self._is_leaving(name):
-                            self._endings[router, client, id_] = Ending(name, ())
-                            self._feed(router, ClientUnsubscribe(client, id_))
+                        self._take_back(SubscriptionName(router, client, id_), wanted)
                 case ClientAdvertise(client, id_, promised):
-                    ended = AdvertisementName(router, client, id_)
-                    if wishes.advertisements.get(id_) != promised and not self._is_leaving(ended):
-                        self._endings[router, client, id_] = Ending(ended, ())
-                        self._feed(router, ClientUnadvertise(client, id_))
+                    self._take_back(AdvertisementName(router, client, id_), promised)
                 case _:
                     pass
+
+    def _take_back(self, name: StatementName, stated: AdvertisedContent) -> None:
+        """Let a router forget something, if its client wants it no more or otherwise."""
+        home, client, id_ = name.home, name.client, name.id
+        wishes = self._wishes[home].get(client, Wishes())
+        is_wanted = isinstance(name, SubscriptionName)
+        wished: AdvertisedContent | None
+        wished = wishes.subscriptions.get(id_) if is_wanted else wishes.advertisements.get(id_)
+        if wished != stated and not self._is_leaving(name):
+            undo = ClientUnsubscribe if is_wanted else ClientUnadvertise
+            self._endings[home, client, id_] = Ending(name, ())
+            self._feed(home, undo(client, id_))
 
     def publish(self, router: str, now: float) -> None:
         """Let clients publish again what has not been answered."""

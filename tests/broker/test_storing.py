@@ -9,6 +9,7 @@ import sqlite3
 import zlib
 from contextlib import closing
 from pathlib import Path
+from shutil import copytree, rmtree
 from typing import Any
 
 import msgspec
@@ -337,6 +338,43 @@ async def test_two_brokers_that_recover_pass_publications_on(
                 assert await sub.next() == Delivery(("i",), one)
             assert await pub.until(AcceptedReply)
             await sub.close()
+            await pub.close()
+
+
+async def is_another(broker: Broker, incarnation: int) -> None:
+    """Return when a broker has begun anew."""
+    while broker.router.incarnation == incarnation:
+        await asyncio.sleep(0.01)
+
+
+async def test_a_broker_with_an_older_folder_begins_anew_and_keeps_its_clients(
+    tmp_path: Path,
+) -> None:
+    """What it said since the copy is known to its neighbor, and nobody has to ask again."""
+    folder, copy = tmp_path / "r2", tmp_path / "copy"
+    async with running(keeping(tmp_path / "r1")) as first:
+        linked = settings("r2", first.address, data=folder, protocol=RECOVER)
+        async with running(linked) as second:
+            await soon(first.until_linked("r2"))
+            incarnation = second.router.incarnation
+            await stopped(second, await subscribed(second, "sub", "a > 1"))
+        copytree(folder, copy)
+        async with running(linked) as second:
+            await soon(first.until_linked("r2"))
+            await stopped(second, await subscribed(second, "other", "b > 1"))
+        rmtree(folder)
+        copy.rename(folder)
+        async with running(linked) as second:
+            await soon(first.until_linked("r2"))
+            await soon(is_another(second, incarnation))
+            raw = await Raw.client(second.address, "sub", "s")
+            raw.say(SubscribeRequest("late", "c > 1"))
+            assert await raw.until(SubscribedReply)
+            pub = await Raw.client(first.address, "pub", "s")
+            pub.say(PublishRequest(1, body("p", a=2, b=2, c=1)))
+            delivered = await raw.until(Delivery)
+            assert delivered[-1] == Delivery(("i",), body("p", a=2, b=2, c=1))
+            await raw.close()
             await pub.close()
 
 

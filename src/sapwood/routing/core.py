@@ -71,6 +71,7 @@ from sapwood.routing.inputs import (
     AttachClient,
     Change,
     ClientAdvertise,
+    ClientInput,
     ClientPublish,
     ClientPublishMany,
     ClientSubscribe,
@@ -106,6 +107,7 @@ from sapwood.routing.messages import (
 from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.simple import Simple
+from sapwood.routing.stating import statements_of
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import CLIENTS, LinkSubscription, Stated
 
@@ -227,6 +229,13 @@ class RoutingCore:
     def stated(self, client: str) -> Stated:
         """What an attached client has stated, by its ids."""
         return Stated(tuple(self.subscriptions.own(client)), tuple(self.advertisements.own(client)))
+
+    def statements(self) -> Iterator[ClientInput]:
+        """Its clients, and what they have stated: see `Membership.statements`."""
+        for client, own in self.subscriptions.entries.by_client.items():
+            promised = self.advertisements.own(client).values()
+            wanted = ((one.id, one.filter) for one in own.values())
+            yield from statements_of(client, ((one.id, one.filter) for one in promised), wanted)
 
     def rebuild(self) -> None:
         """Make what only follows from the entries afresh: it decides as before."""

@@ -42,6 +42,7 @@ from sapwood.routing.inputs import (
     Recalled,
     Receive,
     ReceiveMany,
+    Renewal,
     Restored,
     Suspicion,
     Tick,
@@ -282,6 +283,8 @@ class Router:
         for action in actions:
             if isinstance(action, _Handed):
                 effects.extend(self._apply(action, now))
+            elif isinstance(action, Renewal):
+                self._become(action.incarnation)
             elif isinstance(action, Resume | Refill):
                 raise InvariantError("a router becomes its earlier self only when it is restored")
             else:
@@ -317,8 +320,11 @@ class Router:
         for action in self.upkeep.restored(restored, now):
             match action:
                 case Resume(incarnation):
-                    self.incarnation = incarnation
-                    self.membership = self._make_membership()
+                    self._become(incarnation)
+                    continue
+                case Renewal(incarnation):
+                    self._become(incarnation)
+                    self._absent.clear()
                     continue
                 case Refill(parts):
                     self._absent = dict.fromkeys(refill(self.membership, parts))
@@ -336,6 +342,11 @@ class Router:
             else:
                 effects.append(action)
         return effects
+
+    def _become(self, incarnation: int) -> None:
+        """Be another incarnation, with nothing that is known."""
+        self.incarnation = incarnation
+        self.membership = self._make_membership()
 
     def _make_membership(self) -> Membership:
         strategy = self.protocol.membership

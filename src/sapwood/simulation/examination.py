@@ -44,11 +44,14 @@ class Examination:
     found: Mapping[str, int]
 
 
-def draw_for(protocol: str, seed: int, *, rewiring: bool = False) -> Scenario:
+def draw_for(
+    protocol: str, seed: int, *, rewiring: bool = False, relapses: bool = False
+) -> Scenario:
     """The scenario of a seed in a swarm under a protocol.
 
     The protocol decides whether all advertise, whether links form circles, and whether routers have
-    stores that can fail; with `rewiring` routers and links come and go.
+    stores that can fail; with `rewiring` routers and links come and go, with `relapses` the disks
+    of those that recover come back with older states.
     """
     chosen = protocol_named(protocol)
     mixture = Mixture(
@@ -58,6 +61,7 @@ def draw_for(protocol: str, seed: int, *, rewiring: bool = False) -> Scenario:
         rewiring=rewiring,
         stores=chosen.persists,
         suspicions=is_planned(chosen),
+        relapses=relapses and chosen.persists,
         tampering=chosen.allows_loss and chosen.calm_s > 0 and not rewiring,
     )
     return draw_scenario(seed, mixture)

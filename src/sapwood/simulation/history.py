@@ -141,6 +141,7 @@ class History:
     #: finds, where routers route on many trees, says which each source takes, one for each way
     #: disturbances are the times in which something was wrong that is no link's alone: whatever
     #: travels from one router to another may be lost; all but the last are settled
+    #: relapses are those of them in which a router had an older state
     #: owed holds exactly what clients asked for and were not told yet: subscriptions,
     #: advertisements and withdrawals by their names, publications by their ids
     """
@@ -157,6 +158,7 @@ class History:
     outages: dict[Hop, list[Outage]] = field(default_factory=dict)
     unrests: list[Outage] = field(default_factory=list)
     disturbances: list[Outage] = field(default_factory=list)
+    relapses: list[Outage] = field(default_factory=list)
     refusals: list[tuple[Moment, ClientName, str]] = field(default_factory=list)
     owed: dict[StatementName | str, None] = field(default_factory=dict)
     overlays: list[tuple[Moment, Overlay]] = field(default_factory=list)
@@ -352,6 +354,16 @@ class History:
         """
         if not self._is_disturbed:
             self.disturbances.append(Outage(self._moment(now)))
+
+    def relapse(self, now: float, home: str) -> None:
+        """A router has an older state: that disturbs, and what came before may come again.
+
+        Whatever its clients were told, they have to ask for again.
+        """
+        self.disturb(now)
+        self.gone(now, home)
+        if self.disturbances[-1] not in self.relapses:
+            self.relapses.append(self.disturbances[-1])
 
     @property
     def settling(self) -> bool:

@@ -10,7 +10,8 @@ from sapwood.overlay.disjoint import FindTree
 from sapwood.overlay.spanning import fewest_links
 from sapwood.overlay.topology import Overlay
 from sapwood.routing.effects import Connect, Disconnect, Effect
-from sapwood.routing.inputs import Input
+from sapwood.routing.inputs import ClientInput, Input
+from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.tables import LinkSubscription
 
 
@@ -55,6 +56,15 @@ def finds_of(machine: Machine) -> tuple[FindTree, ...]:
     return () if machine.is_tree else (fewest_links,)
 
 
+@runtime_checkable
+class _Remembering(Protocol):
+    """What clients have statements at."""
+
+    @property
+    def membership(self) -> Membership:
+        """What has them."""
+
+
 class Rewirable(Protocol):
     """An overlay whose links may be changed."""
 
@@ -96,6 +106,11 @@ def owe(machines: Mapping[str, Machine], overlay: Overlay) -> bool:
     if len(machines) < len(overlay.routers):
         return True
     return any(machine.table_sizes().get("owed", 0) for machine in machines.values())
+
+
+def stated_at(machine: Machine) -> list[ClientInput]:
+    """What the clients of a machine have stated there, where it can say so."""
+    return list(machine.membership.statements()) if isinstance(machine, _Remembering) else []
 
 
 def absent_from(machine: Machine) -> frozenset[str]:

@@ -315,17 +315,27 @@ def _judge_deliveries(
         if published is None or was_refused or not _is_wanted(published, lives, moment, evidence):
             unexpected.add(pair)
             continue
+        is_again = _is_relapsed(history, moment)
         if pair in seen:
-            duplicated.add(pair)
+            if not is_again:
+                duplicated.add(pair)
             continue
         seen.add(pair)
         if published.accepted is None:
             recovered.add(pair)
         flow = (published.publisher, name)
-        if published.asked < latest.get(flow, published.asked):
+        if published.asked < latest.get(flow, published.asked) and not is_again:
             reordered.add(pair)
         latest[flow] = max(published.asked, latest.get(flow, published.asked))
     return unexpected.finding(), duplicated.finding(), reordered.finding(), recovered.finding()
+
+
+def _is_relapsed(history: History, moment: Moment) -> bool:
+    """Whether a router had an older state, and the overlay had not settled since."""
+    return any(
+        one.down <= moment and (one.settled is None or moment <= one.settled)
+        for one in history.relapses
+    )
 
 
 def _is_wanted(

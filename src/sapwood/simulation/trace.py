@@ -56,6 +56,7 @@ from sapwood.routing.inputs import (
     Receive,
     ReceiveMany,
     Record,
+    Renewal,
     Restored,
     Suspicion,
     Tick,
@@ -225,6 +226,8 @@ class Trace:
         match record:
             case Note(name, value):
                 return f"{name}: {value.hex()}"
+            case Renewal(incarnation):
+                return f"begins anew as incarnation {incarnation}"
             case Checkpoint(parts):
                 return (
                     f"checkpoint: {blake2b(b''.join(parts), digest_size=_DIGEST_BYTES).hexdigest()}"

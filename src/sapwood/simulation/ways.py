@@ -105,14 +105,17 @@ class _KeptWays:
         self._mesh = _MeshWays(history, longest, history.finds[0]) if is_rewired else None
 
     def way(self, start: str, end: str, sent: Moment) -> Way:
+        wrong = self._history.disturbances
         if self._tree is None:
-            return Way(math.inf, self._mesh_outages(start, end, sent))
+            return Way(math.inf, (*wrong, *self._mesh_outages(start, end, sent)))
         delay, outages = self._tree.way(start, end, sent)
         until = Moment(sent.time + delay + _SLACK_S, 0)
         begun = self._history.unrests[:1]
         if any(outage.down <= until for outage in outages):
             delay = math.inf
-        return Way(delay, (*begun, *(o for o in outages if o.for_good or o.down == BEGINNING)))
+        return Way(
+            delay, (*begun, *wrong, *(o for o in outages if o.for_good or o.down == BEGINNING))
+        )
 
     def _mesh_outages(self, start: str, end: str, sent: Moment) -> tuple[Outage, ...]:
         """The first unrest, in which routers get to know each other; all, where links go for good.

@@ -57,11 +57,13 @@ _COLUMN: Final = 4096
 class Head(Struct, array_like=True, frozen=True):
     """Where a checkpoint stands: behind so many state records.
 
-    `links` are those that routing believes up, in the order in which they came up.
+    `links` are those that routing believes up, in the order in which they came up. `incarnation` is
+    that of the router, if it is not the first one that its log is of.
     """
 
     states: int
     links: tuple[str, ...]
+    incarnation: int | None = None
 
 
 _HEAD: Final = msgspec.msgpack.Decoder(Head)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sapwood.language import parse_filter
 from sapwood.matching.engine_names import Engines
+from sapwood.model.interest import Interest
 from sapwood.routing.effects import Effect, Subscribed, Supply
 from sapwood.routing.inputs import (
     AttachClient,
@@ -200,7 +201,7 @@ def test_where_nobody_has_to_advertise_nothing_is_said() -> None:
 
 
 def test_what_comes_and_goes_within_one_change_is_not_said() -> None:
-    entry = LocalEntry("k", "ann", "s", parse_filter("a = 1"))
+    entry: LocalEntry[Interest] = LocalEntry("k", "ann", "s", parse_filter("a = 1"))
     watch = SupplyWatch(lambda _: {"s": entry})
     in_force = [Subscribed("ann", "s")]
     for side, key in ((CLIENTS, "d"), ("r2", "e")):

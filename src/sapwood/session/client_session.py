@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from sapwood.errors import (
     ConnectionLostError,
@@ -72,14 +72,24 @@ from sapwood.wire.messages import (
     SubscribedManyReply,
     SubscribedReply,
     SubscriptionRefused,
+    SuppliedNotice,
     UnadvertisedReply,
     UnsubscribedManyReply,
     UnsubscribedReply,
+    UnsuppliedNotice,
 )
 from sapwood.wire.messages import (
     Delivery as DeliveryMessage,
 )
 from sapwood.wire.runs import Run
+
+
+class SupplyEvent(NamedTuple):
+    """Somebody advertises what these subscriptions accept, or nobody does."""
+
+    ids: tuple[str, ...]
+    is_there: bool
+
 
 ClientEvent: TypeAlias = (
     Welcome
@@ -90,6 +100,7 @@ ClientEvent: TypeAlias = (
     | EntriesEvent
     | ConsumerEvent
     | DurablesReply
+    | SupplyEvent
 )
 """What a client hears of: deliveries and answers, in a form for applications."""
 
@@ -380,6 +391,8 @@ class ClientSession:
             return None
         if isinstance(message, DurablesReply):
             return message
+        if isinstance(message, SuppliedNotice | UnsuppliedNotice):
+            return SupplyEvent(message.ids, isinstance(message, SuppliedNotice))
         if isinstance(message, Welcome):
             self._welcomed(message, connection)
             return message

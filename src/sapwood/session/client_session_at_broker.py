@@ -44,12 +44,14 @@ from sapwood.wire.messages import (
     SubscribeManyRequest,
     SubscribeRequest,
     SubscriptionRefused,
+    SuppliedNotice,
     UnadvertisedReply,
     UnadvertiseRequest,
     UnsubscribedManyReply,
     UnsubscribedReply,
     UnsubscribeManyRequest,
     UnsubscribeRequest,
+    UnsuppliedNotice,
 )
 from sapwood.wire.publications import encode_publication
 from sapwood.wire.runs import RequestRun, Run
@@ -354,6 +356,11 @@ class ClientSessionAtBroker:
     def subscribed_many(self, subscriptions: Sequence[str]) -> None:
         """Confirm that several subscriptions are in force."""
         self.connection.send_ids(SubscribedManyReply, subscriptions)
+
+    def supplied(self, subscriptions: Sequence[str], *, is_there: bool) -> None:
+        """Say that somebody advertises what these subscriptions accept, or that nobody does."""
+        notice = SuppliedNotice if is_there else UnsuppliedNotice
+        self.connection.send_ids(notice, subscriptions)
 
     def unsubscribed_many(self, subscriptions: Sequence[str]) -> None:
         """Confirm that several subscriptions are withdrawn."""

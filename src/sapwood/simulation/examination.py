@@ -16,6 +16,7 @@ from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import Outcome, check_loss, protocol_on, router_maker, simulate
+from sapwood.simulation.supply import misled
 from sapwood.simulation.swarm import Mixture, draw_scenario
 from sapwood.simulation.world import World
 
@@ -107,6 +108,7 @@ def findings(
     links = not protocol_named(protocol).routes_depend_on_order
     words = {
         **verdicts(judgment),
+        "misled": len(misled(world)),
         "closed": world.tally.links_closed,
         "illegal": len(globally_illegal(world)) if speaks_of(world) else 0,
         "misjudged": world.time.bounds.wrong + world.time.bounds.wrong_ages,

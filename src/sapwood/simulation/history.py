@@ -142,6 +142,7 @@ class History:
     #: disturbances are the times in which something was wrong that is no link's alone: whatever
     #: travels from one router to another may be lost; all but the last are settled
     #: relapses are those of them in which a router had an older state
+    #: unsupplied holds the subscriptions that nobody advertises for, as clients were told last
     #: owed holds exactly what clients asked for and were not told yet: subscriptions,
     #: advertisements and withdrawals by their names, publications by their ids
     """
@@ -153,6 +154,7 @@ class History:
     advertisements: dict[AdvertisementName, list[Epoch[AdvertisedContent]]] = field(
         default_factory=dict
     )
+    unsupplied: dict[SubscriptionName, None] = field(default_factory=dict)
     publications: dict[str, Published] = field(default_factory=dict)
     deliveries: list[Delivery] = field(default_factory=list)
     outages: dict[Hop, list[Outage]] = field(default_factory=dict)
@@ -172,7 +174,8 @@ class History:
             self._stir(0.0)
 
     def subscribe(self, now: float, name: SubscriptionName, wanted: Interest) -> None:
-        """A client asks its home router for a subscription."""
+        """A client asks its home router for a subscription, and takes it for supplied."""
+        self.unsupplied.pop(name, None)
         self._ask(self.subscriptions, now, name, wanted)
 
     def subscribed(self, now: float, name: SubscriptionName) -> None:
@@ -186,6 +189,13 @@ class History:
     def unsubscribed(self, now: float, name: SubscriptionName) -> None:
         """The home router says that the subscription is withdrawn."""
         self._end(self.subscriptions, now, name)
+
+    def supplied(self, name: SubscriptionName, *, is_there: bool) -> None:
+        """The home router says whether somebody advertises what a subscription accepts."""
+        if is_there:
+            self.unsupplied.pop(name, None)
+        else:
+            self.unsupplied[name] = None
 
     def advertise(self, now: float, name: AdvertisementName, promised: AdvertisedContent) -> None:
         """A client asks its home router for an advertisement."""

@@ -30,6 +30,7 @@ from sapwood.routing.effects import (
     SendMany,
     Subscribed,
     SubscribedMany,
+    Supply,
     Unadvertised,
     Unsubscribed,
     UnsubscribedMany,
@@ -208,6 +209,9 @@ class Trace:
                 return f"{client} has advertised {advertisement}"
             case Unadvertised(client, advertisement):
                 return f"{client} has unadvertised {advertisement}"
+            case Supply(client, subscriptions, is_there):
+                word = "somebody advertises" if is_there else "nobody advertises"
+                return f"{word} what {client} wants by {', '.join(subscriptions)}"
             case Accepted(client, publication):
                 return f"{publication} of {client} accepted"
             case Refused(client, subject, reason):

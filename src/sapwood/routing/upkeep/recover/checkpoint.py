@@ -26,6 +26,7 @@ A checkpoint's first part says where it stands; the others are the image.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
@@ -204,7 +205,7 @@ _SCRATCH: Final = frozenset(
 FORMS: Final[Mapping[type[Any], Form]] = MappingProxyType(
     {
         RoutingCore: _CORE,
-        Given: _CORE,
+        Given: replace(_CORE, finish=Given.rebuild),
         Mesh: Form(
             without=frozenset({"name", "protocol"}), within=frozenset({"map", "clients", "forest"})
         ),

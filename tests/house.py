@@ -32,6 +32,7 @@ ROOMS: Final = (
     ("matching",),
     ("sketches",),
     ("covering",),
+    ("similarity",),
     ("overlay",),
     ("routing",),
     ("simulation",),

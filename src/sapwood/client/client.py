@@ -457,14 +457,25 @@ class Client:
         self,
         content: Content,
         id: str | None = None,
+        *,
+        payload: bytes | None = None,
+        blind: bool = False,
     ) -> str:
         """Publish a record or a document; returns the id when the broker has accepted it.
 
-        A publication with both is published as a `Publication`. Raises `InvalidValueError` or
-        `LimitError` for attributes that cannot be published, and `InputError` with the broker's
-        reason where it refuses, for instance a document that is not well-formed.
+        A `payload` is for subscribers alone: no broker looks into it. With `blind` the record, or
+        the document, stays at the broker that the client is connected to: it finds out who gets the
+        payload, and other brokers read nothing (`docs/forwarding.md` says what they see, and which
+        protocols can do it).
+
+        A publication with both a record and a document is published as a `Publication`. Raises
+        `InvalidValueError` or `LimitError` for attributes that cannot be published, and
+        `InputError` with the broker's reason where it refuses, for instance a document that is not
+        well-formed.
         """
         self._check_usable()
+        if payload is not None or blind:
+            content = self._publisher.with_payload(content, id, payload, is_blind=blind)
         answer: asyncio.Future[None] = self._loop.create_future()
         publication_id = await self._publisher.put(content, id, answer)
         await answer

@@ -84,6 +84,18 @@ class Clearing(Protocol):
         ...
 
 
+@runtime_checkable
+class Naming(Protocol):
+    """A strategy whose digests may name all who get a publication, behind a link.
+
+    Nobody further on looks at the content of such a publication, so it need not travel.
+    """
+
+    def is_complete(self, digest: bytes) -> bool:
+        """Whether a digest of this strategy does."""
+        ...
+
+
 class Forwarding(Follower[Interest], Protocol):
     """Chooses, at one router, where publications go."""
 

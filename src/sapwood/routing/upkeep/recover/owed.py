@@ -58,8 +58,10 @@ class LetGo:
         return replace(self, places=self.places[first:], digests=self.digests[first:])
 
     def read(self, publications: Sequence[Publication]) -> PublishMany:
-        """The first ones, which were read back."""
+        """The first ones, which were read back; what was published here may be blind."""
         digests = self.digests[: len(publications)]
+        if not isinstance(publications, PublicationBatch):
+            publications = [one.beyond() for one in publications]
         return PublishMany(self.origin, self.hops, publications, digests, self.tree)
 
     def takes(self, other: LetGo) -> bool:

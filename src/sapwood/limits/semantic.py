@@ -28,3 +28,13 @@ ADAPTIVE_RATE: Final = 0.1
 CLUSTER_MEMBERS: Final = 8
 """Children of a hot peer that share one copy of a publication: ours, the work names no value
 (L2826). The hot peer sends an eighth of its copies, and one of eight children sends seven."""
+
+CLOSEST_NEIGHBORS: Final = 10
+"""Neighbors that a peer of the similarity graph chooses by similarity (n; table 9.3)."""
+
+RANDOM_NEIGHBORS: Final = 1
+"""Neighbors that it chooses by chance (r; table 9.3): without any, communities close (L3341)."""
+
+PROXIMITY_BYTES_MAX: Final = 1 << 27
+"""Bytes of remembered proximities, four a pair: 128 MiB, all pairs of 5,700 different interests.
+Beyond it all are forgotten and found again when they are needed."""

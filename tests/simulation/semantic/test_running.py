@@ -66,6 +66,17 @@ def test_one_seed_gives_one_history(name: str) -> None:
     assert run(name, 1).members() != run(name, 2).members()
 
 
+def test_the_graph_may_lose_and_says_how_much() -> None:
+    result = run("semantic-graph:1,0")
+    assert result.lost
+    assert result.accuracy.false_negatives == len(result.lost)
+    assert result.is_right
+    better = run("semantic-graph:5,2")
+    assert better.accuracy.false_negative_ratio < result.accuracy.false_negative_ratio
+    wider = run("semantic-graph:5,2,0")
+    assert wider.accuracy.false_positives <= better.accuracy.false_positives
+
+
 class Forgetful(Hierarchy[Interest]):
     """A tree whose peers do not send on what they got: a planted defect."""
 
@@ -81,7 +92,7 @@ class Forgetful(Hierarchy[Interest]):
 
 @pytest.mark.parametrize("loses", [False, True])
 def test_a_loss_is_a_fault_unless_the_overlay_is_approximate(loses: bool) -> None:
-    protocol = replace(semantic_protocol("semantic-tree"), make=Forgetful, loses=loses)
+    protocol = replace(semantic_protocol("semantic-tree"), make=lambda _: Forgetful(), loses=loses)
     result = run_semantic(protocol, subscriptions(40), publications(5))
     assert result.lost
     assert len(result.lost) == result.accuracy.false_negatives
@@ -96,6 +107,11 @@ def test_names_have_arguments_where_they_take_any() -> None:
     assert not is_semantic("covering")
     with pytest.raises(UnknownNameError, match="join variant"):
         semantic_protocol("semantic-tree:quick")
+    chosen = semantic_protocol("semantic-graph:3,2,0.5")
+    assert (chosen.name, chosen.loses, chosen.exact) == ("semantic-graph:3,2,0.5", True, False)
+    for wrong in ("x", "3,2,1,0", ""):
+        with pytest.raises(InputError, match="closest neighbors"):
+            semantic_protocol(f"semantic-graph:{wrong}")
     with pytest.raises(UnknownNameError, match="protocol"):
         semantic_protocol("covering")
 

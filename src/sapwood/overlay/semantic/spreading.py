@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Coverable)
 
 @dataclass(slots=True)
 class Spread:
-    """One publication's way. The virtual root is among the keys where it took part."""
+    """One publication's way. A virtual root is among the keys where it took part."""
 
     #: for each peer that got it, from whom it came first, in the order in which they got it;
     #: the publisher has itself
@@ -31,11 +31,18 @@ class Spread:
     sent: Counter[int] = field(default_factory=Counter)
     #: copies that came to one who had it already
     again: int = 0
+    #: the one that is no peer, where there is one
+    root: int | None = None
 
     @property
     def received(self) -> list[int]:
         """The peers that got it, the publisher among them, the virtual root not."""
-        return [peer for peer in self.came_from if peer != ROOT]
+        return [peer for peer in self.came_from if peer != self.root]
+
+    @property
+    def sent_max(self) -> int:
+        """The most copies that one peer sent."""
+        return max((sent for peer, sent in self.sent.items() if peer != self.root), default=0)
 
 
 def spread(
@@ -77,6 +84,7 @@ def spread_in_hierarchy(
         state.check(publisher)
     begin = publisher if publisher == ROOT or is_interested(publisher) else ROOT
     way = spread(state.neighbors, lambda peer: peer == ROOT or is_interested(peer), begin)
+    way.root = ROOT
     if begin != publisher:
         way.sent[publisher] += 1
         if publisher in way.came_from:
@@ -116,7 +124,7 @@ def spread_by_clusters(
     random: Random,
 ) -> Spread:
     """Algorithm 21 from the root down, with copies relayed among the children of hot peers."""
-    way = Spread({ROOT: ROOT})
+    way = Spread({ROOT: ROOT}, root=ROOT)
     waiting = deque((ROOT,))
     while waiting:
         peer = waiting.popleft()

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from types import MappingProxyType
 from typing import Final, Protocol
 
 from sapwood.errors import InputError, UnknownNameError
+from sapwood.limits.semantic import RANDOM_NEIGHBORS
+from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.model.publication import Publication
+from sapwood.overlay.semantic.graph.boxes import box_similarity
+from sapwood.overlay.semantic.graph.graph import SimilarityGraph
+from sapwood.overlay.semantic.graph.options import GraphOptions
 from sapwood.overlay.semantic.hierarchy.hierarchy import Hierarchy
 from sapwood.overlay.semantic.hierarchy.joining import Cost
 from sapwood.overlay.semantic.hierarchy.options import Departure, HierarchyOptions, Variant
 from sapwood.overlay.semantic.interests import Interests
 from sapwood.overlay.semantic.spreading import Spread
+from sapwood.similarity import Knowledge, Similarity, SynopsisBuilder
 
 
 class SemanticOverlay(Protocol):
@@ -56,11 +63,13 @@ class SemanticProtocol:
 
     `exact` is false for each: a peer gets what it has no use for, and filters. `loses` says whether
     one may not get what it wants; where it may not, the verdict `lost` is the overlay's defect.
+    `make` is given the publications, for overlays that look at what is published to know what is
+    alike.
     """
 
     name: str
     summary: str
-    make: Callable[[], SemanticOverlay]
+    make: Callable[[Sequence[Publication]], SemanticOverlay]
     loses: bool
     choose: Callable[[str], SemanticProtocol] | None = None
     exact: bool = False
@@ -72,7 +81,7 @@ def _tree(variant: Variant, name: str) -> SemanticProtocol:
         name=name,
         summary="each peer is below the most specific one that contains its interest; "
         f"{variant.value} joins",
-        make=lambda: Hierarchy[Interest](HierarchyOptions(variant=variant)),
+        make=lambda _: Hierarchy[Interest](HierarchyOptions(variant=variant)),
         loses=False,
         choose=_chosen_tree,
     )
@@ -85,8 +94,70 @@ def _chosen_tree(argument: str) -> SemanticProtocol:
     return _tree(known[argument], f"semantic-tree:{argument}")
 
 
+def _graph(options: GraphOptions, name: str) -> SemanticProtocol:
+    return SemanticProtocol(
+        name=name,
+        summary=f"each peer is linked to the {options.closest} most similar ones and "
+        f"{options.random} by chance; may lose publications",
+        make=lambda publications: SimilarityGraph(interest_similarity(publications), options),
+        loses=True,
+        choose=_chosen_graph,
+    )
+
+
+def _chosen_graph(argument: str) -> SemanticProtocol:
+    """The graph of n, or n,r, or n,r,rho."""
+    texts = [*argument.split(","), *_LEFT_OUT[argument.count(",") :]]
+    try:
+        closest, by_chance, forwarding = int(texts[0]), int(texts[1]), float(texts[2])
+        [] = texts[3:]
+    except ValueError:
+        raise InputError(
+            f"protocol 'semantic-graph:{argument}': behind the colon go the closest neighbors, "
+            "those by chance and the share of random links that forward, as in "
+            "semantic-graph:10,1,0.5"
+        ) from None
+    options = GraphOptions(closest=closest, random=by_chance, forwarding=forwarding)
+    return _graph(options, f"semantic-graph:{argument}")
+
+
+_LEFT_OUT: Final = (str(RANDOM_NEIGHBORS), "1")
+"""What stands for neighbors by chance and the share that forward where a name leaves them out."""
+
+
+def interest_similarity(
+    publications: Sequence[Publication],
+) -> Callable[[Interest, Interest], float]:
+    """The similarity of interests: of records as boxes, of documents by a synopsis.
+
+    The synopsis is of all documents that are published, one that all peers share. Nothing is
+    similar across the two languages.
+    """
+    builder = SynopsisBuilder()
+    for publication in publications:
+        document = publication.read_document()
+        if document is not None:
+            builder.add(document)
+    of_documents = Similarity(Knowledge(synopsis=builder.synopsis()))
+
+    def similarity(one: Interest, other: Interest) -> float:
+        if isinstance(one, Filter) and isinstance(other, Filter):
+            return box_similarity(one, other)
+        if isinstance(one, Filter) or isinstance(other, Filter):
+            return 0.0
+        return of_documents(one, other)
+
+    return similarity
+
+
 SEMANTIC: Final[Mapping[str, SemanticProtocol]] = MappingProxyType(
-    {one.name: one for one in (_tree(Variant.ADAPTIVE, "semantic-tree"),)}
+    {
+        one.name: one
+        for one in (
+            _tree(Variant.ADAPTIVE, "semantic-tree"),
+            _graph(GraphOptions(), "semantic-graph"),
+        )
+    }
 )
 """All semantic overlays; some take an argument behind a colon."""
 

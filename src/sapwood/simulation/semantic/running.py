@@ -190,7 +190,7 @@ class _World:
                 publication.id,
                 Accuracy.of(len(self.overlay), wanting, received),
                 way.sent.total(),
-                max((sent for peer, sent in way.sent.items() if peer), default=0),
+                way.sent_max,
             )
         )
 
@@ -211,7 +211,7 @@ def run_semantic(
     are checked for losses, and each delivery in any case.
     """
     random = Random(f"{seed}/semantic")  # noqa: S311 - reproducible
-    world = _World(protocol.make(), random, SemanticRun(protocol))
+    world = _World(protocol.make(publications), random, SemanticRun(protocol))
     for subscription in subscriptions:
         world.join(subscription)
         advance(1)

@@ -259,14 +259,16 @@ async def test_a_program_that_is_started_again_has_time_to_say_what_it_wants(
     """What an earlier run subscribed to stays in force meanwhile: nothing is missed."""
     state = tmp_path / "client"
     made = keeping(tmp_path / "broker")
-    async with running(made) as broker:
-        async with connect(str(broker.address), "c", state=state) as client:
-            await client.subscribe("x > 2", id="one")
-            await broker.stop()
-    async with running(made) as broker:
-        async with connect(str(broker.address), "c", state=state) as client:
-            await client.publish({"x": 1})  # answered: whatever the greeting brought is done
-            assert broker.router.stated("c").subscriptions == ("one",)
+
+    def client(broker: Broker) -> Any:
+        return connect(str(broker.address), "c", state=state)
+
+    async with running(made) as broker, client(broker) as first:
+        await first.subscribe("x > 2", id="one")
+        await broker.stop()
+    async with running(made) as broker, client(broker) as second:
+        await second.publish({"x": 1})  # answered: whatever the greeting brought is done
+        assert broker.router.stated("c").subscriptions == ("one",)
 
 
 async def until(broker: Broker, *, is_full: bool) -> None:

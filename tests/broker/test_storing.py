@@ -230,8 +230,11 @@ async def test_what_a_client_withdrew_while_it_was_away_is_not_in_force_when_it_
         await raw.close()
 
 
-async def test_a_client_that_comes_back_says_when_it_has_asked_for_all(tmp_path: Path) -> None:
+async def test_a_client_that_comes_back_says_when_it_has_asked_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its program is another run under the same session, which wants less."""
+    monkeypatch.setattr("sapwood.session.client_session.RESTATE_S", 0.3)
     state = tmp_path / "client"
     made = keeping(tmp_path / "broker")
     async with running(made) as broker:
@@ -244,7 +247,28 @@ async def test_a_client_that_comes_back_says_when_it_has_asked_for_all(tmp_path:
         assert len(broker.router.stated("c").subscriptions) == 6
         async with connect(str(broker.address), "c", state=state) as client:
             await client.subscribe("x > 2", id="one")
+            async with asyncio.timeout(PATIENCE_S):
+                while len(broker.router.stated("c").subscriptions) > 1:
+                    await asyncio.sleep(0.01)
             assert broker.router.stated("c").subscriptions == ("one",)
+
+
+async def test_a_program_that_is_started_again_has_time_to_say_what_it_wants(
+    tmp_path: Path,
+) -> None:
+    """What an earlier run subscribed to stays in force meanwhile: nothing is missed."""
+    state = tmp_path / "client"
+    made = keeping(tmp_path / "broker")
+
+    def client(broker: Broker) -> Any:
+        return connect(str(broker.address), "c", state=state)
+
+    async with running(made) as broker, client(broker) as first:
+        await first.subscribe("x > 2", id="one")
+        await broker.stop()
+    async with running(made) as broker, client(broker) as second:
+        await second.publish({"x": 1})  # answered: whatever the greeting brought is done
+        assert broker.router.stated("c").subscriptions == ("one",)
 
 
 async def until(broker: Broker, *, is_full: bool) -> None:

@@ -101,8 +101,10 @@ class SynopsisBuilder:
         #: the node of each name below each node
         self._found: dict[tuple[int, str], int] = {}
 
-    def add(self, document: Document) -> None:
+    def add(self, document: Document, *, attributes: bool = True) -> None:
         """Take in a document; its attributes count where it was read with its content.
+
+        With `attributes` false they never do.
 
         Raises `LimitError` where the paths of all documents are more than
         `limits.SYNOPSIS_NODES_MAX`; the document is then not counted.
@@ -114,7 +116,7 @@ class SynopsisBuilder:
             node = found.get((above, name))
             nodes.append(self._made(above, name) if node is None else node)
         seen = set(nodes)
-        if document.content is not None:
+        if attributes and document.content is not None:
             starts = document.content.attribute_starts
             names = document.content.attribute_names
             for element, above in enumerate(nodes):

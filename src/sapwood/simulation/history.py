@@ -297,8 +297,10 @@ class History:
         """Routers or links have come or gone; the links that went are down already."""
         self.topology = overlay
         self.overlays.append((self._moment(now), overlay))
-        if self.is_mesh and self.is_kept:
-            self._stir(now)  # also where the link was down: somebody waited for it
+        if self.is_mesh and (self.is_kept or not self.finds):
+            # Also where the link was down, as somebody waited for it; where routers choose their
+            # links, it may carry messages before both ends know it.
+            self._stir(now)
 
     def link_added(self, a: str, b: str) -> None:
         """There is a link now, which carries no messages yet."""

@@ -15,6 +15,7 @@ from sapwood.overlay.shapes import parse_topology
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
 from sapwood.routing.upkeep.recover.recover import Recover
+from sapwood.simulation.examination import draw_for, examine
 from sapwood.simulation.history import ClientName, SubscriptionName
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.network import Timing
@@ -81,6 +82,12 @@ def right(name: str, seeds: range, mixture: Mixture, *, watched: bool = False) -
 def test_nothing_is_lost_or_comes_twice_whatever_crashes(name: str) -> None:
     right(name, range(6), mixture_for(name))
     right(name, range(100, 101), mixture_for(name), watched=True)
+
+
+def test_who_never_met_before_the_first_unrest_was_over_may_miss_what_comes_between() -> None:
+    """Seed 20032: a link fails at once, and its ends meet when others have settled long since."""
+    examination = examine(draw_for("recover+covering", 20_032), "recover+covering")
+    assert not examination.found
 
 
 @pytest.mark.long

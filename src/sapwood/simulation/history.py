@@ -288,7 +288,9 @@ class History:
 
     def link_down(self, now: float, a: str, b: str) -> None:
         """A link stops carrying messages."""
-        outage = Outage(self._moment(now))
+        began = self._moment(now)
+        # In the first unrest neighbors get to know each other: these may not have done so yet.
+        outage = Outage(BEGINNING if self._are_strangers else began)
         outages = self.outages.setdefault((a, b), [])
         self.outages[b, a] = outages
         outages.append(outage)
@@ -465,6 +467,11 @@ class History:
     @property
     def _is_stirred(self) -> bool:
         return bool(self.unrests) and self.unrests[-1].settled is None
+
+    @property
+    def _are_strangers(self) -> bool:
+        """Whether neighbors on one tree may not know each other yet, who keep what they know."""
+        return not self.is_mesh and bool(self.unrests) and self.unrests[0].settled is None
 
     @property
     def _is_disturbed(self) -> bool:

@@ -13,7 +13,8 @@ from tests.routing.wiring import LINE, Wiring
 
 
 def test_catalogue_names_are_the_protocols_names() -> None:
-    listed = (*wiring.PROTOCOLS, *wiring.ADVERTISED, "covering+recover", "covering+stabilize")
+    kept = ("covering+recover", "covering+stabilize", "irbr")
+    listed = (*wiring.PROTOCOLS, *wiring.ADVERTISED, *kept)
     assert sorted(PROTOCOLS) == sorted(listed)
     assert all(PROTOCOLS[name].name == name and PROTOCOLS[name].exact for name in PROTOCOLS)
 

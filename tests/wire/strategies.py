@@ -20,7 +20,7 @@ from sapwood.model.interest import Interest
 from sapwood.model.patterns.advertisements import Advertisement
 from sapwood.model.publication import Publication
 from sapwood.overlay.spanning import SpanningTree, fewest_links
-from sapwood.routing.messages import ConfirmMany, SubscribeMany
+from sapwood.routing.messages import ConfirmMany, RangeEntries, SubscribeMany
 from sapwood.wire.durable import AcknowledgeRequest
 from sapwood.wire.frames import frame
 from sapwood.wire.interests import InterestText, XPathText
@@ -132,6 +132,7 @@ _PAIRED: Final[dict[type[Any], tuple[str, str]]] = {
     SubscribeManyRequest: ("ids", "filters"),
     SubscribeMany: ("keys", "filters"),
     ConfirmMany: ("keys", "sendings"),
+    RangeEntries: ("entries", "filters"),
 }
 """Columns that are of one length."""
 
@@ -177,6 +178,8 @@ def _of_type(kind: inspect.Type) -> st.SearchStrategy[Any]:
             return st.tuples(*map(_of_type, items))
         case inspect.DictType(key_type=key, value_type=value):
             return st.dictionaries(_of_type(key), _of_type(value), max_size=3)
+        case inspect.StrType(pattern=pattern) if pattern is not None:
+            return st.from_regex(pattern, fullmatch=True).map(lambda text: text[:_LENGTH_MAX])
         case inspect.StrType():
             least, most = _sizes(kind, _LENGTH_MAX)
             return st.text(st.characters(codec="utf-8"), min_size=least, max_size=most)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
+import ssl
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Final
@@ -32,13 +33,14 @@ from sapwood.broker.effect_runner import EffectRunner
 from sapwood.broker.filter_process import FilterProcess
 from sapwood.broker.garbage import TableGrowth, without_garbage
 from sapwood.broker.handshake import Handshake
+from sapwood.broker.http.serving import HttpServer
 from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.broker.listening import bound, bound_for_datagrams
 from sapwood.broker.logs import Log, make_log
 from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.side_thread import SideThread
 from sapwood.broker.side_work import SideWork
-from sapwood.broker.storing import Storing
+from sapwood.broker.storing import Storing, admits, admitted
 from sapwood.broker.tcp_connection import Single, TcpConnection
 from sapwood.broker.telling import Telling
 from sapwood.broker.turns import Turns
@@ -123,10 +125,11 @@ class Broker:
         self._filter_process = FilterProcess(self._log)
         self.dialers = Dialers(self.connect, self.connections, self._log)
         self._server: asyncio.Server | None = None
+        self._http: HttpServer | None = None
         #: where brokers may link by datagrams
         self._port: DatagramPort | None = None
         self.datagrams: Address | None = None
-        self._stopping = False
+        self.is_stopping = False
 
     # Life --------------------------------------------------------------------------------------
 
@@ -142,9 +145,11 @@ class Broker:
         self._failure: asyncio.Future[None] = loop.create_future()
         await self._kernels.prepare(kernels_of(settings.engines))
         self._timer = DeadlineTimer(loop.call_at, self._tick)
+        if settings.http is not None:
+            self._http = HttpServer(settings.http, self)
         connecting, end = self.connecting, self._end
-        self._doorkeeper = Doorkeeper(settings.identities, connecting.tls, end, self._log)
-        context = self._doorkeeper.context
+        self.doorkeeper = Doorkeeper(settings.identities, connecting.tls, end, self._log)
+        context = self.doorkeeper.context
         self._server = await bound(settings.listen, self._accept, context, connecting.greeting_s)
         host, port = self._server.sockets[0].getsockname()[:2]
         self.address = Address(host, port, is_tls=context is not None)
@@ -167,7 +172,7 @@ class Broker:
         self.handshake = Handshake(
             *shared,
             elsewhere=self._filter_process.ask,
-            doorkeeper=self._doorkeeper,
+            doorkeeper=self.doorkeeper,
             credentials=connecting.credentials,
         )
         self._telling = Telling(
@@ -183,31 +188,36 @@ class Broker:
                 self._port.close()
             raise
         self._timer.set(self.router.next_deadline())
-        self._doorkeeper.begin(lambda: self.connections.all)
+        self.doorkeeper.begin(lambda: self.connections.all)
         await self._server.start_serving()
         lengthen_queues(self._server.sockets)
+        await self._announce_all(context)
+        return self.address
+
+    async def _announce_all(self, context: ssl.SSLContext | None) -> None:
+        """Say where this broker is, and begin to link."""
+        settings = self.settings
         self._announce_line(f"listening on {self.address} as {self.name}")
+        if self._http is not None:
+            self._announce_line(f"metrics at {await self._http.start(context)}/metrics")
         if self.datagrams is not None:
             self._announce_line(f"listening on {self.datagrams} as {self.name}")
         for address in settings.peers:
             self.keep_link(address)
-        self._log.info(
-            "listening",
-            address=str(self.address),
-            name=self.name,
-            connections_max=settings.connections_max,
-        )
-        return self.address
+        most = settings.connections_max
+        self._log.info("listening", address=str(self.address), name=self.name, connections_max=most)
 
     async def stop(self, reason: str = "the broker is shutting down") -> None:
         """Stop accepting, say goodbye on all connections, send what is queued, close everything."""
-        if self._server is None or self._stopping:
+        if self._server is None or self.is_stopping:
             return
-        self._stopping = True
+        self.is_stopping = True
         self._server.close()
         self._timer.stop()
         await self.dialers.stop()
-        await self._doorkeeper.stop()
+        await self.doorkeeper.stop()
+        if self._http is not None:
+            await self._http.stop()
         if self.store is not None:
             await self.store.settle()
         leaving = list(self.connections.all)
@@ -236,6 +246,12 @@ class Broker:
     async def run_until_failure(self) -> None:
         """Wait for ever; raises the error of a defect of the broker, or of its disk."""
         await asyncio.shield(self._failure)
+
+    @property
+    def failure(self) -> str | None:
+        """The defect that the broker turned out to have, if it did."""
+        is_failed = self._failure.done() and not self._failure.cancelled()
+        return repr(self._failure.exception()) if is_failed else None
 
     async def until_linked(self, *neighbors: str) -> None:
         """Return as soon as the links to all these neighbors are up."""
@@ -267,7 +283,7 @@ class Broker:
         """Greet on a connection that this broker made; refuse one above the limit."""
         self.counters.connections += 1
         self.connections.all[tcp] = None
-        if self._stopping:
+        if self.is_stopping:
             tcp.connection.say_goodbye(GoodbyeCode.SHUTDOWN, "the broker is shutting down")
         elif tcp.dialed:
             tcp.connection.greet(self.handshake.hello())
@@ -281,7 +297,7 @@ class Broker:
         if tcp.client is None:
             if tcp.link is not None or not isinstance(message, Hello):
                 return False
-            return self._doorkeeper.parks(tcp, message, lambda: self.turns.ready(tcp))
+            return self.doorkeeper.parks(tcp, message, lambda: self.turns.ready(tcp))
         work = tcp.client.judge(message)
         if work is None:
             return False
@@ -299,7 +315,7 @@ class Broker:
             if self.store is not None and self.store.is_all_stated(tcp.client, message):
                 return
             request = tcp.client.interpret(message)
-            if isinstance(request, ClientPublish) and not self._admits(tcp.client, request):
+            if isinstance(request, ClientPublish) and not admits(self.store, tcp.client, request):
                 return
             if request is not None:
                 self._handle(request, now)
@@ -346,7 +362,7 @@ class Broker:
         for last in (*refused, len(run.batch)):
             request = client.admit(run.part(first, last)) if last > first else None
             if request is not None:
-                for part in self._admitted(client, request):
+                for part in admitted(self.store, client, request):
                     yield from self._in_parts(part, now)
                 first = last
             if first < len(run.batch):  # not all have been admitted together
@@ -354,18 +370,6 @@ class Broker:
                     yield
                     self.received(tcp, message, now)
             first = last + 1
-
-    def _admits(self, client: ClientSessionAtBroker, request: ClientPublish) -> bool:
-        """Whether a publication of a client goes on to the router."""
-        return self.store is None or self.store.keeper.admit(client, request)
-
-    def _admitted(
-        self, client: ClientSessionAtBroker, request: ClientPublishMany
-    ) -> Iterable[ClientPublishMany]:
-        """What goes on to the router of publications of a client."""
-        if not request.publications:  # the client has sent again what was received
-            return ()
-        return (request,) if self.store is None else self.store.keeper.admit_many(client, request)
 
     def _in_parts(self, batch: BatchInput, now: float) -> Iterator[None]:
         """Let the router handle a batch; between the parts of one with many matches others may.
@@ -440,7 +444,7 @@ class Broker:
 
     def _leave(self, request: DetachClient | LinkDown, now: float) -> None:
         """A client or a link has gone; none has that is sent away by a broker that comes back."""
-        if self._stopping and self.router.persists:
+        if self.is_stopping and self.router.persists:
             return
         if self.store is not None and isinstance(request, DetachClient):
             self.store.detached(request.client)
@@ -503,7 +507,7 @@ class Broker:
     def _tick(self) -> None:
         """Give the router its tick; the timer comes early where the deadline has moved."""
         now, deadline = asyncio.get_running_loop().time(), self.router.next_deadline()
-        if self._stopping or deadline is None:
+        if self.is_stopping or deadline is None:
             return
         if deadline > now:
             self._timer.set(deadline)
@@ -552,7 +556,7 @@ class Broker:
 
     def _handle_now(self, request: Input) -> None:
         """Handle an input that nobody has sent."""
-        if not self._stopping:
+        if not self.is_stopping:
             self._handle(request, asyncio.get_running_loop().time())
             self._flush()
 
@@ -570,7 +574,7 @@ class Broker:
     def blocked(self, *, blocked: bool) -> None:
         """Hold publishers, here and beyond links, as long as the disk does not keep up."""
         self._backpressure.blocked(blocked=blocked)
-        if not self._stopping:
+        if not self.is_stopping:
             self._loop.call_soon(self._flush)
 
     def not_durable(self, error: Exception) -> None:
@@ -583,7 +587,7 @@ class Broker:
 
     def reload(self) -> None:
         """Read the files of identities and certificates again."""
-        self._doorkeeper.reload(self.connections.all)
+        self.doorkeeper.reload(self.connections.all)
 
     def _end(self, tcp: TcpConnection, code: GoodbyeCode, reason: str) -> None:
         """End a connection now."""

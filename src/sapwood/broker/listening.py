@@ -50,9 +50,11 @@ async def bound_for_datagrams(
     return made, Address(host, port, is_datagram=True)
 
 
-def cannot_listen(address: Address, error: OSError | UnicodeError) -> EnvironmentMissingError:
+def cannot_listen(
+    address: Address, error: OSError | UnicodeError, option: str = "--listen"
+) -> EnvironmentMissingError:
     """The error of an address that cannot be listened on."""
     if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
         remedy = "stop what listens there, or choose another port (0 picks a free one)"
-        return EnvironmentMissingError(f"--listen {address}: the port is in use; {remedy}")
-    return EnvironmentMissingError(f"--listen {address}: cannot listen there: {error}")
+        return EnvironmentMissingError(f"{option} {address}: the port is in use; {remedy}")
+    return EnvironmentMissingError(f"{option} {address}: cannot listen there: {error}")

@@ -51,7 +51,8 @@ class BrokerSettings:
     `keep_age_s` bound what of it nobody needs any more. `drift_ppm` is how far the machine's clock
     is off at most. Brokers may link by UDP at `listen_datagrams`, and at peers that are so
     addressed. With a file of `identities` only these may connect; a broker that other machines
-    reach has identities or speaks TLS, unless it is to `allow_anyone`. Raises `InputError` (or one
+    reach has identities or speaks TLS, unless it is to `allow_anyone`. Metrics and health are at
+    `http`. Raises `InputError` (or one
     of its kinds) that names the option of `sapwood broker` and what it takes.
     """
 
@@ -76,6 +77,7 @@ class BrokerSettings:
     listen_datagrams: Address | None = None
     identities: Path | None = None
     allow_anyone: bool = False
+    http: Address | None = None
 
     def __post_init__(self) -> None:
         protocol = self.protocol
@@ -138,11 +140,11 @@ class BrokerSettings:
 
     def _check_access(self) -> None:
         is_guarded = self.identities is not None or self.connection.tls.cert is not None
-        listens = (self.listen, self.listen_datagrams)
+        listens = (self.listen, self.listen_datagrams, self.http)
         outside = [one for one in listens if one is not None and not is_loopback(one.host)]
         if outside and not is_guarded and not self.allow_anyone:
             raise InputError(
-                f"--listen {outside[0]}: other machines reach this address, and anybody there "
+                f"{outside[0]}: other machines reach this address, and anybody there "
                 "could subscribe to everything and publish; say who may with --identities, speak "
                 "TLS with --tls-cert and --tls-key, or allow it with --allow-anyone"
             )

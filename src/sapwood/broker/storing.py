@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +22,14 @@ from sapwood.broker.tcp_connection import TcpConnection
 from sapwood.limits import FRAME_OVERHEAD_BYTES, GOODBYE_S, TABLE_SIZES_S
 from sapwood.limits.store import SESSION_RETURN_S
 from sapwood.routing.effects import Effect
-from sapwood.routing.inputs import DetachClient, Input, Recalled, Restored
+from sapwood.routing.inputs import (
+    ClientPublish,
+    ClientPublishMany,
+    DetachClient,
+    Input,
+    Recalled,
+    Restored,
+)
 from sapwood.routing.router import Router
 from sapwood.routing.upkeep.recover.recover import Recover
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker
@@ -259,3 +266,17 @@ class Storing:
     async def close(self) -> None:
         """Make durable what is committed, and let go of the folder."""
         await asyncio.to_thread(self.commits.close)
+
+
+def admits(store: Storing | None, client: ClientSessionAtBroker, request: ClientPublish) -> bool:
+    """Whether a publication of a client goes on to the router."""
+    return store is None or store.keeper.admit(client, request)
+
+
+def admitted(
+    store: Storing | None, client: ClientSessionAtBroker, request: ClientPublishMany
+) -> Iterable[ClientPublishMany]:
+    """What goes on to the router of publications of a client."""
+    if not request.publications:  # the client has sent again what was received
+        return ()
+    return (request,) if store is None else store.keeper.admit_many(client, request)

@@ -114,6 +114,11 @@ def _bound(option: str, default: float, text: str) -> Callable[[F], F]:
     is_flag=True,
     help="Listen where other machines connect although neither --identities nor TLS guards it.",
 )
+@click.option(
+    "--http",
+    metavar="HOST:PORT",
+    help="Serve metrics (/metrics, Prometheus), /healthz and /readyz there.  [default: nowhere]",
+)
 @_bound("--frame-bytes-max", FRAME_BYTES_MAX, "Largest frame; the same in the whole overlay.")
 @_bound("--outgoing-bytes-max", OUTGOING_BYTES_MAX, "Queue at which a slow client is disconnected.")
 @_bound(
@@ -149,6 +154,7 @@ def command(
     protocol: str,
     dtd: str | None,
     durability: str,
+    http: str | None,
     **options: Any,
 ) -> None:
     """Run a broker until it is interrupted (SIGINT or SIGTERM).
@@ -189,6 +195,7 @@ def command(
         listen=streams[0] if streams else Address(HOST_DEFAULT, PORT_DEFAULT),
         listen_datagrams=datagrams[0] if datagrams else None,
         peers=tuple(address("--peer", peer, listening=False) for peer in peers),
+        http=None if http is None else address("--http", http, listening=True),
         backups=tuple(address("--backup", backup, listening=False) for backup in backups),
         connection=ConnectionSettings(
             frame_bytes_max=options.pop("frame_bytes_max"),

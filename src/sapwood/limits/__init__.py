@@ -140,6 +140,9 @@ person, too little to smuggle a payload."""
 IDENTITIES_BYTES_MAX: Final = 64 * 2**20
 """Bytes of a file of identities: some 300,000 entries with a password each."""
 
+HTTP_CONNECTIONS_MAX: Final = 64
+"""Connections and requests at a time on a broker's HTTP port; more are told 503."""
+
 ACCESS_CHECK_S: Final = 10.0
 """Seconds until files of identities and certificates that have changed are read again, and until a
 connection whose token has expired ends."""

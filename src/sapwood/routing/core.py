@@ -92,6 +92,7 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.messages import (
     Advertise,
+    CircleMessage,
     ConfirmAdvertisement,
     MeshMessage,
     OnPlane,
@@ -428,7 +429,7 @@ class RoutingCore:
             case Publish():
                 raise InvariantError("a publication changes nothing that is known")
             case _:
-                if isinstance(message, MeshMessage | OnPlane | UpkeepMessage):
+                if isinstance(message, MeshMessage | OnPlane | CircleMessage | UpkeepMessage):
                     return self._close(neighbor, unexpected_message(message))
                 return self._hear(neighbor, message)
 

@@ -20,6 +20,7 @@ from sapwood.limits import (
     UPKEEP_NOTE_BYTES_MAX,
 )
 from sapwood.limits.failures import REDUNDANT_PATHS_MAX
+from sapwood.limits.structured import CONTACTS_MAX, IDENTIFIER_DIGITS_MAX, SEEK_HOPS_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.fields import Count, Name
 from sapwood.model.interest import Interest
@@ -316,7 +317,128 @@ class OnPlane(RoutingMessage, frozen=True, tag=57):
     message: MeshMessage
 
 
-RouterMessage: TypeAlias = TreeMessage | MeshMessage | OnPlane
+class Contacts(RoutingMessage, frozen=True, tag=90):
+    """Routers that the sender has links to, and that may matter to the receiver on the circle.
+
+    A `periodic` one is said for ever.
+    """
+
+    routers: Annotated[tuple[Name, ...], Meta(max_length=CONTACTS_MAX)]
+    periodic: bool = False
+
+
+_Range: TypeAlias = Annotated[str, Meta(max_length=IDENTIFIER_DIGITS_MAX, pattern="^[0-9a-f]*$")]
+
+_Path: TypeAlias = Annotated[tuple[Name, ...], Meta(min_length=1, max_length=SEEK_HOPS_MAX)]
+
+
+class Seek(RoutingMessage, frozen=True, tag=91):
+    """The first router of the path wants to know somebody in a range; the others passed it on."""
+
+    range: _Range
+    path: _Path
+
+    @property
+    def periodic(self) -> bool:
+        """It is said for ever, as long as a slot is empty."""
+        return True
+
+
+class Found(RoutingMessage, frozen=True, tag=92):
+    """Who was found by a `Seek`, on the way back; nobody, where the range is empty."""
+
+    range: _Range
+    path: _Path
+    routers: Annotated[tuple[Name, ...], Meta(max_length=CONTACTS_MAX)]
+
+    @property
+    def periodic(self) -> bool:
+        """As the question."""
+        return True
+
+
+class Task(NamedTuple):
+    """One broadcast by delegation: where it began, in which life of that router, and a number."""
+
+    origin: Name
+    life: Count
+    number: Count
+
+
+class RangeSubscribe(RoutingMessage, frozen=True, tag=93):
+    """SUBSCRIPTION: somebody in the range `subscriber`, as the receiver sees it, wants something.
+
+    To be told to all in `range`, which the receiver is in; if it `is_redirected`, whoever is nearer
+    hands it on. Ranges of fewer than `reach` digits around the subscriber are not told, as somebody
+    whom they know stands for it.
+    """
+
+    task: Task
+    range: _Range
+    is_redirected: bool
+    subscriber: _Range
+    key: str
+    filter: Interest
+    reach: Count
+
+
+class RangeCancel(RoutingMessage, frozen=True, tag=94):
+    """CANCEL: what somebody in the range `subscriber` wanted under a key is wanted no more.
+
+    Who relied on it has told others before `RangeReached` answers this.
+    """
+
+    task: Task
+    range: _Range
+    is_redirected: bool
+    subscriber: _Range
+    key: str
+
+
+class RangeReached(RoutingMessage, frozen=True, tag=95):
+    """All in a range that the sender was to look after have what the task was about."""
+
+    task: Task
+    range: _Range
+
+
+class RangePull(RoutingMessage, frozen=True, tag=96):
+    """The sender knows what `digest` is made of, of a range that the receiver is in.
+
+    If that is not what there should be, the receiver says so.
+    """
+
+    range: _Range
+    digest: Annotated[bytes, Meta(max_length=16)]
+    periodic: bool
+
+
+class Known(NamedTuple):
+    """The key of something that is wanted in a range, and its reach."""
+
+    key: str
+    reach: Count
+
+
+class RangeEntries(RoutingMessage, frozen=True, tag=97):
+    """What somebody in a range knows to be wanted there; in parts, up to the last."""
+
+    range: _Range
+    entries: Annotated[tuple[Known, ...], Meta(max_length=SUBSCRIPTIONS_AT_ONCE_MAX)]
+    filters: Interests
+    is_last: bool
+
+    def __post_init__(self) -> None:
+        _check_paired(self.entries, self.filters)
+
+
+CircleMessage: TypeAlias = (
+    Contacts | Seek | Found | RangeSubscribe | RangeCancel | RangeReached | RangePull | RangeEntries
+)
+"""What routers say to each other that have places on a circle."""
+
+
+RouterMessage: TypeAlias = TreeMessage | MeshMessage | OnPlane | CircleMessage
 """What routers say to each other, upkeep aside."""
 
 

@@ -21,12 +21,14 @@ from sapwood.errors import InputError, UnknownNameError
 from sapwood.model.interest import Interest
 from sapwood.routing.client_entries import SUBSCRIPTIONS
 from sapwood.routing.forwarding.bloom.choice import BLOOM
+from sapwood.routing.forwarding.delegation.choice import DELEGATION
 from sapwood.routing.forwarding.every_hop import EveryHop
 from sapwood.routing.forwarding.flood import Flood
 from sapwood.routing.forwarding.prefix.choice import PREFIX
 from sapwood.routing.forwarding.reuse.choice import REUSE
 from sapwood.routing.membership.given import Given
 from sapwood.routing.membership.mesh.mesh import Mesh
+from sapwood.routing.membership.pastry.choice import IRBR, PASTRY
 from sapwood.routing.membership.redundant.choice import redundant_by
 from sapwood.routing.propagation.advertised import AdvertisedLinks
 from sapwood.routing.propagation.covering import Covering
@@ -35,6 +37,7 @@ from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.identity import Identity
 from sapwood.routing.propagation.merging import MergedLinks
 from sapwood.routing.propagation.protocol import Propagation
+from sapwood.routing.propagation.ranges.ranges import RangePropagation
 from sapwood.routing.propagation.simple import Simple
 from sapwood.routing.propagation.xroute.counting import CountingPropagation
 from sapwood.routing.strategies import (
@@ -80,6 +83,7 @@ MEMBERSHIPS: Final = _catalogue(
         allows_circles=True,
     ),
     redundant_by(),
+    PASTRY,
 )
 
 # Propagation: what travels, and what changes that ------------------------------------------------
@@ -99,6 +103,8 @@ class Travel(Strategy):
     make: MakePropagation | None = None
     allows_loss: bool = False
     forwarding: str = "every-hop"
+    membership: str = DEFAULT_MEMBERSHIP
+    routes_depend_on_order: bool = False
 
 
 def _covering_by(pair: str) -> Travel:
@@ -153,6 +159,25 @@ TRAVELS: Final = _catalogue(
             identity, lambda: interest_index(COVERING_INDEXES["columnar"]), follower
         ),
     ),
+    Travel(
+        name=IRBR,
+        summary="subscriptions travel to identifier ranges, unless somebody nearby stands for them",
+        make=RangePropagation,
+        requires=(
+            Rule(
+                frozenset({PASTRY.name}),
+                "ranges are those of a circle of identifiers: leave out the word for membership",
+            ),
+            Rule(
+                frozenset({DELEGATION.name}),
+                "what is known of ranges is known of no neighbor: leave out the word for "
+                "forwarding",
+            ),
+        ),
+        forwarding=DELEGATION.name,
+        membership=PASTRY.name,
+        routes_depend_on_order=True,
+    ),
 )
 
 ADVERTISEMENT: Final = Strategy(
@@ -199,6 +224,7 @@ FORWARDINGS: Final = _catalogue(
     REUSE,
     BLOOM,
     PREFIX,
+    DELEGATION,
 )
 
 UPKEEPS: Final = _catalogue(
@@ -245,7 +271,7 @@ class Catalogues(NamedTuple):
             paths,
             is_advertised=ADVERTISEMENT.name in chosen,
         )
-        membership = _chosen(memberships, chosen.get("memberships", (DEFAULT_MEMBERSHIP, None)))
+        membership = _chosen(memberships, chosen.get("memberships", (propagation.membership, None)))
         upkeep = _upkeep(upkeeps, chosen)
         return Protocol(
             membership,
@@ -369,9 +395,10 @@ def _propagation(
         of=tuple(part.words[0] for part in parts),
         make=make,
         clients_advertise=is_advertised,
-        routes_depend_on_order=merging is not None,
+        routes_depend_on_order=merging is not None or travel.routes_depend_on_order,
         allows_loss=travel.allows_loss,
         forwarding=travel.forwarding,
+        membership=travel.membership,
     )
 
 
@@ -412,6 +439,7 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
             "advertisement",
             "covering+recover",
             "covering+stabilize",
+            IRBR,
         )
     }
 )

@@ -23,6 +23,9 @@ from sapwood.routing.propagation.protocol import SubscriptionPropagation
 from sapwood.routing.tables import Follower
 from sapwood.routing.upkeep.protocol import Kept, Upkeep
 
+DEFAULT_MEMBERSHIP: Final = "given"
+DEFAULT_UPKEEP: Final = "replay"
+
 KINDS: Final = ("records", "documents")
 """The filter languages."""
 
@@ -85,9 +88,9 @@ class PropagationStrategy(Strategy):
     `clients_advertise`: clients have to advertise what they will publish, since subscriptions
     travel only towards advertisements. `routes_depend_on_order`: which links a publication crosses
     depends on the order in which subscriptions came (who receives it, never). `allows_loss`: no
-    subscription travels that could be lost. `forwarding` is the name of the forwarding strategy
-    where none is named. `of` are the words that it is put together from, those among them that are
-    not in the name.
+    subscription travels that could be lost. `forwarding` and `membership` are the names of the
+    strategies where none is named. `of` are the words that it is put together from, those among
+    them that are not in the name.
     """
 
     make: MakePropagation
@@ -96,6 +99,7 @@ class PropagationStrategy(Strategy):
     routes_depend_on_order: bool = False
     allows_loss: bool = False
     forwarding: str = "every-hop"
+    membership: str = DEFAULT_MEMBERSHIP
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -135,10 +139,6 @@ class UpkeepStrategy(Strategy):
     calm_s: float = 0.0
 
 
-DEFAULT_MEMBERSHIP: Final = "given"
-DEFAULT_UPKEEP: Final = "replay"
-
-
 @dataclass(frozen=True, slots=True)
 class Protocol:
     """A strategy in each slot; raises `InputError` for some that do not go together.
@@ -161,16 +161,22 @@ class Protocol:
         return (self.membership, self.propagation, self.forwarding, self.upkeep)
 
     @property
+    def _defaults(self) -> tuple[str | None, ...]:
+        """What goes without saying in each slot."""
+        beside = self.propagation
+        return (beside.membership, None, beside.forwarding, DEFAULT_UPKEEP)
+
+    @property
     def name(self) -> str:
         """The words of all slots, in order, without what is chosen where none is named."""
-        defaults = (DEFAULT_MEMBERSHIP, None, self.propagation.forwarding, DEFAULT_UPKEEP)
+        defaults = self._defaults
         chosen = zip(self.strategies, defaults, strict=True)
         return "+".join(strategy.name for strategy, default in chosen if strategy.name != default)
 
     @property
     def summary(self) -> str:
         """What it does, in a line."""
-        defaults = (DEFAULT_MEMBERSHIP, None, self.propagation.forwarding, DEFAULT_UPKEEP)
+        defaults = self._defaults
         chosen = zip(self.strategies, defaults, strict=True)
         others = [s.summary for s, name in chosen if name is not None and s.name != name]
         return "; ".join((self.propagation.summary, *others))

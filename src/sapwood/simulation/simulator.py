@@ -224,7 +224,8 @@ def _rewire(world: World, change: Change) -> None:
         case RemoveRouter(router):
             world.remove_router(router)
         case AddLink(a, b, latency_s):
-            world.add_link(a, b, latency_s)
+            if b not in world.topology.neighbors(a):  # routers may have linked themselves
+                world.add_link(a, b, latency_s)
         case RemoveLink(a, b):
             world.remove_link(a, b)
         case _:

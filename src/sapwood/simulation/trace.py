@@ -10,6 +10,7 @@ from typing import Final, assert_never
 from sapwood.errors import InvariantError
 from sapwood.limits import SIMULATION_STORY_LINES
 from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.overlay.identifiers import Range
 from sapwood.routing.effects import (
     Accepted,
     AcceptedMany,
@@ -63,10 +64,13 @@ from sapwood.routing.messages import (
     Advertise,
     Announce,
     Carry,
+    CircleMessage,
     Confirm,
     ConfirmAdvertisement,
     ConfirmMany,
     ConfirmUpdate,
+    Contacts,
+    Found,
     Join,
     Leave,
     Message,
@@ -74,11 +78,18 @@ from sapwood.routing.messages import (
     OnPlane,
     OnTree,
     Publish,
+    RangeCancel,
+    RangeEntries,
+    RangePull,
+    RangeReached,
+    RangeSubscribe,
     Ready,
     Replace,
+    Seek,
     Stamped,
     Subscribe,
     SubscribeMany,
+    Task,
     TreeNews,
     Unadvertise,
     Unsubscribe,
@@ -244,7 +255,37 @@ class Trace:
             case Stamped(stamp, stamped):
                 return f"{self._message(stamped)} (stamp {stamp.hex()})"
             case _:
-                return _of_links(message)
+                return self._of_more(message)
+
+    def _of_more(self, message: TreeNews | UpkeepNote | CircleMessage) -> str:
+        if isinstance(message, CircleMessage):
+            return self._of_circles(message)
+        return _of_links(message)
+
+    def _of_circles(self, message: CircleMessage) -> str:
+        """What routers say that have places on a circle."""
+        match message:
+            case Contacts(routers, periodic):
+                return f"contacts {', '.join(routers)}{' again' * periodic}"
+            case Seek(range_, path):
+                return f"seek {range_} for {' > '.join(path)}"
+            case Found(range_, path, routers):
+                return f"found {', '.join(routers) or 'nobody'} in {range_} for {' > '.join(path)}"
+            case RangeSubscribe(task, range_, round_, subscriber, key, wanted, reach):
+                what = f"subscribe {key} of {subscriber}, reach {reach}: {self._filter(wanted)}"
+                return f"{_task(task, range_)}{' round' * round_}: {what}"
+            case RangeCancel(task, range_, round_, subscriber, key):
+                return f"{_task(task, range_)}{' round' * round_}: cancel {key} of {subscriber}"
+            case RangeReached(task, range_):
+                return f"{_task(task, range_)}: reached"
+            case RangePull(range_, digest, periodic):
+                return f"pull {range_}, unless {digest.hex()}{' again' * periodic}"
+            case RangeEntries(range_, entries, filters, is_last):
+                pairs = zip(entries, map(self._filter, filters.values), strict=True)
+                said = "; ".join(f"{key}, reach {reach}: {one}" for (key, reach), one in pairs)
+                return f"range {range_} has {said or 'nothing'}{', and more' * (not is_last)}"
+            case _:
+                assert_never(message)
 
     def _about_many(self, message: SubscribeMany | UnsubscribeMany | ConfirmMany) -> str:
         match message:
@@ -309,6 +350,11 @@ def _where(message: OnTree | OnPlane) -> str:
     if isinstance(message, OnPlane):
         return f"(path {message.plane}, number {message.number})"
     return f"(tree of {message.source}, life {message.epoch})"
+
+
+def _task(task: Task, range_: Range) -> str:
+    """Which broadcast, and for which range."""
+    return f"task {task.life}.{task.number} of {task.origin} for {range_ or 'all'}"
 
 
 def _of_links(message: TreeNews | UpkeepNote) -> str:

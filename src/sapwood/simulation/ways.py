@@ -10,6 +10,8 @@ Where routers keep what they know, an outage only delays: what may disturb is a 
 there yet, or goes for good, and whatever happens before all neighbors have come to know each other.
 How long an outage delays what is under way, nobody says; nor how long anything takes on many trees.
 
+Where routers choose their links themselves, anything that happens to one disturbs all ways.
+
 What is wrong and no link's alone (`History.disturb`) disturbs all ways between routers.
 
 Routers and links may come and go (`History.overlays`). A link that is added was down before, and
@@ -61,6 +63,8 @@ def ways_of(history: History, longest: LongestDelay) -> tuple[Ways, ...]:
         return (_KeptWays(history, longest),)
     if not history.is_mesh:
         return (_TreeWays(history, longest),)
+    if not history.finds:
+        return (_OpenWays(history, longest),)
     return tuple(_MeshWays(history, longest, find) for find in history.finds)
 
 
@@ -229,6 +233,25 @@ class _MeshWays:
         for parent, child in self._tree(source, links).links():
             delays[child] = delays[parent] + self._longest(overlay.link(parent, child))
         return delays
+
+
+class _OpenWays:
+    """Where routers choose their links themselves: any router may be on the way to any other.
+
+    So whatever happens to a router or a link disturbs all ways until the overlay has settled.
+    """
+
+    def __init__(self, history: History, longest: LongestDelay) -> None:
+        self._history = history
+        delay_s = max(map(longest, history.links()), default=0.0)
+        self._delay_s = delay_s * (len(history.routers()) - 1)
+
+    def way(self, start: str, end: str, sent: Moment) -> Way:
+        overlay = self._history.overlay_at(sent)
+        if start not in overlay or end not in overlay:
+            return Way(self._delay_s, _ALWAYS)
+        disturbing = (*self._history.unrests, *self._history.disturbances)
+        return Way(self._delay_s, disturbing if start != end else ())
 
 
 def _behind(tree: SpanningTree, link: Link) -> dict[str, None]:

@@ -23,7 +23,7 @@ from sapwood.errors import InputError
 from sapwood.limits import ACCESS_CHECK_S, AUTHENTICATIONS_WAITING_MAX
 from sapwood.session.admission import Refused
 from sapwood.session.settings import TlsFiles
-from sapwood.wire.greetings import Hello, RefusalCode
+from sapwood.wire.greetings import Credentials, Hello, RefusalCode, Role
 from sapwood.wire.messages import GoodbyeCode
 
 _Seen: TypeAlias = tuple[tuple[str, int, int], ...]
@@ -85,10 +85,8 @@ class Doorkeeper:
         if self._waiting >= AUTHENTICATIONS_WAITING_MAX:
             self._decided[tcp] = _BUSY
             return False
-        if self._executor is None:
-            self._executor = ThreadPoolExecutor(1, "passwords")
         self._waiting += 1
-        loop = asyncio.get_running_loop()
+        loop, thread = asyncio.get_running_loop(), self._thread()
 
         def decide() -> Admitted | Refused:
             if tcp.connection.ended:  # who has waited too long
@@ -102,7 +100,7 @@ class Doorkeeper:
                     self._decided[tcp] = work.result()
                 ready()
 
-        loop.run_in_executor(self._executor, decide).add_done_callback(decided)
+        loop.run_in_executor(thread, decide).add_done_callback(decided)
         return True
 
     def decide(self, tcp: TcpConnection, hello: Hello) -> Admitted | Refused | None:
@@ -116,6 +114,32 @@ class Doorkeeper:
         if isinstance(decided, Admitted) and not authenticator.holds(decided, time.time()):
             return Refused(RefusalCode.DENIED, "the identity was withdrawn meanwhile")
         return decided
+
+    async def why_unknown(self, credentials: Credentials | None) -> str | None:
+        """Why who shows this is no client here; `None` for one who is, and where all may come."""
+        authenticator = self._authenticator
+        if authenticator is None:
+            return None
+        hello = Hello(role=Role.CLIENT, name="http", session="http", credentials=credentials)
+        if authenticator.is_slow(hello):
+            if self._waiting >= AUTHENTICATIONS_WAITING_MAX:
+                return _BUSY.reason
+            self._waiting += 1
+            try:
+                decided = await asyncio.get_running_loop().run_in_executor(
+                    self._thread(), authenticator.decide, hello, frozenset[str](), time.time()
+                )
+            finally:
+                self._waiting -= 1
+        else:
+            decided = authenticator.decide(hello, frozenset(), time.time())
+        return decided.reason if isinstance(decided, Refused) else None
+
+    def _thread(self) -> ThreadPoolExecutor:
+        """The thread in which passwords are hashed, begun when it is first needed."""
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(1, "passwords")
+        return self._executor
 
     # Changes -----------------------------------------------------------------------------------
 

@@ -55,6 +55,7 @@ from sapwood.routing.membership.mesh.tree_versions import Held, TreeVersions
 from sapwood.routing.messages import (
     Announce,
     Carry,
+    CircleMessage,
     Join,
     Leave,
     MeshMessage,
@@ -465,7 +466,7 @@ def _on_tree(branch: TreeRouter, effect: Send | BatchEffect) -> Send | BatchEffe
     """An effect with the tree that it is on, where neighbors have to know."""
     match effect:
         case Send(neighbor, message, age_ns):
-            assert not isinstance(message, MeshMessage | OnPlane | UpkeepMessage), (
+            assert not isinstance(message, MeshMessage | OnPlane | CircleMessage | UpkeepMessage), (
                 "a tree has no trees"
             )
             sent = OnTree(branch.source, branch.peers[neighbor], message)

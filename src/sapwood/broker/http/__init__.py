@@ -1,0 +1,1 @@
+"""What a broker says by HTTP: its metrics, and whether it is well."""

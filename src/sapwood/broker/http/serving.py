@@ -1,0 +1,96 @@
+"""The HTTP server of a broker, in the broker's event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from sapwood.broker.listening import cannot_listen
+from sapwood.errors import EnvironmentMissingError
+from sapwood.limits import HTTP_CONNECTIONS_MAX
+from sapwood.wire.address import Address
+
+if TYPE_CHECKING:
+    from uvicorn import Config, Server
+
+    from sapwood.broker.http.app import Shown
+
+BACKLOG: Final = 64
+
+
+class HttpServer:
+    """Serves the pages of a broker at an address, once."""
+
+    def __init__(self, listen: Address, broker: Shown) -> None:
+        self._listen = listen
+        self._broker = broker
+        self._server: Server | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self, context: ssl.SSLContext | None) -> str:
+        """Serve, by TLS with a context; returns the URL.
+
+        Raises `EnvironmentMissingError` where the address cannot be listened on, or where the
+        libraries are not installed.
+        """
+        try:
+            from uvicorn import Config
+
+            from sapwood.broker.http.app import application
+        except ImportError as error:
+            raise EnvironmentMissingError(
+                "--http: needs packages that are not installed: pip install 'sapwood[http]'"
+            ) from error
+        config = Config(
+            application(self._broker),
+            access_log=False,
+            lifespan="off",
+            log_config=None,
+            limit_concurrency=HTTP_CONNECTIONS_MAX,
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=1,
+            ws="none",
+        )
+        config.load()
+        config.ssl = context
+        taken = self._socket()
+        self._server = _server(config)
+        self._task = asyncio.create_task(self._server.serve([taken]), name="http")
+        host, port = taken.getsockname()[:2]
+        scheme = "http" if context is None else "https"
+        return f"{scheme}://{Address(host, port)}"
+
+    async def stop(self) -> None:
+        """Serve no more."""
+        if self._server is None or self._task is None:
+            return
+        self._server.should_exit = True
+        await self._task
+
+    def _socket(self) -> socket.socket:
+        listen = self._listen
+        try:
+            family = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)[0][0]
+            return socket.create_server(
+                (listen.host, listen.port), family=family, backlog=BACKLOG, reuse_port=False
+            )
+        except (OSError, UnicodeError) as error:
+            raise cannot_listen(listen, error, "--http") from error
+
+
+def _server(config: Config) -> Server:
+    from uvicorn import Server
+
+    class Quiet(Server):
+        """One that leaves signals to the broker."""
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+    return Quiet(config)

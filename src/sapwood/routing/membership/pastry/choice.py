@@ -1,0 +1,68 @@
+"""The structured overlay in the catalogue, with the base of its identifiers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sapwood.limits.structured import IDENTIFIER_BITS
+from sapwood.matching.engine_names import Engines
+from sapwood.overlay.identifiers import IdentifierSpace
+from sapwood.routing.membership.pastry.pastry import Pastry
+from sapwood.routing.membership.protocol import Membership
+from sapwood.routing.strategies import MembershipStrategy, Protocol, Rule
+
+IRBR: Final = "irbr"
+"""The word for what travels to ranges."""
+
+_NAME: Final = "pastry"
+_BASE: Final = 4
+
+_DIGITS_MAX: Final = 2
+"""Of a base that there may be, in the name of a protocol."""
+
+_RULES: Final = (
+    Rule(
+        frozenset({IRBR}),
+        "on a circle there are no neighbors to be told of subscriptions, but ranges: put irbr into "
+        "the name",
+    ),
+)
+
+_EXCLUDED: Final = (
+    Rule(
+        frozenset({"recover", "stabilize", "leases", "failover"}),
+        "on a circle routers repair their tables themselves: leave out the word for upkeep",
+    ),
+)
+
+
+def _pastry(base: int, name: str) -> MembershipStrategy:
+    space = space_of(base)
+
+    def make(router: str, protocol: Protocol, engines: Engines, incarnation: int) -> Membership:
+        return Pastry(router, protocol, engines, incarnation, space)
+
+    return MembershipStrategy(
+        name=name,
+        summary="routers have places on a circle, and find each other by themselves",
+        requires=_RULES,
+        excludes=_EXCLUDED,
+        make=make,
+        allows_circles=True,
+        choose=_chosen,
+    )
+
+
+def space_of(base: int) -> IdentifierSpace:
+    """The identifiers of all routers, in digits of a base; raises `InputError`."""
+    bits = max(base.bit_length() - 1, 1)
+    return IdentifierSpace(base, IDENTIFIER_BITS // bits)
+
+
+def _chosen(argument: str) -> MembershipStrategy:
+    """The same with another base, as in `pastry:16`."""
+    base = int(argument) if argument.isdecimal() and len(argument) <= _DIGITS_MAX else 0
+    return _pastry(base, f"{_NAME}:{argument}")
+
+
+PASTRY: Final = _pastry(_BASE, _NAME)

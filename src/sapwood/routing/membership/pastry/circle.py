@@ -1,0 +1,166 @@
+"""How a router finds its place on the circle, and keeps it: links, and who is told of whom.
+
+Links come from two sides: those that somebody sets up, over which routers are introduced to each
+other, and those that routers ask for (`Connect`), as they want each other for leaves or for a slot
+that is empty. Whatever link is up, its end is a peer (`overlay.pastry`). Beyond that, three rules:
+
+* *Introduction.* Over a link that comes up each end names those of its peers who are nearest to the
+  other one, and those that stand for its slots. So a router that joins by any other comes nearer to
+  its place from one to the next, and the last of them, with whom it has most digits in common, has
+  the same slots as it has, down to the one in which these two differ.
+* *Neighbors.* When its peers change, a router names to its leaves who is nearest to each. So whose
+  neighbor has crashed hears who comes after that.
+* *Slots.* When a slot that was empty is filled, all in the range around both are told: there, and
+  only there, the newcomer is the first in its slot. A slot that is empty and may not be, as nobody
+  near would know, is sought for (`Seek`): nearer and nearer to the middle of the range, where
+  whoever is nearest is in it, if anybody is (IRBR, 004, L235-242).
+
+Everything is said again only if it has changed, and to leaves from time to time all the same: a
+link may be lost while both its ends run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sapwood.limits.structured import CONTACTS_MAX, SEEK_HOPS_MAX
+from sapwood.overlay.identifiers import Range, common_digits, slot_of
+from sapwood.overlay.pastry import PastryTables
+from sapwood.routing.effects import Connect, Effect, Send
+from sapwood.routing.messages import Contacts, Found, Message, Seek
+
+
+class Circle:
+    """The links of one router; what it wants done is added to `out`.
+
+    #: _asked are the routers that it has asked for a link and that are no peers
+    #: _told[p] is what peer p was last told; only of peers
+    """
+
+    __slots__ = ("_asked", "_told", "name", "out", "tables")
+
+    def __init__(self, name: str, tables: PastryTables, out: list[Effect]) -> None:
+        self.name = name
+        self.tables = tables
+        self.out = out
+        self._asked: dict[str, None] = {}
+        self._told: dict[str, tuple[str, ...]] = {}
+
+    def send(self, peer: str, message: Message) -> None:
+        """Put a message on the link to a peer."""
+        self.out.append(Send(peer, message))
+
+    def link_up(self, peer: str) -> Range | None:
+        """A link is there; returns the slot that was empty without it, if it was."""
+        tables = self.tables
+        identifier = tables.space.identifier_of(peer)
+        slot = slot_of(tables.identifier, identifier)
+        is_first = tables.representative(slot) is None
+        tables.add(peer, identifier)
+        self._asked.pop(peer, None)
+        near = tables.around(peer)
+        standing = [stands for _, stands in tables.rows() if stands not in near and stands != peer]
+        self._tell(peer, (*near, *standing))
+        self._tell_leaves()
+        if is_first:
+            around = tables.identifier[: len(slot) - 1]
+            for other, at in tables.peers.items():
+                if other != peer and at.startswith(around):
+                    self.send(other, Contacts((peer,)))
+        return slot if is_first else None
+
+    def link_down(self, peer: str) -> Range | None:
+        """A link is gone; returns the slot that is empty without it, if it is."""
+        slot = slot_of(self.tables.identifier, self.tables.peers[peer])
+        self.tables.remove(peer)
+        self._told.pop(peer, None)
+        self._tell_leaves()
+        if self.tables.representative(slot) is not None:
+            return None
+        self.seek(slot)
+        return slot
+
+    def heard(self, routers: Iterable[str]) -> None:
+        """Somebody has a link to these: ask for one to those that are wanted."""
+        tables = self.tables
+        for router in routers:
+            if router == self.name or router in tables.peers:
+                continue
+            if tables.is_wanted(tables.space.identifier_of(router)):
+                self._asked[router] = None
+                self.out.append(Connect(router))
+
+    def expected_slots(self) -> list[Range]:
+        """The slots of those from whom a link was asked for that has not come up."""
+        tables = self.tables
+        identifiers = map(tables.space.identifier_of, self._asked)
+        return sorted({slot_of(tables.identifier, one) for one in identifiers})
+
+    # Seeking -----------------------------------------------------------------------------------
+
+    def seek(self, range_: Range) -> bool:
+        """Look for somebody in a range without peers; false if nobody is nearer to it."""
+        hop = self.tables.next_hop(self.tables.space.doubled_middle(range_))
+        if hop is not None:
+            self.send(hop, Seek(range_, (self.name,)))
+        return hop is not None
+
+    def pass_on(self, seek: Seek) -> None:
+        """Somebody else looks for somebody in a range."""
+        range_, path = seek.range, seek.path
+        if self.tables.identifier.startswith(range_):
+            self.send(path[-1], Found(range_, path, (self.name,)))
+            return
+        hop = self.tables.next_hop(self.tables.space.doubled_middle(range_), path)
+        if hop is None or len(path) == SEEK_HOPS_MAX:
+            self.send(path[-1], Found(range_, path, ()))
+        else:
+            self.send(hop, Seek(range_, (*path, self.name)))
+
+    def pass_back(self, found: Found) -> bool:
+        """An answer on its way back; whether it was for this router."""
+        if len(found.path) == 1:
+            self.heard(found.routers)
+            if not found.routers:
+                self._give_up(found.range)
+            return True
+        back = found.path[-2]
+        if back in self.tables.peers:
+            self.send(back, Found(found.range, found.path[:-1], found.routers))
+        return False
+
+    def _give_up(self, range_: Range) -> None:
+        """Nobody is in a range: expect no link there."""
+        identifier_of = self.tables.space.identifier_of
+        for router in [one for one in self._asked if identifier_of(one).startswith(range_)]:
+            del self._asked[router]
+
+    def seek_all(self) -> None:
+        """Look for somebody in each slot that may be empty only by mistake."""
+        tables = self.tables
+        below, above = tables.leaves()
+        shared = [common_digits(tables.identifier, tables.peers[leaf]) for leaf in (*below, *above)]
+        for slot in tables.space.slots(tables.identifier):
+            if len(slot) > max(shared, default=0) + 1:
+                break
+            if tables.representative(slot) is None and not tables.spans(slot):
+                self.seek(slot)
+
+    # Telling -----------------------------------------------------------------------------------
+
+    def tell_again(self) -> None:
+        """Name to each leaf those near it, though that is no news: it may have lost them since."""
+        below, above = self.tables.leaves()
+        for leaf in dict.fromkeys((*below, *above)):
+            self.send(leaf, Contacts(self.tables.around(leaf), periodic=True))
+
+    def _tell_leaves(self) -> None:
+        below, above = self.tables.leaves()
+        for leaf in dict.fromkeys((*below, *above)):
+            self._tell(leaf, self.tables.around(leaf))
+
+    def _tell(self, peer: str, routers: tuple[str, ...]) -> None:
+        routers = routers[:CONTACTS_MAX]
+        if routers and self._told.get(peer) != routers:
+            self._told[peer] = routers
+            self.send(peer, Contacts(routers))

@@ -1,0 +1,339 @@
+"""Links are asked for by the routers themselves, which have places on a circle of identifiers.
+
+Three parts share a router's links: `Circle` finds the neighbors, `Errands` has everything reach
+whom it concerns, and propagation keeps what is wanted by range (`propagation/ranges`), of which
+forwarding knows where a publication goes. What the seams of a tree have for each neighbor is here
+for each range: it is who stands for a range that changes, and no table with it.
+
+What may be relied on. A publication that is accepted reaches all for whom a subscription is in
+force, once and in the order of its publisher, as long as routers stay: those of the two, and each
+with some link that goes towards the other (`Errands`, and `ranges.own` for what happens at once).
+When routers crash, join or leave, that holds again when tables have been compared as often as there
+are digits in which routers differ; meanwhile what is on its way goes round.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import partial
+from typing import get_args
+
+from sapwood.errors import InvariantError
+from sapwood.limits.structured import LEAVES_HALF, RANGES_REPAIR_S
+from sapwood.matching.engine_names import Engines
+from sapwood.model.publication import Publication
+from sapwood.overlay.disjoint import FindTree
+from sapwood.overlay.identifiers import EVERYTHING, IdentifierSpace, Range, slot_of
+from sapwood.overlay.pastry import PastryTables
+from sapwood.routing.client_entries import unexpected_message
+from sapwood.routing.core import RoutingCore
+from sapwood.routing.effects import Accepted, CloseLink, Effect, Refused, Subscribed
+from sapwood.routing.forwarding.delegation.digest import Delegated, encode
+from sapwood.routing.inputs import (
+    ClientPublishMany,
+    Input,
+    LinkDown,
+    LinkUp,
+    Receive,
+    ReceiveMany,
+    Tick,
+)
+from sapwood.routing.membership.pastry.circle import Circle
+from sapwood.routing.membership.pastry.errands import Errand, Errands, Order, order_of
+from sapwood.routing.messages import (
+    CircleMessage,
+    Contacts,
+    Found,
+    Publish,
+    RangeCancel,
+    RangeEntries,
+    RangePull,
+    RangeReached,
+    RangeSubscribe,
+    Seek,
+)
+from sapwood.routing.propagation.ranges.own import Own
+from sapwood.routing.propagation.ranges.ranges import RangePropagation
+from sapwood.routing.strategies import Protocol
+
+
+class Pastry(RoutingCore):
+    """The neighbors of a router on a circle, and its routing among them.
+
+    #: _out is what the parts want done, in order; empty between two inputs
+    """
+
+    def __init__(
+        self,
+        name: str,
+        protocol: Protocol,
+        engines: Engines,
+        incarnation: int,
+        space: IdentifierSpace,
+    ) -> None:
+        super().__init__(name, protocol, engines, incarnation)
+        assert isinstance(self.subscriptions, RangePropagation), "the catalogue sees to that"
+        self._spread: RangePropagation = self.subscriptions
+        self._life = incarnation
+        self._out: list[Effect] = []
+        self.tables = PastryTables(space, space.identifier_of(name), LEAVES_HALF)
+        self.circle = Circle(name, self.tables, self._out)
+        self.errands = Errands(self.circle, incarnation, self._parts)
+        self._spread.follow_circle(_Teller(self))
+        self._now = 0.0
+        self._began = math.inf
+        self._due: float | None = None
+
+    # Membership --------------------------------------------------------------------------------
+
+    @property
+    def is_tree(self) -> bool:
+        """Links form circles."""
+        return False
+
+    @property
+    def finds(self) -> tuple[FindTree, ...]:
+        """None: each publication makes its tree as it goes."""
+        return ()
+
+    def neighbors(self, source: str | None = None) -> tuple[str, ...]:  # noqa: ARG002
+        """All whose links are up."""
+        return tuple(self.tables.peers)
+
+    def tells_over(self) -> frozenset[str] | None:
+        """No tree is the same for all."""
+        return frozenset()
+
+    def next_deadline(self) -> float | None:
+        """When tables are compared next."""
+        return self._due
+
+    def handle(self, input: Input, now: float) -> list[Effect]:
+        """Take one input; see `Router.handle`."""
+        self._now = now
+        self._began = min(self._began, now)
+        if self._due is None and isinstance(input, LinkUp):
+            self._due = now + RANGES_REPAIR_S
+        match input:
+            case ClientPublishMany():
+                effects = [one for each in input.requests() for one in self.handle(each, now)]
+            case ReceiveMany():
+                effects = [one for each in input.messages() for one in self.handle(each, now)]
+            case Receive(neighbor, message) if isinstance(message, get_args(CircleMessage)):
+                effects = self._take(neighbor, message)
+            case LinkUp(neighbor):
+                effects = self._joined(neighbor)
+            case LinkDown(neighbor):
+                effects = self._parted(neighbor)
+            case Tick():
+                effects = self._compare_all(now)
+            case _:
+                effects = super().handle(input, now)
+        done = [*effects, *self._out]
+        self._out.clear()
+        return done
+
+    def answered(self, own: Own) -> None:
+        """All in a level have answered what they were told of a subscription."""
+        self._spread.own_subscriptions.answered(own)
+
+    def say_in_force(self, key: str) -> None:
+        """A client hears that its subscription is in force."""
+        entries = self._spread.entries
+        entry = entries.by_key.get(key)
+        if entry is not None and not entries.has_left(entry):
+            self._out.append(Subscribed(entry.client, entry.id))
+
+    def table_sizes(self) -> dict[str, int]:
+        """As every router, with `errands`: what is not known to have reached all."""
+        return {**super().table_sizes(), "errands": len(self.errands)}
+
+    def validate(self) -> None:
+        """Check every relation between the tables; raises `InvariantError`."""
+        self.tables.validate()
+        self.advertisements.validate()
+        self._spread.validate()
+        self.forwarding.validate(self._spread.entries.sides())
+        for range_, received in self._spread.entries.received.items():
+            for key in received:
+                if self._slot_of(key) != range_:
+                    raise InvariantError(f"{key} is in the table of {range_}, where it is not from")
+
+    # Links -------------------------------------------------------------------------------------
+
+    def _joined(self, neighbor: str) -> list[Effect]:
+        identifier = self.tables.space.identifier_of(neighbor)
+        if identifier in (self.tables.identifier, *self.tables.peers.values()):
+            reason = (
+                f"two routers are at the identifier {identifier}: give {neighbor!r} another name"
+            )
+            return [CloseLink(neighbor, reason)]
+        slot = self.circle.link_up(neighbor)
+        if slot is not None:
+            self._pull(slot, periodic=False)
+        return []
+
+    def _parted(self, neighbor: str) -> list[Effect]:
+        if neighbor not in self.tables.peers:
+            return []
+        slot = slot_of(self.tables.identifier, self.tables.peers[neighbor])
+        stood = self.tables.representative(slot) == neighbor
+        self.circle.link_down(neighbor)
+        if stood and self.tables.representative(slot) is not None:
+            self._pull(slot, periodic=False)
+        self.errands.link_down(neighbor)
+        return []
+
+    def _take(self, neighbor: str, message: CircleMessage) -> list[Effect]:
+        """A message of the circle came from a neighbor."""
+        if neighbor not in self.tables.peers:
+            return []
+        match message:
+            case Contacts(routers):
+                self.circle.heard(routers)
+            case Seek():
+                self.circle.pass_on(message)
+            case Found():
+                is_ours = self.circle.pass_back(message)
+                if is_ours and not message.routers:
+                    self._spread.nobody_in(message.range, self._now)
+            case RangeReached():
+                self.errands.reached(neighbor, message)
+            case RangeSubscribe() | RangeCancel():
+                return self._take_errand(neighbor, message, order_of(message))
+            case RangePull(range_, digest):
+                for part in self._spread.differing(range_, digest):
+                    self.circle.send(neighbor, part)
+            case RangeEntries():
+                self._spread.reconcile(message, self._now)
+        return []
+
+    def _take_errand(self, neighbor: str, errand: Errand, order: Order | None) -> list[Effect]:
+        own = self.tables.identifier
+        if order is None or not (order.is_redirected or own.startswith(order.range)):
+            self._parted(neighbor)
+            return [CloseLink(neighbor, unexpected_message(errand), for_good=False)]
+        self.errands.take(neighbor, errand, order)
+        return []
+
+    def _parts(self, errand: Errand, range_: Range, is_first: bool) -> Iterable[Range]:  # noqa: FBT001
+        """Do what an errand says, once, and say which slots in a range it concerns."""
+        match errand:
+            case Publish(_, _, publication, digest):
+                routed = self.forwarding.route((publication,), None, (digest,), self._now)
+                if is_first and not self._may_have_had(errand):
+                    self._out.extend(self._deliveries(publication, routed.keys[0]))
+                return [onward.neighbor for onward in routed.onward]
+            case RangeSubscribe(key=key) if is_first:
+                slot = self._slot_of(key)
+                self._spread.learn(slot, key, errand.filter, errand.reach, self._now)
+            case RangeCancel(key=key) if is_first:
+                self._uncover(key, errand)
+        return self.errands.all_slots(range_)
+
+    def _may_have_had(self, publication: Publish) -> bool:
+        """Whether an earlier life of this router may have delivered what it now gets again.
+
+        That life had its clients, who are back, and its answer was lost with it.
+        """
+        is_young = self._life > 0 and self._now < self._began + RANGES_REPAIR_S
+        order = order_of(publication)
+        return is_young and order is not None and order.is_again
+
+    def _uncover(self, key: str, errand: RangeCancel) -> None:
+        """Forget what is wanted no more; the answer waits for who relied on it."""
+        left = [one for one in self._spread.unlearn(self._slot_of(key), key) if not one.is_settled]
+        run = self.errands.running(Order(errand.task, errand.range, is_redirected=False))
+        if left and run is not None:
+            self._spread.own_subscriptions.when_settled(left, self.errands.block(run))
+
+    def _slot_of(self, key: str) -> Range:
+        """The slot in which the home of a subscription is: its key begins with the name of that."""
+        home, _, _ = key.rsplit(".", 2)
+        return slot_of(self.tables.identifier, self.tables.space.identifier_of(home))
+
+    # Publications ------------------------------------------------------------------------------
+
+    def _client_publish(self, client: str, publication: Publication, now: float) -> list[Effect]:
+        objection = self._objection(client, publication)
+        if objection is not None:
+            return [Refused(client, publication.id, objection)]
+        task = self.errands.new_task()
+        digest = encode(Delegated(task.life, task.number, EVERYTHING, False, False))  # noqa: FBT003
+        routed = self.forwarding.route((publication,), None, (digest,), now)
+        effects: list[Effect] = [*self._deliveries(publication, routed.keys[0])]
+        errand = Publish(self.name, 0, publication, digest)
+        slots = [onward.neighbor for onward in routed.onward]
+        self.errands.check(self.errands.begin(errand, task, slots))
+        return [*effects, Accepted(client, publication.id)]
+
+    def _receive_publication(self, neighbor: str, message: Publish, now: float) -> list[Effect]:  # noqa: ARG002
+        if neighbor not in self.tables.peers:
+            return []
+        return self._take_errand(neighbor, message, order_of(message))
+
+    # Repair ------------------------------------------------------------------------------------
+
+    def _compare_all(self, now: float) -> list[Effect]:
+        """Compare what is known of each slot with what somebody there knows."""
+        if self._due is None or now < self._due:
+            return []
+        self._due = now + RANGES_REPAIR_S
+        self.circle.tell_again()
+        self.circle.seek_all()
+        for slot, _ in self.tables.rows():
+            self._pull(slot, periodic=True)
+        for range_ in [*self._spread.entries.received]:
+            if self.tables.representative(range_) is None and (
+                self.tables.spans(range_) or not self.circle.seek(range_)
+            ):
+                self._spread.nobody_in(range_, now)
+        return []
+
+    def _pull(self, slot: Range, *, periodic: bool) -> None:
+        stands = self.tables.representative(slot)
+        if stands is not None:
+            self.circle.send(stands, RangePull(slot, self._spread.digest(slot), periodic))
+
+
+class _Teller:
+    """How propagation has others told: by errands of a router."""
+
+    __slots__ = ("_router",)
+
+    def __init__(self, router: Pastry) -> None:
+        self._router = router
+
+    @property
+    def digits(self) -> int:
+        """Of an identifier."""
+        return self._router.tables.space.digits
+
+    def levels(self) -> list[int]:
+        """The lengths of slots in which anybody is, ascending."""
+        return self._router.errands.levels()
+
+    def tell(self, own: Own, level: int) -> None:
+        """Have all in a level know of a subscription."""
+        router, task = self._router, self._router.errands.new_task()
+        subscriber = router.tables.identifier[:level]
+        key, wanted, reach = own.key, own.filter, own.reach
+        errand = RangeSubscribe(task, EVERYTHING, False, subscriber, key, wanted, reach)  # noqa: FBT003
+        self._begin(own, errand, level)
+
+    def cancel(self, own: Own, level: int) -> None:
+        """Have all in a level forget it."""
+        router, task = self._router, self._router.errands.new_task()
+        subscriber = router.tables.identifier[:level]
+        self._begin(own, RangeCancel(task, EVERYTHING, False, subscriber, own.key), level)  # noqa: FBT003
+
+    def _begin(self, own: Own, errand: RangeSubscribe | RangeCancel, level: int) -> None:
+        errands = self._router.errands
+        run = errands.begin(errand, errand.task, errands.level(level))
+        run.after.append(partial(self._router.answered, own))
+        errands.check(run)
+
+    def in_force(self, key: str) -> None:
+        """Tell the client."""
+        self._router.say_in_force(key)

@@ -1,0 +1,1 @@
+"""Subscriptions by identifier range: who knows what of whom on a circle."""

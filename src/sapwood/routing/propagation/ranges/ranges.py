@@ -1,0 +1,268 @@
+"""Subscriptions by range: the filter table of IRBR (004, L166-214), and its pull repair.
+
+`entries.received` is the table: for each slot of this router in which something is wanted, what
+routers in that range want, by key. Which slot that is follows from the key, as it begins with the
+name of the subscription's home. What a client of this router wants is there beside it.
+
+What one has to know from another in a range is what it should have been told of: all that homes in
+the range want with a reach of as many digits as the range has, or fewer (`own`). Whoever is in the
+range knows that, at least when it knows of longer ranges what it should. So a table that is wrong,
+in whatever way, is right after as many comparisons as there are digits in which routers differ,
+longest ranges first, if nothing else happens (dossier 004, 2.9). Comparing is asking for more where
+a digest differs. What was missed `RANGES_STRIKES` times in a row is dropped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
+
+from sapwood.errors import InvariantError
+from sapwood.language.interests import Interests
+from sapwood.limits import SUBSCRIPTIONS_AT_ONCE_MAX
+from sapwood.limits.structured import RANGES_REPAIR_S, RANGES_STRIKES
+from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.interest import Interest
+from sapwood.overlay.identifiers import Range
+from sapwood.routing.client_entries import (
+    SUBSCRIPTIONS,
+    ClientEntries,
+    Outcome,
+    unexpected_message,
+)
+from sapwood.routing.effects import Effect
+from sapwood.routing.messages import Known, RangeEntries, SubscriptionMessage
+from sapwood.routing.propagation.protocol import NO_ADVERTISEMENTS, ToldLink
+from sapwood.routing.propagation.ranges.own import Candidate, Own, OwnSubscriptions, Telling
+from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry
+
+_DIGEST_BYTES: Final = 16
+
+
+class RangePropagation(ClientEntries[Interest]):
+    """All subscriptions at one router of a circle.
+
+    #: entries.received has the ranges in which something is wanted, and what, with its reach
+    #: _since[key] is when it was told, for all of that
+    #: _missed[key] is how often in a row somebody who should know it did not
+    #: _reported[range] is what somebody there knows, as far as it has said so
+    """
+
+    __slots__ = ("_missed", "_own", "_reported", "_since")
+
+    def __init__(self, identity: str, follower: Follower[Interest] | None = None) -> None:
+        super().__init__(SUBSCRIPTIONS, identity, follower)
+        self._own: OwnSubscriptions | None = None
+        self._since: dict[str, float] = {}
+        self._missed: dict[str, int] = {}
+        self._reported: dict[Range, dict[str, tuple[Interest, int]]] = {}
+
+    def follow_circle(self, telling: Telling) -> None:
+        """Let this one tell others from now on; comes before anything else."""
+        self._own = OwnSubscriptions(telling, self._others)
+
+    @property
+    def own_subscriptions(self) -> OwnSubscriptions:
+        """What clients want."""
+        assert self._own is not None, "a router on a circle can tell others"
+        return self._own
+
+    def _others(self) -> Iterator[Candidate]:
+        """What is known of others, the longest ranges first."""
+        for range_ in sorted(self.entries.received, key=len, reverse=True):
+            for key, entry in self.entries.received[range_].items():
+                yield Candidate(key, entry.filter, len(range_))
+
+    # Clients -----------------------------------------------------------------------------------
+
+    def announce(self, entry: LocalEntry[Interest]) -> list[Effect]:
+        """Tell others of it, as far as nobody stands for it."""
+        self.own_subscriptions.add(entry.key, entry.filter)
+        return []
+
+    def withdraw(self, entry: LocalEntry[Interest]) -> list[Effect]:
+        """Let those who rely on it find another, then those forget it who were told."""
+        self.own_subscriptions.withdraw(entry.key)
+        return []
+
+    def in_force(self, key: str) -> bool:
+        """Whether each router knows of it, or of what stands for it."""
+        return self.own_subscriptions.records[key].is_confirmed
+
+    @property
+    def unconfirmed(self) -> int:
+        """Subscriptions that are not told as far as they have to be, or not forgotten."""
+        return self.own_subscriptions.unsettled
+
+    # The table ---------------------------------------------------------------------------------
+
+    def learn(self, range_: Range, key: str, wanted: Interest, reach: int, now: float) -> None:
+        """Somebody in a range wants something."""
+        present = self.entries.received.get(range_)
+        if present is None:
+            self.entries.link_up(range_)
+        elif key in present:
+            if present[key].sending == reach:
+                return
+            self.entries.leave(range_, key)
+        self.entries.enter(range_, key, ReceivedEntry(wanted, reach))
+        self._since[key] = now
+        self._missed.pop(key, None)
+
+    def unlearn(self, range_: Range, key: str) -> list[Own]:
+        """Nobody wants it any more; returns the own subscriptions that it stood for."""
+        present = self.entries.received.get(range_)
+        if present is None or key not in present:
+            return []
+        self.entries.leave(range_, key)
+        if not present:
+            self.entries.link_down(range_)
+        del self._since[key]
+        self._missed.pop(key, None)
+        return self.own_subscriptions.uncover(key)
+
+    # Repair ------------------------------------------------------------------------------------
+
+    def digest(self, range_: Range) -> bytes:
+        """Of what is known of a range from others."""
+        return _digest(self.entries.received.get(range_, {}))
+
+    def differing(self, range_: Range, digest: bytes) -> list[RangeEntries]:
+        """What this router, which is in a range, knows to be wanted there: if that is news."""
+        known = self._within(range_)
+        if _digest(known) == digest:
+            return []
+        keys = sorted(known)
+        parts = [
+            keys[first : first + SUBSCRIPTIONS_AT_ONCE_MAX]
+            for first in range(0, max(len(keys), 1), SUBSCRIPTIONS_AT_ONCE_MAX)
+        ]
+        return [
+            RangeEntries(
+                range_,
+                tuple(Known(key, known[key][1]) for key in part),
+                Interests(known[key][0] for key in part),
+                is_last=part is parts[-1],
+            )
+            for part in parts
+        ]
+
+    def _within(self, range_: Range) -> dict[str, tuple[Interest, int]]:
+        """What is wanted in a range that this router is in, as far as others have to know it."""
+        length = len(range_)
+        known = {
+            own.key: (own.filter, own.reach)
+            for own in self.own_subscriptions.records.values()
+            if own.reach <= length and not own.is_leaving
+        }
+        for longer, received in self.entries.received.items():
+            if len(longer) > length and longer.startswith(range_):
+                for key, entry in received.items():
+                    if entry.sending <= length:
+                        known[key] = entry.filter, entry.sending
+        return known
+
+    def reconcile(self, message: RangeEntries, now: float) -> None:
+        """Take in what somebody in a range knows to be wanted there."""
+        range_ = message.range
+        reported = self._reported.setdefault(range_, {})
+        for (key, reach), wanted in zip(message.entries, message.filters.values, strict=True):
+            reported[key] = wanted, reach
+        if not message.is_last:
+            return
+        del self._reported[range_]
+        for key, (wanted, reach) in reported.items():
+            if key not in self.entries.received.get(range_, {}):
+                self.learn(range_, key, wanted, reach, now)
+            self._missed.pop(key, None)
+        for key in [*self.entries.received.get(range_, {})]:
+            if key not in reported:
+                self._miss(range_, key, now)
+
+    def nobody_in(self, range_: Range, now: float) -> None:
+        """Nobody was found in a range."""
+        for key in [*self.entries.received.get(range_, {})]:
+            self._miss(range_, key, now)
+
+    def found_equal(self, range_: Range) -> None:
+        """What is known of a range is what somebody there knows."""
+        for key in self.entries.received.get(range_, ()):
+            self._missed.pop(key, None)
+
+    def _miss(self, range_: Range, key: str, now: float) -> None:
+        """Somebody should know something, and does not: drop it, unless that may be on its way."""
+        if now - self._since[key] < RANGES_REPAIR_S:
+            return
+        self._missed[key] = self._missed.get(key, 0) + 1
+        if self._missed[key] >= RANGES_STRIKES:
+            self.unlearn(range_, key)
+
+    # What there is on trees, and not here ------------------------------------------------------
+
+    @property
+    def links(self) -> Mapping[str, ToldLink]:
+        """No neighbor is told of anything for itself."""
+        return {}
+
+    @property
+    def behind(self) -> Collection[str]:
+        """`CLIENTS`, while clients that have gone have subscriptions here."""
+        return (CLIENTS,) if self.entries.leaving else ()
+
+    def told(self) -> Iterable[tuple[str, str, Interest]]:
+        """Nothing is told to one neighbor."""
+        return ()
+
+    def link_up(self, neighbor: str, *, is_told: bool = True) -> None:
+        """A neighbor is nobody of itself: the circle says for which range it stands."""
+
+    def replay(self, neighbor: str, at_once: int) -> list[Effect]:  # noqa: ARG002
+        """Nothing: it asks for what it lacks."""
+        return []
+
+    def drained(self, neighbor: str, at_once: int) -> list[Effect]:
+        """Withdraw more of what clients have left behind; no neighbor is behind."""
+        return self.clear(at_once) if neighbor == CLIENTS else []
+
+    def link_down(self, neighbor: str, at_once: int | None = None) -> list[Effect]:  # noqa: ARG002
+        """Nothing is known from it."""
+        return []
+
+    def on_message(self, neighbor: str, message: SubscriptionMessage) -> Outcome:  # noqa: ARG002
+        """Nobody says such things on a circle."""
+        return Outcome([], objection=unexpected_message(message))
+
+    def advertised(self, neighbor: str, key: str, filter: AdvertisedContent) -> list[Effect]:  # noqa: ARG002
+        """Subscriptions go everywhere, whatever is advertised where."""
+        return []
+
+    def unadvertised(self, neighbor: str, key: str) -> list[Effect]:  # noqa: ARG002
+        """Subscriptions go everywhere, whatever is advertised where."""
+        return []
+
+    def validate(
+        self,
+        advertisements: Mapping[str, Mapping[str, AdvertisedContent]] = NO_ADVERTISEMENTS,  # noqa: ARG002
+    ) -> None:
+        """Check every relation between the tables; raises `InvariantError`."""
+        self.entries.validate()
+        self.own_subscriptions.validate()
+        keys = [key for received in self.entries.received.values() for key in received]
+        if not all(self.entries.received.values()):
+            raise InvariantError("a range in which nothing is wanted has a table")
+        if set(keys) != self._since.keys() or not self._missed.keys() <= self._since.keys():
+            raise InvariantError("it is not known when what is in the table came")
+        records = self.own_subscriptions.records
+        wanted = {key for key, own in records.items() if not own.is_leaving}
+        if wanted != self.entries.by_key.keys():
+            raise InvariantError("not exactly what clients want is told to others")
+
+
+def _digest(keys: Iterable[str]) -> bytes:
+    """The same for the same keys in any order."""
+    found = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+    for key in sorted(keys):
+        found.update(key.encode())
+        found.update(b"\0")
+    return found.digest()

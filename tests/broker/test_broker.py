@@ -20,6 +20,7 @@ from sapwood.broker.settings import BrokerSettings
 from sapwood.client import connect
 from sapwood.errors import EnvironmentMissingError, InvariantError
 from sapwood.limits import FRAME_BYTES_MAX
+from sapwood.matching.readiness import RECORDS
 from sapwood.routing.messages import Subscribe
 from sapwood.routing.router import Router
 from sapwood.wire.address import Address
@@ -37,6 +38,7 @@ from sapwood.wire.messages import (
     UnsubscribedReply,
     UnsubscribeRequest,
 )
+from sapwood.wire.runs import FRAMES, RunFinder
 from tests.broker.helpers import ANY_PORT, LARGE, Raw, Story, body, line, running, settings, soon
 from tests.patience import PATIENCE_S
 
@@ -99,11 +101,19 @@ async def test_another_run_of_a_client_counts_anew() -> None:
         assert broker.counters.publications == 2
 
 
-async def test_a_gap_in_the_numbers_ends_the_connection() -> None:
+@pytest.mark.parametrize("are_loaded", [False, True])
+async def test_a_gap_in_the_numbers_ends_the_connection(
+    monkeypatch: pytest.MonkeyPatch, *, are_loaded: bool
+) -> None:
+    if are_loaded:  # what came together is found together
+        FRAMES.load()
+        RECORDS.load()
+    else:
+        monkeypatch.setattr(RunFinder, "find", lambda _finder, _data, start, *_, **__: ([], start))
     story = Story()
     async with running(story=story) as broker:
         raw = await Raw.client(broker.address)
-        raw.say(PublishRequest(2, body("p2")))
+        raw.say(PublishRequest(2, body("p2")), PublishRequest(3, body("p3")))
         goodbye = await raw.goodbye()
         assert goodbye.code is GoodbyeCode.PROTOCOL
         assert goodbye.reason == "publication 2 came after 0"

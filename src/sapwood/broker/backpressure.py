@@ -64,7 +64,7 @@ class Backpressure:
     def check(self, tcp: TcpConnection) -> None:
         """Compare a queue that may have grown with its bounds."""
         self._composed = 0
-        if not tcp.connection.open:
+        if self._keeps_up(tcp) or not tcp.connection.open:
             return
         queued = tcp.outbox.queued_bytes
         settings = self._settings
@@ -82,6 +82,11 @@ class Backpressure:
         ):
             self.congestion.queued(tcp.link.name, high=True)
             self.announce()
+
+    def _keeps_up(self, tcp: TcpConnection) -> bool:
+        """Whether next to nothing waits for a client, and nothing is noted: as a rule."""
+        is_small = self._settings.outgoing_bytes_max >= TRANSPORT_BYTES_MAX
+        return is_small and tcp.link is None and tcp.outbox.takes_more and tcp not in self._waiting
 
     def _note_waiting(self, tcp: TcpConnection) -> None:
         """Take in how many bytes wait for a client."""

@@ -65,6 +65,9 @@ class Outbox:
 
     def write(self, piece: Piece) -> None:
         """Send whole frames, after all that was written before."""
+        if not self._paused and len(piece) == 1 and len(piece[0]) <= TRANSPORT_BYTES_MAX:
+            self._transport.write(piece[0])  # as a rule
+            return
         for part in _cut(piece):
             if self._paused:
                 self._waiting.append(part)

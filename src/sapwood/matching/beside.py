@@ -10,8 +10,7 @@ No answer depends on when such work is done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Final, Protocol
 
@@ -31,11 +30,21 @@ def worker() -> Worker | None:
     return _WORKER.get()
 
 
-@contextmanager
-def working(chosen: Worker) -> Iterator[None]:
+class Working:
+    """Lets a worker work for all that happens inside; entered for each batch of a broker."""
+
+    __slots__ = ("_token", "_worker")
+
+    def __init__(self, chosen: Worker) -> None:
+        self._worker = chosen
+
+    def __enter__(self) -> None:
+        self._token = _WORKER.set(self._worker)
+
+    def __exit__(self, *error: object) -> None:
+        _WORKER.reset(self._token)
+
+
+def working(chosen: Worker) -> Working:
     """Let `chosen` work for all that happens inside."""
-    token = _WORKER.set(chosen)
-    try:
-        yield
-    finally:
-        _WORKER.reset(token)
+    return Working(chosen)

@@ -54,13 +54,14 @@ class EncodedRecords(Sequence[Record]):
     def __getitem__(self, at: slice) -> EncodedRecords: ...
     def __getitem__(self, at: int | slice) -> Record | EncodedRecords:
         """A record, decoded for this once, or those of a slice."""
-        places = range(len(self))[at]
-        if isinstance(places, int):
-            first, last = self.offsets[places : places + 2].tolist()
-            return _RECORD.decode(memoryview(self.encoded)[first:last])
-        if places == range(len(self)):
-            return self
-        return self.take(np.arange(len(self), dtype=np.int64)[at])
+        if isinstance(at, slice):
+            start, stop, step = at.indices(len(self))
+            if not start and stop == len(self) and step == 1:
+                return self
+            return self.take(np.arange(start, stop, step, dtype=np.int64))
+        place = range(len(self))[at]
+        first, last = self.offsets[place : place + 2].tolist()
+        return _RECORD.decode(memoryview(self.encoded)[first:last])
 
     def __iter__(self) -> Iterator[Record]:
         """All records, decoded by one call."""

@@ -75,9 +75,10 @@ class PublicationBatch(Sequence[Publication]):
     def __getitem__(self, at: int | slice) -> Publication | PublicationBatch:
         """A publication, the same one each time, or the batch of those of a slice."""
         if isinstance(at, slice):
-            if range(len(self))[at] == range(len(self)):
+            first, last, step = at.indices(len(self))
+            if not first and last == len(self) and step == 1:
                 return self
-            return self.take(np.arange(len(self))[at])
+            return self.take(np.arange(first, last, step))
         place = range(len(self))[at]
         made = self._made.get(place)
         if made is None:

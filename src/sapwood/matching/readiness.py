@@ -17,8 +17,7 @@ for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
@@ -140,14 +139,24 @@ _BY_DEFAULT: Final = InPlace(tell)
 _LOADER: Final[ContextVar[Loader]] = ContextVar("sapwood_loader", default=_BY_DEFAULT)
 
 
-@contextmanager
-def loading(loader: Loader) -> Iterator[None]:
+class Loading:
+    """Lets a loader decide for all that happens inside; entered for each batch of a broker."""
+
+    __slots__ = ("_loader", "_token")
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def __enter__(self) -> None:
+        self._token = _LOADER.set(self._loader)
+
+    def __exit__(self, *error: object) -> None:
+        _LOADER.reset(self._token)
+
+
+def loading(loader: Loader) -> Loading:
     """Let `loader` decide for all that happens inside."""
-    token = _LOADER.set(loader)
-    try:
-        yield
-    finally:
-        _LOADER.reset(token)
+    return Loading(loader)
 
 
 class Awaiting:

@@ -258,6 +258,8 @@ class KeyBatch(Sequence[Sequence[str]]):
         totals = self.offsets
         if self.counts is not None:
             keys = as_numbers(self.counts)[self.slots]
+            if int(keys.sum()) <= keys_max:
+                return len(self)
             totals = np.concatenate(([0], np.cumsum(keys, dtype=np.int64)))[totals]
         return max(1, int(np.searchsorted(totals, keys_max, "right")) - 1)
 

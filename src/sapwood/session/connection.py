@@ -218,6 +218,8 @@ class Connection:
 
     def take_pieces(self) -> list[Piece]:
         """The same in pieces of whole frames; what is long is not copied."""
+        if self.timekeeper is None and not self._is_greeting:  # as a rule
+            return self._outgoing.take()
         stamp = self._stamp()
         pieces = self._outgoing.take()
         if stamp:

@@ -59,11 +59,12 @@ class Outgoing:
 
     def take(self) -> list[Piece]:
         """All there is, piece by piece."""
-        pieces = self._pieces
-        if self.frames:
-            pieces.append((bytes(self.frames),))
-            self.frames.clear()
-        self._pieces, self._long_bytes = [], 0
+        pieces, frames = self._pieces, self.frames
+        if frames:
+            pieces.append((bytes(frames),))
+            frames.clear()
+        if pieces:
+            self._pieces, self._long_bytes = [], 0
         return pieces
 
     def _set_aside(self, piece: Piece) -> None:

@@ -108,6 +108,8 @@ class RequestRun:
 
     def part(self, first: int, last: int | None = None) -> RequestRun:
         """Those from one place up to another, or to the end."""
+        if not first and (last is None or last >= len(self.batch)):
+            return self
         return RequestRun(self.sequence + first, self.batch[first:last])
 
     def messages(self) -> Iterator[PublishRequest]:

@@ -55,12 +55,13 @@ class SegmentMatches(NamedTuple):
         and how many unverified matches (records, records); all slots; all unverified matches.
         """
         count = result.item(RECORDS)
-        offsets, unverified_offsets = (np.zeros(count + 1, np.int64) for _ in range(2))
-        np.cumsum(result[HEAD : HEAD + count], out=offsets[1:])
-        np.cumsum(result[HEAD + records : HEAD + records + count], out=unverified_offsets[1:])
+        offsets, unverified_offsets = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
+        result[HEAD : HEAD + count].cumsum(out=offsets[1:])
         first = HEAD + 2 * records
-        last = first + int(offsets[-1])
-        repeats = bool(result[FLAGS] & REPEATS)
+        last = first + offsets.item(-1)
+        if last < len(result):
+            result[HEAD + records : HEAD + records + count].cumsum(out=unverified_offsets[1:])
+        repeats = bool(result.item(FLAGS) & REPEATS)
         return cls(offsets, result[first:last], unverified_offsets, result[last:], repeats)
 
 

@@ -35,6 +35,7 @@ SLOW = {
     "lease-times": Choices((4,), 3),
     "delay-bounds": Choices((300,), 3),
     "clock-rates": Choices((30,), 3),
+    "irbr-messages": Choices((20,), 3),
 }
 
 

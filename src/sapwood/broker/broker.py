@@ -362,15 +362,14 @@ class Broker:
             refused = client.ungranted(run.batch, self.router.refused(client.name, run.batch))
         first = 0
         for last in (*refused, len(run.batch)):
-            request = client.admit(run.part(first, last)) if last > first else None
-            if request is not None:
-                for part in admitted(self.store, client, request):
+            some = client.admit(run.part(first, last)) if last > first else None
+            if some is not None:
+                for part in admitted(self.store, client, some):
                     yield from self._in_parts(part, now)
                 first = last
-            if first < len(run.batch):  # not all have been admitted together
-                for message in run.part(first, last + 1).messages():
-                    yield
-                    self.received(tcp, message, now)
+            for message in run.part(first, last + 1).messages() if first < len(run.batch) else ():
+                yield
+                self.received(tcp, message, now)
             first = last + 1
 
     def _in_parts(self, batch: BatchInput, now: float) -> Iterator[None]:

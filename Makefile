@@ -46,8 +46,9 @@ fuzz: $(COMPLETE)  ## Search for new counterexamples with all property tests (TE
 chaos: $(COMPLETE)  ## Kill, stop and cut off real brokers and clients, and judge (SEED=1)
 	@$(PYTHON_VENV) -m sapwood_lab.chaos --seed $(SEED)
 
-long: $(COMPLETE)  ## Run the tests that the gate has no time for
+long: $(COMPLETE)  ## Run the tests that the gate has no time for, and all examples of the others
 	@.venv/bin/pytest -q --long -m long $(TESTS)
+	@.venv/bin/pytest -q --hypothesis-profile full -m hypothesis $(TESTS)
 
 bench: $(COMPLETE)  ## Measure matching, the network and Spark on this machine
 	@.venv/bin/sapwood bench

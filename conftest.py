@@ -1,8 +1,8 @@
 """How the suite runs: the same every time, and with what is heavy one at a time.
 
-Property tests draw the same examples in every run, 60 unless they say otherwise, so that a change
-fails for its own reasons alone; `make fuzz` looks for new ones, 2,000 of each. No example has a
-deadline: machines are slow at times.
+Property tests draw the same examples in every run, so that a change fails for its own reasons
+alone: a third of them in the gate, all in `make long`; `make fuzz` looks for new ones, 2,000 of
+each. `tests/examples.py` has the numbers. No example has a deadline: machines are slow at times.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.examples import FULL, FUZZED, SHARE
 from tests.sessions import quick_java, s3, spark
 
 __all__ = ("quick_java", "s3", "spark")
@@ -24,11 +25,12 @@ GARBAGE_AFTER: Final = 10_000
 """Objects between two looks for garbage. Python's own 700 are for programs that stay small; what is
 collected here stays to the end, and what tests make goes by itself."""
 
-settings.register_profile("gate", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("full", deadline=None, derandomize=True, max_examples=FULL)
+settings.register_profile("gate", settings.get_profile("full"), max_examples=FULL // SHARE)
 settings.register_profile(
     "fuzz",
     deadline=None,
-    max_examples=2000,
+    max_examples=FUZZED,
     print_blob=True,
     suppress_health_check=(HealthCheck.too_slow,),
 )

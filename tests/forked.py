@@ -4,7 +4,8 @@ A broker's interpreter spends half a second of processor time on imports before 
 much on kernels as soon as somebody subscribes, and the comparison of simulator and processes starts
 about seventy. Forked ones are processes of their own all the same: with their own sockets, loops
 and exit statuses, and killed like others. That the command itself starts is for
-`tests/testing/test_overlay.py`, `tests/broker` and `tests/cli`.
+the first test of `tests/testing/test_overlay.py`, and for those of `tests/broker` and `tests/cli`
+that start it themselves.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.reduction import DupFd
 from typing import IO, Any
@@ -85,7 +86,16 @@ def _own(descriptor: Any) -> int:
     return found
 
 
+@contextmanager
+def forking() -> Iterator[None]:
+    """Let brokers in processes of their own be forked that are started meanwhile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(overlay, "started", Forked)
+        yield
+
+
 @pytest.fixture
-def forked_brokers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let brokers in processes of their own be forked for the length of a test."""
-    monkeypatch.setattr(overlay, "started", Forked)
+def forked_brokers() -> Iterator[None]:
+    """The same for the length of a test."""
+    with forking():
+        yield

@@ -32,6 +32,7 @@ ROOMS: Final = (
     ("matching",),
     ("sketches",),
     ("covering",),
+    ("similarity",),
     ("overlay",),
     ("routing",),
     ("simulation",),
@@ -58,6 +59,7 @@ PIPELINE: Final = (
     "compile",
     "stream",
     "report",
+    "synopsis",
 )
 """The folders of the pipeline, from its floor up: a folder imports only from itself and from those
 before it."""

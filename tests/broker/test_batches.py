@@ -42,6 +42,7 @@ from sapwood.wire.publications import encode_publication
 from sapwood.wire.runs import FRAMES, RunFinder
 from tests.broker.helpers import Story
 from tests.broker.memory import Overlay, frames, overlay
+from tests.examples import examples
 
 NAMES = ("r1", "r2", "r3")
 TOKENS = [count()]
@@ -95,6 +96,25 @@ def bodies() -> st.SearchStrategy[bytes]:
             )
         ),
     )
+    payloads = st.sampled_from((b"", b"\xc0", b"<d", b"\xff\xd9\xcb\x7f\xf0", b"x" * 40))
+    carrying = st.one_of(
+        st.builds(
+            lambda id_, record, text, payload: encode_publication(
+                Publication(id_, record, text, payload)
+            ),
+            *(ids, records, st.none() | xml, payloads),
+        ),
+        st.builds(
+            lambda id_, some: encode_publication(Publication(id_, payload=some)), ids, payloads
+        ),
+        st.builds(
+            lambda id_, record, some: encode_publication(
+                Publication(id_, record, payload=some, is_blind=True)
+            ),
+            *(ids, records, payloads),
+        ),
+        st.sampled_from((b"\x94\xa1p\x81\xa1n\1\xc0\xa1x", b"\x94\xa1p\x80\xc0\xc4\2x")),
+    )
     bad = st.sampled_from(
         (
             *(b"\x93\xa1p\x81\xa1n\xcb\x7f\xf8\0\0\0\0\0\0\xc0", b"\x93\xa0\x80\xc0", b"\x90"),
@@ -102,7 +122,7 @@ def bodies() -> st.SearchStrategy[bytes]:
             *(b"\x92\xa1p\x81\xa1n\1", b"\x93\xa1p\x81\xa1n\xca\x3f\x80\0\0\xc0"),
         )
     )
-    return good | good | good | good | documents | documents | bad
+    return good | good | good | good | documents | documents | carrying | bad
 
 
 class Streams:
@@ -223,7 +243,7 @@ def _lines(folder: Path) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=examples(12), phases=[Phase.explicit, Phase.generate])
 @given(data=st.data())
 async def test_brokers_send_the_same_bytes_with_batches_and_without(
     protocol: str, data: st.DataObject

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
+from hypothesis import settings as settings_of_examples
 from hypothesis import strategies as st
 
 from sapwood.broker.connections import Connections, link_of
@@ -25,6 +25,7 @@ from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.greetings import Hello, Refusal, RefusalCode, Role, Welcome
 from sapwood.wire.messages import GoodbyeCode, LinkEstablished, Ping, Pong
 from tests.broker.helpers import Raw, Story, link_hello, running, settings, soon
+from tests.examples import examples
 from tests.wire.items import one_by_one
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ class Side:
             del self.connections.offered[tcp]
 
 
-@examples(deadline=None, max_examples=200)
+@settings_of_examples(max_examples=examples(200))
 @given(st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 3))
 def test_any_order_of_arrival_leaves_one_link_that_both_ends_agree_on(
     seed: int, from_one: int, from_other: int

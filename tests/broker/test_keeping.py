@@ -45,6 +45,7 @@ from sapwood.wire.messages import (
 )
 from sapwood.wire.publications import decode_publication
 from tests.broker.helpers import Raw, body, running, settings, soon
+from tests.examples import examples
 from tests.session.helpers import open_pair
 from tests.store.journals import write_journal
 
@@ -295,7 +296,7 @@ class Life:
         self.store.committed(gathered)
 
 
-@settings_of_examples(max_examples=60, deadline=None)
+@settings_of_examples(max_examples=examples(60))
 @given(st.randoms(use_true_random=False))
 def test_what_a_later_life_answers_for_was_routed_or_refused_to_the_client(
     random_: random.Random,

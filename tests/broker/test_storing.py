@@ -9,6 +9,7 @@ import sqlite3
 import zlib
 from contextlib import closing
 from pathlib import Path
+from shutil import copytree, rmtree
 from typing import Any
 
 import msgspec
@@ -229,8 +230,11 @@ async def test_what_a_client_withdrew_while_it_was_away_is_not_in_force_when_it_
         await raw.close()
 
 
-async def test_a_client_that_comes_back_says_when_it_has_asked_for_all(tmp_path: Path) -> None:
+async def test_a_client_that_comes_back_says_when_it_has_asked_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its program is another run under the same session, which wants less."""
+    monkeypatch.setattr("sapwood.session.client_session.RESTATE_S", 0.3)
     state = tmp_path / "client"
     made = keeping(tmp_path / "broker")
     async with running(made) as broker:
@@ -243,7 +247,28 @@ async def test_a_client_that_comes_back_says_when_it_has_asked_for_all(tmp_path:
         assert len(broker.router.stated("c").subscriptions) == 6
         async with connect(str(broker.address), "c", state=state) as client:
             await client.subscribe("x > 2", id="one")
+            async with asyncio.timeout(PATIENCE_S):
+                while len(broker.router.stated("c").subscriptions) > 1:
+                    await asyncio.sleep(0.01)
             assert broker.router.stated("c").subscriptions == ("one",)
+
+
+async def test_a_program_that_is_started_again_has_time_to_say_what_it_wants(
+    tmp_path: Path,
+) -> None:
+    """What an earlier run subscribed to stays in force meanwhile: nothing is missed."""
+    state = tmp_path / "client"
+    made = keeping(tmp_path / "broker")
+
+    def client(broker: Broker) -> Any:
+        return connect(str(broker.address), "c", state=state)
+
+    async with running(made) as broker, client(broker) as first:
+        await first.subscribe("x > 2", id="one")
+        await broker.stop()
+    async with running(made) as broker, client(broker) as second:
+        await second.publish({"x": 1})  # answered: whatever the greeting brought is done
+        assert broker.router.stated("c").subscriptions == ("one",)
 
 
 async def until(broker: Broker, *, is_full: bool) -> None:
@@ -337,6 +362,43 @@ async def test_two_brokers_that_recover_pass_publications_on(
                 assert await sub.next() == Delivery(("i",), one)
             assert await pub.until(AcceptedReply)
             await sub.close()
+            await pub.close()
+
+
+async def is_another(broker: Broker, incarnation: int) -> None:
+    """Return when a broker has begun anew."""
+    while broker.router.incarnation == incarnation:
+        await asyncio.sleep(0.01)
+
+
+async def test_a_broker_with_an_older_folder_begins_anew_and_keeps_its_clients(
+    tmp_path: Path,
+) -> None:
+    """What it said since the copy is known to its neighbor, and nobody has to ask again."""
+    folder, copy = tmp_path / "r2", tmp_path / "copy"
+    async with running(keeping(tmp_path / "r1")) as first:
+        linked = settings("r2", first.address, data=folder, protocol=RECOVER)
+        async with running(linked) as second:
+            await soon(first.until_linked("r2"))
+            incarnation = second.router.incarnation
+            await stopped(second, await subscribed(second, "sub", "a > 1"))
+        copytree(folder, copy)
+        async with running(linked) as second:
+            await soon(first.until_linked("r2"))
+            await stopped(second, await subscribed(second, "other", "b > 1"))
+        rmtree(folder)
+        copy.rename(folder)
+        async with running(linked) as second:
+            await soon(first.until_linked("r2"))
+            await soon(is_another(second, incarnation))
+            raw = await Raw.client(second.address, "sub", "s")
+            raw.say(SubscribeRequest("late", "c > 1"))
+            assert await raw.until(SubscribedReply)
+            pub = await Raw.client(first.address, "pub", "s")
+            pub.say(PublishRequest(1, body("p", a=2, b=2, c=1)))
+            delivered = await raw.until(Delivery)
+            assert delivered[-1] == Delivery(("i",), body("p", a=2, b=2, c=1))
+            await raw.close()
             await pub.close()
 
 

@@ -14,16 +14,22 @@ from click.testing import CliRunner, Result
 from sapwood.cli.main import main
 from sapwood.client.blocking import connect
 from sapwood.testing import BrokerProcesses
+from tests.forked import forked_brokers, forking
 from tests.patience import PATIENCE_S
 
-pytestmark = pytest.mark.network
+__all__ = ("forked_brokers",)
+
+pytestmark = [pytest.mark.network, pytest.mark.usefixtures("forked_brokers")]
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     data = tmp_path_factory.mktemp("data")
     options = ("--durability", "none")
-    with BrokerProcesses(("hub",), (), "recover+covering", options=options, data=data) as overlay:
+    with (
+        forking(),
+        BrokerProcesses(("hub",), (), "recover+covering", options=options, data=data) as overlay,
+    ):
         yield overlay.addresses["hub"]
 
 

@@ -87,3 +87,40 @@ def test_a_broker_says_how_it_may_be_reached() -> None:
     ended = run("broker", "--listen", "0.0.0.0:0")
     assert ended.exit_code == 2
     assert "--allow-anyone" in ended.stderr
+
+
+GRANTS = """
+[[identity]]
+name = "ann"
+certificates = ["ann.example.org"]
+
+[[grant]]
+to = ["ann"]
+subscribe = "region = 'eu'"
+durable = ["ann-*"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (("--as", "ann", "price > 1"), 0, "narrowed to: price > 1 and region = 'eu'"),
+        (("--as", "ann", "price > 1 and region = 'eu'"), 0, "granted: "),
+        (("--as", "ann", "region = 'us'"), 1, "refused: "),
+        (("--as", "bob", "region = 'eu'"), 1, "no records"),
+        (("--as", "ann", "--xpath", "//a"), 1, "no documents"),
+        (("--as", "ann"), 0, "ann-*"),
+        (("--as", "ann", "a >"), 2, ""),
+        (("--as", "ann", "a > 1", "--xpath", "//a"), 2, ""),
+    ],
+)
+def test_grants_are_checked_before_a_broker_is_asked(
+    tmp_path: Path, arguments: tuple[str, ...], status: int, said: str
+) -> None:
+    file = tmp_path / "identities.toml"
+    file.write_text(GRANTS)
+    ended = run("grants", "check", file, *arguments)
+    assert ended.exit_code == status
+    assert said in ended.stdout
+    if status < 2:
+        assert json.loads(run("grants", "check", file, *arguments, "--json").stdout)

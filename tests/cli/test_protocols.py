@@ -9,13 +9,14 @@ from click.testing import CliRunner
 from sapwood.cli.main import main
 from sapwood.routing.protocols import MEMBERSHIPS, PROTOCOLS, UPKEEPS
 from sapwood.routing.upkeep.failover.choice import FAILOVER
+from sapwood.simulation.semantic.protocols import SEMANTIC
 
 
 def test_protocols_lists_the_catalogue_as_json() -> None:
     result = CliRunner().invoke(main, ["protocols", "--json"])
     assert result.exit_code == 0
     rows = json.loads(result.stdout)
-    assert [row["name"] for row in rows] == list(PROTOCOLS)
+    assert [row["name"] for row in rows] == [*PROTOCOLS, *SEMANTIC]
     assert rows[0] == {
         "name": "covering",
         "kinds": ["records", "documents"],
@@ -35,8 +36,8 @@ def test_protocols_lists_the_catalogue_as_a_table() -> None:
         *("NAME", "MEMBERSHIP", "PROPAGATION", "FORWARDING", "UPKEEP"),
         *("KINDS", "EXACT", "LOSS", "SUMMARY"),
     ]
-    last = 1 + len(PROTOCOLS)
-    assert [line.split()[0] for line in lines[1:last]] == list(PROTOCOLS)
+    last = 1 + len(PROTOCOLS) + len(SEMANTIC)
+    assert [line.split()[0] for line in lines[1:last]] == [*PROTOCOLS, *SEMANTIC]
     assert lines[last] == ""
     words = [line.split()[0] for line in lines[last + 2 :]]
     assert words == [*MEMBERSHIPS, *UPKEEPS, FAILOVER.name]

@@ -21,7 +21,10 @@ from sapwood.limits import UNACKNOWLEDGED_MAX
 from sapwood.testing.overlay import BrokerProcesses
 from tests.broker.helpers import broker_in_a_thread
 from tests.client.helpers import free_address
+from tests.forked import forked_brokers
 from tests.patience import PATIENCE_S
+
+__all__ = ("forked_brokers",)
 
 GOOD = (
     '{"id": "p1", "attributes": {"a": 1}}',
@@ -81,6 +84,23 @@ def test_what_is_advertised_is_in_force_before_publications_are_sent(
             "text": GOOD[1],
         }
     ]
+
+
+def test_a_payload_from_a_file_goes_with_every_line_that_has_none(
+    address: str, file: Path, tmp_path: Path
+) -> None:
+    own = '{"id": "p4", "attributes": {"a": 4}, "payload": "/wA="}'
+    file.write_text("\n".join([GOOD[0], own]), encoding="utf-8")
+    payload = tmp_path / "payload"
+    payload.write_bytes(b"\xc1\xff")
+    with connect(address) as client:
+        wanted = client.subscribe("a >= 1")
+        assert publish(address, file, "--payload-file", payload).exit_code == 0
+        some = [one for _ in range(2) for one in wanted.take(1, PATIENCE_S)]
+    got = {one.id: one.payload for one in some}
+    assert got == {"p1": b"\xc1\xff", "p4": b"\xff\x00"}
+    refused = publish(address, file, "--payload-file", payload, "--blind", "--json")
+    assert "no publication can be blind" in json.loads(refused.stdout)["refused"][0]["reason"]
 
 
 def test_refused_and_bad_lines_stand_in_one_file(address: str, file: Path) -> None:
@@ -223,6 +243,7 @@ def test_the_summary_lists_what_the_broker_refused_but_not_without_end() -> None
 
 
 @pytest.mark.network
+@pytest.mark.usefixtures("forked_brokers")
 def test_lines_that_come_slowly_are_published_as_they_come() -> None:
     with BrokerProcesses(("r1",), ()) as overlay:
         address = overlay.addresses["r1"]

@@ -18,14 +18,17 @@ from sapwood.client.blocking import connect
 from sapwood.model.publication import Publication
 from sapwood.testing.overlay import BrokerProcesses
 from tests.client.helpers import free_address
+from tests.forked import forked_brokers, forking
 from tests.patience import PATIENCE_S
 
-pytestmark = pytest.mark.network
+__all__ = ("forked_brokers",)
+
+pytestmark = [pytest.mark.network, pytest.mark.usefixtures("forked_brokers")]
 
 
 @pytest.fixture(scope="module")
 def overlay() -> Iterator[BrokerProcesses]:
-    with BrokerProcesses(("r1", "r2"), (("r1", "r2"),)) as overlay:
+    with forking(), BrokerProcesses(("r1", "r2"), (("r1", "r2"),)) as overlay:
         yield overlay
 
 

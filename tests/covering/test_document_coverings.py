@@ -20,6 +20,7 @@ from sapwood.errors import UnknownNameError
 from sapwood.model.interest import Interest
 from tests.covering.histories import Neighbor
 from tests.covering.patterns import patterns
+from tests.examples import examples
 
 RECORDS = tuple(map(parse_filter, ("x > 1", "x > 2", "x > 2 and y = 1", "y = 1", "y > 0")))
 
@@ -37,7 +38,7 @@ def interests() -> st.SearchStrategy[Interest]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(st.one_of(interests(), st.integers(0, 20)), min_size=4, max_size=18))
 def test_the_neighbor_always_knows_a_cover(name: str, steps: list[Interest | int]) -> None:
     manager, neighbor = covering_manager(name), Neighbor()

@@ -271,15 +271,13 @@ class PlainHistory(History):
 
 
 TestHistory = History.TestCase
-TestHistory.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+TestHistory.settings = settings(max_examples=examples(25), stateful_step_count=20)
 TestPlainHistory = PlainHistory.TestCase
-TestPlainHistory.settings = settings(
-    max_examples=examples(15), stateful_step_count=25, deadline=None
-)
+TestPlainHistory.settings = settings(max_examples=examples(15), stateful_step_count=25)
 
 
 @given(filters=st.lists(plain_filters(), unique=True, max_size=14), data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_property_1_holds_where_no_wide_filter_comes_after_a_narrow_one(
     filters: list[Filter], data: st.DataObject
 ) -> None:

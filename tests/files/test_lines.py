@@ -292,6 +292,28 @@ def test_encode_publication_writes_documents_as_text(document: bytes, text: str)
     assert encode_publication(decoded) == line
 
 
+def test_a_payload_is_written_in_base64() -> None:
+    for blind in (False, True):
+        publication = Publication("p1", {"a": 1}, payload=b"\xff\x00", is_blind=blind)
+        line = encode_publication(publication, "r1")
+        told = json.loads(line)
+        assert (told["payload"], told.get("blind", False)) == ("/wA=", blind)
+        assert decode_publication(line).publication == publication
+
+
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        ({"payload": "?"}, "no base64"),
+        ({"payload": 7}, "no base64"),
+        ({"blind": 1}, "true or false"),
+    ],
+)
+def test_a_payload_that_is_none_is_refused(members: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        decode_publication(publication_line(attributes={"a": 1}, **members))
+
+
 def test_decode_publication_reads_a_record_and_a_document() -> None:
     line = publication_line(document="<a><b/></a>")
     publication = decode_publication(line).publication

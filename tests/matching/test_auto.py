@@ -101,7 +101,7 @@ class Machine(EngineMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=examples(15), stateful_step_count=40, deadline=None)
+TestMachine.settings = settings(max_examples=examples(15), stateful_step_count=40)
 
 
 def test_engine_stays_plain_without_kernels_and_reports_its_work() -> None:

@@ -142,4 +142,4 @@ class Churn(RuleBasedStateMachine):
 
 
 TestChurn = Churn.TestCase
-TestChurn.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
+TestChurn.settings = settings(max_examples=examples(25), stateful_step_count=30)

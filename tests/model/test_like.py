@@ -13,12 +13,13 @@ from sapwood.errors import InputError
 from sapwood.model.like import Pattern, Wildcard
 from tests import oracles
 from tests import strategies as some
+from tests.examples import examples
 
 LETTERS = st.lists(st.sampled_from("aab%%_"), max_size=6).map("".join)
 SUBJECTS = ["".join(chars) for n in range(5) for chars in product("abc", repeat=n)]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(some.like_patterns(), some.texts())
 def test_matches_agrees_with_the_recursive_matcher(
     pattern: tuple[str, str | None], text: str
@@ -26,7 +27,7 @@ def test_matches_agrees_with_the_recursive_matcher(
     assert Pattern.parse(*pattern).matches(text) == oracles.like(*pattern, text)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(LETTERS, st.text("ab", max_size=8))
 def test_matches_agrees_with_the_recursive_matcher_on_repetitive_texts(
     pattern: str, text: str

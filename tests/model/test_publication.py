@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import pickle
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from datetime import date
 from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -158,9 +159,35 @@ def test_publications_are_equal_iff_id_record_and_document_are() -> None:
         Publication("p", {"a": 2}, b"<a/>"),
         Publication("p", {"a": 1}, b"<b/>"),
         Publication("p", {"a": 1}),
+        Publication("p", {"a": 1}, b"<a/>", b""),
+        Publication("p", {"a": 1}, b"<a/>", b"", is_blind=True),
         "p",
     ]
     assert one not in others
+
+
+def test_what_goes_on_of_a_blind_publication_is_its_payload() -> None:
+    blind = Publication("p", {"a": 1}, b"<a/>", b"\xff", is_blind=True)
+    blind.keep_born(7)
+    beyond = blind.beyond()
+    assert beyond == Publication("p", payload=b"\xff")
+    assert (beyond.born, beyond.record, beyond.beyond()) == (7, {}, beyond)
+    assert pickle.loads(pickle.dumps(blind)) == blind == blind.renamed("q").renamed("p")
+    clear = Publication("p", {"a": 1}, payload=b"\xff")
+    assert clear.beyond() is clear
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: Publication("p", {}, payload=cast("Any", "x")), "a payload is bytes, not str"),
+        (lambda: Publication("p", {}, is_blind=True), "give it one"),
+        (lambda: Publication("p", payload=b"x", is_blind=True), "a record or a document"),
+    ],
+)
+def test_a_payload_that_is_none_is_refused(make: Callable[[], object], reason: str) -> None:
+    with pytest.raises(InvalidValueError, match=reason):
+        make()
 
 
 def test_a_publication_keeps_what_it_travels_as_and_copies_do_not() -> None:

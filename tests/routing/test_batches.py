@@ -33,6 +33,7 @@ from sapwood.routing.inputs import (
 from sapwood.routing.messages import Advertise, ConfirmAdvertisement, Publish, PublishMany
 from sapwood.routing.router import Router
 from tests.batches import batch_of, by_destination, each
+from tests.examples import examples
 from tests.routing.seams.catalogue import CATALOGUES
 from tests.routing.wiring import LINE, PROTOCOLS, STAR, Wiring, core_of
 
@@ -125,7 +126,7 @@ def played(wiring: Wiring, taken: Sequence[tuple[str, str, object]]) -> dict[str
 
 
 @pytest.mark.parametrize("protocol", [*PROTOCOLS, "mesh+covering"])
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(taken=steps, edges=st.sampled_from((LINE, STAR)))
 def test_routers_do_for_each_destination_what_they_do_one_by_one(
     protocol: str, taken: list[tuple[str, str, object]], edges: tuple[tuple[str, str], ...]

@@ -61,6 +61,7 @@ from sapwood.routing.messages import (
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.router import Router
 from sapwood.routing.tables import CLIENTS
+from tests.examples import examples
 from tests.routing.wiring import ADVERTISED, LINE, PROTOCOLS, Wiring, core_of
 
 TEXTS = (
@@ -176,7 +177,7 @@ def handled(router: Router, inputs: Iterator[Input]) -> list[Effect]:
 
 @pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED])
 @given(wanted=wishes, cut=cuts)
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_many_at_once_leave_a_router_as_they_leave_it_one_by_one(
     protocol: str, wanted: list[Wish], cut: set[int]
 ) -> None:
@@ -196,7 +197,7 @@ def test_many_at_once_leave_a_router_as_they_leave_it_one_by_one(
 
 @pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED, "mesh+covering", "mesh+xroute"])
 @given(wanted=wishes, cut=cuts)
-@settings(max_examples=4)
+@settings(max_examples=examples(4))
 def test_many_at_once_bring_clients_what_they_bring_one_by_one(
     protocol: str, wanted: list[Wish], cut: set[int]
 ) -> None:
@@ -242,7 +243,7 @@ def test_many_filters_travel_in_one_message_and_are_confirmed_in_one() -> None:
     at_once=st.integers(1, 6),
     turns=st.lists(st.sampled_from(["go on", "publish", "subscribe", "again"]), max_size=8),
 )
-@settings(max_examples=6)
+@settings(max_examples=examples(6))
 def test_what_a_client_leaves_behind_goes_bit_by_bit_as_it_goes_at_once(
     protocol: str, wanted: list[int], others: list[int], at_once: int, turns: list[str]
 ) -> None:
@@ -295,7 +296,7 @@ def test_what_a_client_leaves_behind_goes_bit_by_bit_as_it_goes_at_once(
     at_once=st.integers(1, 6),
     turns=st.lists(st.sampled_from(["go on", "publish", "step", "return", "cut"]), max_size=10),
 )
-@settings(max_examples=6)
+@settings(max_examples=examples(6))
 def test_what_came_over_a_link_that_is_gone_goes_bit_by_bit_as_it_goes_at_once(
     protocol: str, wanted: list[int], others: list[int], at_once: int, turns: list[str]
 ) -> None:

@@ -11,6 +11,7 @@ from sapwood import parse_filter
 from sapwood.matching.engine_names import Engines
 from sapwood.model.publication import Publication
 from sapwood.routing.pool import Pool
+from tests.examples import examples
 
 LINK, OTHER = 0b01, 0b10
 WANTED = parse_filter("a > 1")
@@ -66,7 +67,7 @@ def test_crowds_are_the_links_that_made_the_last_search_long() -> None:
     assert pool.match_links(Publication("p", {"a": 700}), 0) == 0
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 30), max_size=12)), max_size=12))
 def test_many_at_once_come_to_what_one_after_the_other_does(
     changes: list[tuple[bool, list[int]]],
@@ -102,7 +103,7 @@ def test_many_at_once_come_to_what_one_after_the_other_does(
         assert sorted(many.match_keys(publication)) == sorted(one.match_keys(publication))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.lists(
         st.tuples(

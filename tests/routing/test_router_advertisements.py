@@ -15,6 +15,7 @@ from sapwood.routing.effects import (
     Refused,
     Send,
     Subscribed,
+    Supply,
     Unadvertised,
 )
 from sapwood.routing.inputs import (
@@ -113,17 +114,19 @@ def test_router_advertisement_is_in_force_when_every_link_has_confirmed() -> Non
 
 def test_router_answers_an_advertisement_with_what_waited_before_it_confirms_it() -> None:
     router = router_with_links("r2")
-    assert router.handle(ClientSubscribe("c", "s", DEAR), 0.0) == [Subscribed("c", "s")]
-    assert router.handle(ClientSubscribe("c", "t", CHEAP), 0.0) == [Subscribed("c", "t")]
+    for id_, wanted in (("s", DEAR), ("t", CHEAP)):
+        told = [Supply("c", (id_,), is_there=False), Subscribed("c", id_)]
+        assert router.handle(ClientSubscribe("c", id_, wanted), 0.0) == told
     effects = router.handle(Receive("r2", Advertise("r2.0.1", parse_filter("price > 7"), 5)), 0.0)
     router.validate()
     assert effects == [
         Send("r2", Subscribe("r1.0.1", DEAR, 1)),
         Send("r2", ConfirmAdvertisement("r2.0.1", 5)),
+        Supply("c", ("s",), is_there=True),
     ]
     effects = router.handle(Receive("r2", Unadvertise("r2.0.1")), 0.0)
     router.validate()
-    assert effects == [Send("r2", Unsubscribe("r1.0.1"))]
+    assert effects == [Send("r2", Unsubscribe("r1.0.1")), Supply("c", ("s",), is_there=False)]
     assert router.handle(Receive("r2", Unadvertise("r2.0.1")), 0.0) == []
 
 
@@ -144,7 +147,10 @@ def test_router_subscription_that_nobody_wants_any_more_waits_for_nobody() -> No
     [sent] = router.handle(ClientSubscribe("c", "wide", wide), 0.0)
     assert isinstance(sent, Send)
     assert router.handle(ClientSubscribe("c", "low", parse_filter("price = 7")), 0.0) == []
-    assert router.handle(Receive("r2", Unadvertise("A")), 0.0) == [Subscribed("c", "low")]
+    assert router.handle(Receive("r2", Unadvertise("A")), 0.0) == [
+        Supply("c", ("low",), is_there=False),
+        Subscribed("c", "low"),
+    ]
     router.validate()
     message = sent.message
     assert isinstance(message, Subscribe)

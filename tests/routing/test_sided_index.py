@@ -28,6 +28,7 @@ from sapwood.routing.shares import Share
 from sapwood.routing.sided_index import BatchMatches, Matches, SidedIndex
 from sapwood.routing.tables import CLIENTS
 from tests.batches import batch_of
+from tests.examples import examples
 
 COLUMNAR, COUNTING = Engines("columnar"), Engines("counting")
 NEIGHBORS = ("r1", "r2", "r3")
@@ -121,7 +122,7 @@ class Plain:
         return Matches(keys, [side for side, held in found.items() if held and side != arrival])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(engines=st.sampled_from((COLUMNAR, COUNTING)), taken=steps())
 def test_sided_index_is_a_filter_asked_for_each_key_of_each_side(
     engines: Engines, taken: list[Step]
@@ -149,7 +150,7 @@ def test_sided_index_is_a_filter_asked_for_each_key_of_each_side(
         assert list(map(index.match_clients, PUBLICATIONS)) == [found.keys for found in wanted]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     wide=st.lists(st.sampled_from(NEIGHBORS), min_size=8, max_size=24),
     asked=st.lists(st.integers(0, 60), max_size=30),

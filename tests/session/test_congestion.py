@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.session.congestion import Congestion
+from tests.examples import examples
 
 
 def linked(*neighbors: str) -> Congestion:
@@ -71,7 +72,7 @@ def test_a_link_that_comes_is_told_what_holds() -> None:
     assert congestion.announcements() == [("b", True)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.integers(2, 7), st.integers(0, 2**32), st.integers(1, 30))
 def test_in_any_tree_publishers_go_on_when_the_queues_have_drained(
     size: int, seed: int, steps: int

@@ -34,14 +34,35 @@ INPUTS_MAX = 200_000
 """Far more than any scenario of these tests needs: a loop ends as an error soon."""
 
 
+LONG = 16
+"""`make long` runs so many times the seeds of the gate; `sapwood simulate --swarm` thousands."""
+
+
+def seeds(count: int, first: int = 0) -> pytest.MarkDecorator:
+    """So many seeds in the gate, and many more after them in `make long`."""
+    following = range(first + count, first + LONG * count)
+    return pytest.mark.parametrize(
+        "seeds",
+        [range(first, first + count), pytest.param(following, marks=pytest.mark.long)],
+        ids=["gate", "long"],
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A scenario that was run, judged and measured; `pairs` is what was delivered, sorted."""
+    """A scenario that was run and judged; `pairs` is what was delivered, sorted."""
 
     outcome: Outcome
     judgment: Judgment
-    metrics: Metrics
+    protocol: str
     pairs: list[tuple[str, SubscriptionName]]
+    measured: Metrics | None
+
+    @property
+    def metrics(self) -> Metrics:
+        """The figures, taken before anybody probed."""
+        assert self.measured is not None, "say `measured=True`: most tests need no figures"
+        return self.measured
 
 
 @cache
@@ -52,7 +73,7 @@ def drawn(seed: int, mixture: Mixture | None = None) -> Scenario:
 
 def run(scenario: Scenario, protocol: str = "covering", engine: str = "counting") -> Trial:
     """Run a scenario with real routers that check themselves at rest."""
-    return run_with(scenario, router_maker(protocol, engine), protocol)
+    return run_with(scenario, router_maker(protocol, engine), protocol, measured=True)
 
 
 def run_with(
@@ -61,17 +82,24 @@ def run_with(
     protocol: str = "covering",
     *,
     watched: bool = False,
+    measured: bool = False,
     inputs_max: int = INPUTS_MAX,
 ) -> Trial:
     """Run a scenario with any routers; `watched` ones check themselves after every input.
 
-    That costs ten times the run itself, so that most runs look only when all is at rest.
+    That costs ten times the run itself, so that most runs look only when all is at rest. With
+    figures comes the trace, which has to find words for everything.
     """
-    outcome = simulate(scenario, make_router, validate=watched, inputs_max=inputs_max)
+    outcome = simulate(
+        scenario, make_router, validate=watched, inputs_max=inputs_max, traced=measured
+    )
     judgment = judge_world(outcome.world, outcome.stuck, protocol)
-    metrics = measure(outcome, judgment, protocol=protocol, engine="counting", seed=scenario.seed)
+    metrics = None
+    if measured:
+        seed = scenario.seed
+        metrics = measure(outcome, judgment, protocol=protocol, engine="counting", seed=seed)
     pairs = sorted((d.publication, d.subscription) for d in outcome.world.history.deliveries)
-    return Trial(outcome, judgment, metrics, pairs)
+    return Trial(outcome, judgment, protocol, pairs, metrics)
 
 
 def judge_world(world: World, stuck: tuple[str, ...] = (), protocol: str = "covering") -> Judgment:
@@ -84,18 +112,26 @@ def faults_found(trial: Trial, make_router: MakeRouter) -> dict[str, int]:
 
     The world is used up: probes are published in it, and its clients leave.
     """
-    world, protocol = trial.outcome.world, trial.metrics.protocol
-    return findings(world, trial.judgment, protocol, make_router)
+    return findings(trial.outcome.world, trial.judgment, trial.protocol, make_router)
 
 
-def assert_right(scenario: Scenario, protocol: str, *, watched: bool = False) -> Trial:
+def assert_right(
+    scenario: Scenario, protocol: str, *, watched: bool = False, measured: bool = False
+) -> Trial:
     """Run a scenario with real routers; fail, with the story, if anything at all is wrong."""
     make_router = router_maker(protocol)
-    trial = run_with(scenario, make_router, protocol, watched=watched)
-    story = "\n".join(trial.outcome.world.trace.story)
+    trial = run_with(scenario, make_router, protocol, watched=watched, measured=measured)
     found = faults_found(trial, make_router)
-    assert not found, f"{scenario.name} under {protocol}: {found}\n{trial.judgment}\n{story}"
+    if found:
+        told = story_of(scenario, make_router)
+        pytest.fail(f"{scenario.name} under {protocol}: {found}\n{trial.judgment}\n{told}")
     return trial
+
+
+def story_of(scenario: Scenario, make_router: MakeRouter) -> str:
+    """The story of a scenario that went wrong, from another run: the first was not traced."""
+    outcome = simulate(scenario, make_router, validate=False, inputs_max=INPUTS_MAX)
+    return "\n".join(outcome.world.trace.story)
 
 
 def assert_found(

@@ -15,6 +15,7 @@ from sapwood.simulation.examination import draw_for, examine
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.simulator import protocol_on, router_maker
 from sapwood.simulation.world import World
+from tests.examples import examples
 from tests.simulation.helpers import delivered, judge_world, publish, subscribe
 
 NAME = "failover:2+covering"
@@ -52,7 +53,7 @@ def publish_everywhere(world: World, word: str) -> set[str]:
     return {one for one in delivered(world) if one.startswith(word)}
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(SHAPES, st.integers(0, 7))
 def test_whoever_fails_for_long_the_others_find_each_other_and_state_is_right(
     shape: str, number: int
@@ -71,7 +72,7 @@ def test_whoever_fails_for_long_the_others_find_each_other_and_state_is_right(
     assert world.topology.is_tree
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(SHAPES, st.integers(0, 7))
 def test_a_wrong_suspicion_costs_work_and_leaves_state_right(shape: str, number: int) -> None:
     """C8."""
@@ -171,7 +172,7 @@ def test_when_backups_are_gone_as_well_the_overlay_waits_for_whoever_returns() -
 
 def test_a_swarm_under_failover_is_right() -> None:
     name = "failover:5+covering"
-    for seed in range(20):
+    for seed in range(10):
         assert not examine(draw_for(name, seed), name).found, seed
 
 

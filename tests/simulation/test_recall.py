@@ -33,6 +33,7 @@ from tests.simulation.helpers import (
     judge_world,
     publish,
     run_with,
+    seeds,
     subscribe,
 )
 
@@ -99,11 +100,12 @@ def test_what_was_let_go_comes_once_and_in_order(commit_s: float) -> None:
 @pytest.mark.parametrize(
     "name", ["covering+recover", "xroute+recover", "mesh+covering+recover", "flooding+recover"]
 )
-def test_the_swarm_is_right_with_little_room(name: str) -> None:
+@seeds(5)
+def test_the_swarm_is_right_with_little_room(seeds: range, name: str) -> None:
     chosen = protocol(name)
     mixture = Mixture(4, 3, 16, circles=chosen.allows_circles, stores=True)
     make = maker(name)
-    for seed in range(10):
+    for seed in seeds:
         found = faults_found(run_with(draw_scenario(seed, mixture), make, name), make)
         assert not found, f"seed {seed}: {found}"
 

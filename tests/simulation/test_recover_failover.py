@@ -28,6 +28,7 @@ from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.stored import Tail
 from sapwood.simulation.world import World
+from tests.examples import examples
 from tests.simulation.helpers import delivered, judge_world, publish, subscribe
 
 NAME = "recover+failover:2+covering"
@@ -131,7 +132,7 @@ def cut(world: World) -> None:
     assert judge_world(world).is_clean
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(
     shape=SHAPES,
     number=st.integers(0, 6),
@@ -145,7 +146,7 @@ def test_an_outage_below_the_threshold_moves_nobody_and_loses_nothing(
     fail_briefly(world_of(shape), number, outage_s, tail, steps)
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(shape=SHAPES, number=st.integers(0, 6), returns=st.booleans())
 def test_an_outage_above_the_threshold_moves_those_below_and_leaves_state_right(
     shape: str, number: int, *, returns: bool
@@ -184,7 +185,7 @@ def test_who_moved_gets_nothing_twice_from_a_router_that_returns() -> None:
 
 
 def test_a_swarm_is_right() -> None:
-    for seed in range(300, 308):
+    for seed in range(300, 304):
         assert not examine(draw_for(SWARM, seed), SWARM).found, seed
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from sapwood.model.publication import Publication
+from sapwood.routing.forwarding.every_hop import EveryHop
+from sapwood.routing.strategies import Protocol
+from sapwood.simulation.scenario import PublishAction, Scenario
 from sapwood.simulation.swarm import Mixture
-from tests.simulation.helpers import Trial, assert_right, drawn
+from tests.simulation.helpers import Trial, assert_right, drawn, run
 from tests.simulation.test_protocols import calm
 from tests.simulation.test_seams import routers_of
 
@@ -26,7 +32,7 @@ def counted(trial: Trial) -> tuple[int, int]:
 
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize(
-    "seeds", [range(6), pytest.param(range(6, 2000), marks=pytest.mark.long)], ids=["gate", "long"]
+    "seeds", [range(3), pytest.param(range(3, 2000), marks=pytest.mark.long)], ids=["gate", "long"]
 )
 def test_lookup_reuse_delivers_exactly_under_churn_and_faults(word: str, seeds: range) -> None:
     for seed in seeds:
@@ -38,11 +44,52 @@ def test_every_strategy_sends_over_the_same_links_and_those_with_keys_match_less
     shape: str,
 ) -> None:
     scenario = calm(shape, 1)
-    plain = assert_right(scenario, "simple")
-    trials = {word: assert_right(scenario, word) for word in WORDS if word.startswith("simple")}
+    plain = assert_right(scenario, "simple", measured=True)
+    words = [word for word in WORDS if word.startswith("simple")]
+    trials = {word: assert_right(scenario, word, measured=True) for word in words}
     for trial in trials.values():  # T-1, T-3
         assert trial.pairs == plain.pairs
         assert trial.metrics.messages == plain.metrics.messages
     never, some, every = map(counted, trials.values())
     assert never[1] == 0 < some[1] < every[1]
     assert every[0] < some[0] < never[0]  # T-6
+
+
+def blinded(scenario: Scenario) -> Scenario:
+    """The scenario with all publications blind."""
+    return replace(
+        scenario,
+        steps=tuple(
+            replace(step, action=replace(step.action, publication=_blind(step.action.publication)))
+            if isinstance(step.action, PublishAction)
+            else step
+            for step in scenario.steps
+        ),
+    )
+
+
+def _blind(given: Publication) -> Publication:
+    payload = given.id.encode()
+    return Publication(given.id, given.attributes, given.document, payload, is_blind=True)
+
+
+@pytest.mark.parametrize(
+    "word", [f"simple+reuse:always{upkeep}" for upkeep in ("", "+recover", "+stabilize:2")]
+)
+@pytest.mark.parametrize(
+    "seeds", [range(4), pytest.param(range(4, 1000), marks=pytest.mark.long)], ids=["gate", "long"]
+)
+def test_what_is_blind_is_delivered_exactly_under_churn_and_faults(word: str, seeds: range) -> None:
+    for seed in seeds:
+        scenario = drawn(seed, Mixture(documents=seed % 2 == 0))
+        assert_right(blinded(scenario), word)
+
+
+def test_routers_that_match_what_is_blind_lose_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they would under every protocol that is refused: the content has not come."""
+    scenario = blinded(calm("line:4", 1))
+    right = assert_right(scenario, "simple+reuse:always")
+    monkeypatch.setattr(Protocol, "blind_objection", None)
+    monkeypatch.setattr(EveryHop, "is_complete", lambda *_: True, raising=False)
+    lost = run(scenario, "simple").judgment.lost.count
+    assert 0 < lost < len(right.pairs)

@@ -113,7 +113,8 @@ def small(protocol: str, seed: int) -> Scenario:
 
 def assert_stands(scenario: Scenario, protocol: str) -> None:
     examined = examine(scenario, protocol)
-    assert examined.found == {}, "\n".join(examined.outcome.world.trace.story)
+    if examined.found:
+        pytest.fail("\n".join((str(dict(examined.found)), *examined.outcome.world.trace.story)))
 
 
 @pytest.mark.parametrize("prefix", ["", "mesh+"])

@@ -45,6 +45,7 @@ EVERYTHING = Scenario(
         Step(SubscribeAction(SubscriptionName("a", "ann", "s"), parse_filter("x  >  1"))),
         Step(WaitAction(Until.CONFIRMED)),
         Step(PublishAction(ANN, Publication("p", {"x": 2, "deep": {"y": [1, None]}})), 0.5),
+        Step(PublishAction(ANN, Publication("q", {"x": 2}, None, b"\xff", is_blind=True))),
         Step(WaitAction(Until.QUIET)),
         Step(FailLink("a", "b"), 1.0),
         Step(ReturnLink("a", "b"), 1.0),

@@ -21,7 +21,7 @@ from tests.routing.seams.calling import calling
 from tests.routing.seams.catalogue import CATALOGUES
 from tests.routing.seams.keys import Keys
 from tests.routing.wiring import core_of
-from tests.simulation.helpers import delivered, faults_found, publish, run_with, subscribe
+from tests.simulation.helpers import delivered, faults_found, publish, run_with, story_of, subscribe
 
 LINE = parse_topology("line:4", lambda n: 0)
 
@@ -33,10 +33,11 @@ def right(name: str, seeds: range, mixture: Mixture, *, watched: bool = False) -
     judged = replace(judged, upkeep=CATALOGUES.upkeeps["replay"])
     for seed in seeds:
         make_router = router_maker(chosen)
-        trial = run_with(draw_scenario(seed, mixture), make_router, judged.name, watched=watched)
-        story = "\n".join(trial.outcome.world.trace.story)
-        found = faults_found(trial, make_router)
-        assert not found, f"seed {seed} under {chosen.name}: {found}\n{trial.judgment}\n{story}"
+        scenario = draw_scenario(seed, mixture)
+        trial = run_with(scenario, make_router, judged.name, watched=watched)
+        if found := faults_found(trial, make_router):
+            told = story_of(scenario, make_router)
+            pytest.fail(f"seed {seed} under {chosen.name}: {found}\n{trial.judgment}\n{told}")
 
 
 def routers_of(world: World) -> list[Router]:

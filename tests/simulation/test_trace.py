@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import pytest
+
+from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.limits import SIMULATION_STORY_LINES
 from sapwood.model.publication import Publication
@@ -91,6 +94,15 @@ def test_the_digest_depends_on_every_step_and_their_order() -> None:
             trace.remark(1.0, words)
         digests.add(trace.digest)
     assert len(digests) == 5
+
+
+def test_without_a_trace_there_are_no_words_and_no_digest() -> None:
+    trace = Trace(kept=False)
+    trace.remark(1.0, "a")
+    trace.note(1.0, "a", inputs.LinkUp("b"), [])
+    assert not trace.story
+    with pytest.raises(InvariantError, match="nobody kept a trace"):
+        assert trace.digest
 
 
 def test_the_digest_covers_more_than_the_story_keeps() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sapwood.errors import EnvironmentMissingError, FileFormatError, InputError
 from sapwood.session.client_state import Answered, Published
 from sapwood.store.client_state import ClientStateFile
+from tests.examples import examples
 
 
 def opened(path: Path, name: str | None = None, **more: int) -> ClientStateFile:
@@ -61,7 +62,7 @@ def test_another_file_is_no_state(tmp_path: Path) -> None:
         opened(tmp_path / "state")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(cut=st.integers(1, 60))
 def test_a_write_that_was_broken_off_is_as_if_it_had_not_begun(
     tmp_path_factory: pytest.TempPathFactory, cut: int

@@ -60,6 +60,9 @@ def test_lines_of_the_version_before_are_whole_and_numbered_from_the_name(tmp_pa
         Publication("p", {"a": 1, "b": {"c": [1.5, None, "x"]}}),
         Publication("p", None, b"<a>text</a>"),
         Publication("p", {"a": "\u0000"}, b"<a/>"),
+        Publication("p", {"a": 1}, payload=b"\xff\x00\xcb"),
+        Publication("p", payload=b""),
+        Publication("p", {"a": 1}, payload=b"x", is_blind=True),
     ],
 )
 def test_a_line_is_read_back_as_the_publication(publication: Publication) -> None:

@@ -32,6 +32,7 @@ from sapwood.routing.inputs import (
     Receive,
     ReceiveMany,
     Record,
+    Renewal,
     Tick,
 )
 from sapwood.routing.messages import (
@@ -142,7 +143,7 @@ def test_paths_of_a_publisher_come_back() -> None:
 
 def test_every_change_has_a_code() -> None:
     coded = {*CODES.values(), ClientPublish}
-    assert coded == set(get_args(Change))
+    assert coded == {*get_args(Change), Renewal}
 
 
 def test_what_is_no_record_is_refused() -> None:

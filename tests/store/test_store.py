@@ -31,6 +31,7 @@ from sapwood.store.disk import SYSTEM, Disk
 from sapwood.store.durability import Durability
 from sapwood.store.store import JOURNAL, Store
 from sapwood.store.writer import Policy, Retention, StoreFullError
+from tests.examples import examples
 from tests.store.faults import BROKEN, FULL, Crash, FaultyDisk
 
 ALWAYS = Policy()
@@ -546,7 +547,7 @@ def live(store: Store, model: Model, random: Random) -> None:
 
 @pytest.mark.parametrize("durability", ["fsync", "interval:1000", "none"])
 @pytest.mark.parametrize("loses_power", [False, True])
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=examples(25))
 @given(seed=st.integers(0, 2**32), at=st.lists(st.integers(1, 60), min_size=1, max_size=3))
 def test_whatever_dies_the_beginning_of_what_was_added_is_there(
     durability: str, loses_power: bool, seed: int, at: list[int]

@@ -7,6 +7,9 @@ import pytest
 from sapwood.client.blocking import connect
 from sapwood.errors import EnvironmentMissingError, InputError, UnknownNameError
 from sapwood.testing.overlay import BrokerProcesses
+from tests.forked import forked_brokers
+
+__all__ = ("forked_brokers",)
 
 
 @pytest.mark.parametrize(
@@ -64,12 +67,14 @@ def test_a_process_that_does_not_start_is_reported_with_its_log() -> None:
 
 
 @pytest.mark.network
+@pytest.mark.usefixtures("forked_brokers")
 def test_a_broker_that_is_not_there_cannot_be_stopped() -> None:
     with BrokerProcesses(("a",), ()) as overlay, pytest.raises(UnknownNameError):
         overlay.stop("b")
 
 
 @pytest.mark.network
+@pytest.mark.usefixtures("forked_brokers")
 def test_a_link_that_does_not_come_is_reported() -> None:
     with BrokerProcesses(("a", "b"), (("a", "b"),)) as overlay:
         overlay.stop("b")

@@ -27,6 +27,7 @@ from sapwood.wire.messages import Delivery
 from sapwood.wire.publications import encode_publication
 from sapwood.wire.runs import FRAMES
 from tests.batches import batch_of, records
+from tests.examples import examples
 
 Found = list[list[tuple[str, str]]]
 """Client and id of each subscription that accepts each publication."""
@@ -173,7 +174,7 @@ def test_nothing_is_composed_for_a_client_that_has_gone() -> None:
         unique=True,
     )
 )
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_ids_that_begin_alike_are_sorted_as_texts(parts: list[tuple[int, int, str]]) -> None:
     """Many share their first words, some all of them, and some are the beginning of others."""
     ids = dict.fromkeys("xyz\0"[kind] + "p" * size + end for kind, size, end in parts)

@@ -31,6 +31,7 @@ from sapwood.wire.messages import (
     SubscribeRequest,
 )
 from sapwood.wire.publications import encode_publication
+from tests.examples import examples
 from tests.wire.strategies import message_classes, messages
 
 DIRECTIONS: Final = (
@@ -57,7 +58,7 @@ def body_of(message: Message) -> bytes:
 def test_a_message_is_read_as_it_was_written(
     cls: type[Any], role: Role | None, greeting: Hello | Welcome
 ) -> None:
-    @settings(max_examples=20)
+    @settings(max_examples=examples(20))
     @given(messages(cls))
     def travels(message: Any) -> None:
         decoder = Decoder(role)

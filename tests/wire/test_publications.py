@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from sapwood.errors import InputError, InvalidValueError, LimitError
 from sapwood.limits import (
@@ -44,6 +45,21 @@ def test_bytes_do_not_change_from_hop_to_hop(publication: Publication) -> None:
     again = decode_publication(encoded)
     assert encode_publication(again) is encoded
     assert encode_publication(again.renamed(again.id)) == encoded
+
+
+@given(publications(), st.none() | st.binary(max_size=8), st.booleans())
+def test_a_payload_travels_behind_all_else(
+    plain: Publication, payload: bytes | None, is_blind: bool
+) -> None:
+    is_blind = is_blind and payload is not None
+    carrying = Publication(plain.id, plain.attributes, plain.document, payload, is_blind=is_blind)
+    encoded = encode_publication(carrying)
+    assert decode_publication(encoded) == carrying
+    assert encoded[0] == 0x93 + (payload is not None) + is_blind
+    if payload is None:
+        assert encoded == encode_publication(plain.renamed(plain.id))
+    onward = msgspec.msgpack.decode(encode_publication(carrying.beyond()))
+    assert onward == [plain.id, None, None, payload] or not is_blind
 
 
 def test_kinds_that_behave_like_plain_ones_travel_as_those() -> None:

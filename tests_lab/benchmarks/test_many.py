@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+from tests.forked import forked_brokers
+
 from sapwood_lab.benchmarks.many import Selector, measure
 
+__all__ = ("forked_brokers",)
 
+
+@pytest.mark.network
+@pytest.mark.usefixtures("forked_brokers")
 def test_subscriptions_of_two_brokers_are_measured() -> None:
     turns = Selector()
     with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(turns)) as runner:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 import pytest
+from tests.forked import forked_brokers
 
 from sapwood import parse_filter
 from sapwood.wire.publications import encode_publication
@@ -14,6 +15,8 @@ from sapwood_lab.benchmarks.network import (
     publications,
     run_network,
 )
+
+__all__ = ("forked_brokers",)
 
 
 def test_every_publication_has_the_stated_size_and_matches() -> None:
@@ -29,6 +32,7 @@ def test_publications_end_where_they_are_told_to() -> None:
 
 
 @pytest.mark.network
+@pytest.mark.usefixtures("forked_brokers")
 def test_all_that_is_published_is_delivered_and_counted() -> None:
     figures = run_network(0.3)
     rate = figures["raw_echo_frames_per_s"]

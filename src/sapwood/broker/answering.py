@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain, islice
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from sapwood.broker.keeping import no_replay
 from sapwood.broker.status import Asked, status
+from sapwood.errors import FrameError
 from sapwood.limits.prefix import FILTERS_BYTES_MAX, FILTERS_TOLD_MAX
 from sapwood.model.filter import Filter
 from sapwood.routing.inputs import Compare, Input
 from sapwood.routing.router import Router
+from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.wire.messages import (
     CheckReply,
     CheckRequest,
@@ -27,8 +29,23 @@ from sapwood.wire.status import StatusReply, StatusRequest
 Answer: TypeAlias = ReplayReply | ReplayRefused | CheckReply | FiltersReply | StatusReply
 
 
-def answered(message: object, broker: Asked, handle: Callable[[Input], object]) -> Answer | None:
-    """The answer to a message; `None` for one that asks for something else."""
+_OPERATORS: Final = (ReplayRequest, CheckRequest, FiltersRequest, StatusRequest)
+"""What is about the broker, and not about the client that asks."""
+
+
+def answered(
+    message: object,
+    broker: Asked,
+    handle: Callable[[Input], object],
+    client: ClientSessionAtBroker,
+) -> Answer | None:
+    """The answer to a message of a client; `None` for one that asks for something else.
+
+    Raises `FrameError` for a question about the broker that the client may not ask.
+    """
+    gate = client.gate
+    if gate is not None and not gate.grant.operates and isinstance(message, _OPERATORS):
+        raise FrameError("this identity may not read the broker's state, journal or filters")
     router, store = broker.router, broker.store
     match message:
         case ReplayRequest():

@@ -148,7 +148,8 @@ class Broker:
         if settings.http is not None:
             self._http = HttpServer(settings.http, self)
         connecting, end = self.connecting, self._end
-        self.doorkeeper = Doorkeeper(settings.identities, connecting.tls, end, self._log)
+        who = (settings.identities, connecting.tls)
+        self.doorkeeper = Doorkeeper(*who, end, self._log, settings.engines)
         context = self.doorkeeper.context
         self._server = await bound(settings.listen, self._accept, context, connecting.greeting_s)
         host, port = self._server.sockets[0].getsockname()[:2]
@@ -307,7 +308,8 @@ class Broker:
     def received(self, tcp: TcpConnection, message: Single, now: float) -> None:
         """Handle a message. Raises `PeerError` for one that the peer must not send."""
         if tcp.client is not None:
-            if (answer := answered(message, self, partial(self._handle, now=now))) is not None:
+            answer = answered(message, self, partial(self._handle, now=now), tcp.client)
+            if answer is not None:
                 tcp.connection.send(answer)
                 return
             if about_durables(self.store, tcp.client, message):
@@ -357,7 +359,7 @@ class Broker:
     ) -> Iterator[None]:
         """Handle what a client has published: together what lies between two that are refused."""
         with loading(self._kernels), working(self._side_thread):
-            refused = self.router.refused(client.name, run.batch)
+            refused = client.ungranted(run.batch, self.router.refused(client.name, run.batch))
         first = 0
         for last in (*refused, len(run.batch)):
             request = client.admit(run.part(first, last)) if last > first else None
@@ -465,7 +467,7 @@ class Broker:
         if isinstance(request, LinkUp):
             self._circle_watch.link_up(request.neighbor)
         elif isinstance(request, AttachClient) and self.store is not None:
-            session = client_of(self.connections.clients[request.client]).ledger.session
+            session = client_of(self.connections.clients[request.client]).kept_session
             if self.store.attached(request.client, session):
                 self._handle(DetachClient(request.client), now)
         self._handle(request, now)

@@ -59,6 +59,7 @@ from sapwood.session.durable.subscriptions import (
     DurableSubscriptions,
     Making,
 )
+from sapwood.session.grants import Grant
 from sapwood.store.reading import Stored
 from sapwood.store.store import Store
 from sapwood.wire.durable import (
@@ -249,6 +250,9 @@ class Durables:
         self._carry_out(self._subscriptions.gone(client, self._time()))
 
     def _open(self, client: ClientSessionAtBroker, request: DurableRequest) -> None:
+        if client.gate is not None and (why := self._denied(client.gate.grant, request)):
+            client.connection.send(SubscriptionRefused(request.id, shortened(why)))
+            return
         interest = client.filter_of(request)
         if request.filter is not None:
             if interest is None:
@@ -260,6 +264,19 @@ class Durables:
             client.connection.send(SubscriptionRefused(request.id, shortened(str(error))))
             return
         self._carry_out(self._subscriptions.open(client.name, request, making, self._time()))
+
+    def _denied(self, grant: Grant, request: DurableRequest) -> str | None:
+        """Why somebody may not come to a durable subscription, if so."""
+        for name in (request.name, request.policy.dead_letter or ""):
+            if not grant.names(name):
+                return f"no durable subscription may be named {name} under this identity"
+        present = self._subscriptions.filter_of(request.name) if request.name else None
+        if present is not None and not grant.covers(from_text(present)):
+            return (
+                f"the durable subscription {request.name} has more than may be subscribed to under "
+                "this identity; remove it, and make it again"
+            )
+        return None
 
     def _start(self, since: Since | None) -> int | None:
         """Where in the journal `since` is. Raises `InputError` for an id that is not there."""
@@ -279,10 +296,13 @@ class Durables:
 
     def _asked(self, client: ClientSessionAtBroker, request: DurablesRequest) -> None:
         subscriptions, name = self._subscriptions, request.name
+        names = _any_name if client.gate is None else client.gate.grant.names
         try:
+            if request.action is not DurablesAction.LIST and not names(name):
+                raise InputError(f"there is no durable subscription {name!r} here")
             match request.action:
                 case DurablesAction.LIST:
-                    reply = subscriptions.listed(name, self._time())
+                    reply = subscriptions.listed(name, self._time(), names)
                 case DurablesAction.SHOW:
                     reply = DurablesReply((subscriptions.show(name, self._time()),))
                 case DurablesAction.REMOVE:
@@ -514,6 +534,10 @@ def _refuse(
             client.connection.send(DurablesReply(refusal=_NO_STORE))
         case AcknowledgeRequest(id_):
             raise FrameError(f"an acknowledgement for {id_!r}: {_NO_STORE}")
+
+
+def _any_name(_: str) -> bool:
+    return True
 
 
 def _canonical(request: DurableRequest, interest: Interest) -> DurableRequest:

@@ -33,6 +33,7 @@ from sapwood.routing.effects import (
     SendMany,
     Subscribed,
     SubscribedMany,
+    Supply,
     Unadvertised,
     Unsubscribed,
     UnsubscribedMany,
@@ -110,6 +111,7 @@ class EffectRunner:
             UnsubscribedMany: self._unsubscribed_many,
             Advertised: self._advertised,
             Unadvertised: self._unadvertised,
+            Supply: self._supplied,
             Refused: self._refused,
             CloseLink: self._close_link,
             Connect: self._connect,
@@ -228,6 +230,11 @@ class EffectRunner:
         client = self._connections.to_client(effect.client)
         if client is not None:
             client.unadvertised(effect.advertisement)
+
+    def _supplied(self, effect: Supply) -> None:
+        client = self._connections.to_client(effect.client)
+        if client is not None:
+            client.supplied(effect.subscriptions, is_there=effect.is_there)
 
     def _refused(self, effect: Refused) -> None:
         if self._keeper is not None:

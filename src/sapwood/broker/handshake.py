@@ -132,12 +132,14 @@ class Handshake:
             reason = "the client has connected again"
             earlier.connection.say_goodbye(GoodbyeCode.REPLACED, reason)
             earlier.flush()
+        gate = None if tcp.admitted is None else tcp.admitted.gate
         ledger = self._memory.attach(hello.name, hello.session)
         is_remembered = False
         if self.earlier is not None:
             earlier_life = self.earlier.received(hello.name, hello.session, hello.acknowledged)
             ledger.received = max(ledger.received, earlier_life)
-            is_remembered = self.earlier.remembers(hello.name, hello.session)
+            kept = hello.session + ("" if gate is None else gate.tag)
+            is_remembered = self.earlier.remembers(hello.name, kept)
         received = max(ledger.received, hello.acknowledged)
         welcome = self._welcome(received, remembers=is_remembered)
         tcp.connection.welcome(welcome, Role.CLIENT)
@@ -148,6 +150,7 @@ class Handshake:
             acknowledged=hello.acknowledged,
             judging=self._judging,
             is_remembered=is_remembered,
+            gate=gate,
         )
         connections.clients[hello.name] = tcp
         self._log.info("client connected", client=hello.name, address=tcp.address)

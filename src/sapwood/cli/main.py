@@ -84,6 +84,10 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
             "sapwood.cli.identity",
             "Make and check entries of a file of identities: who may connect.",
         ),
+        "grants": Entry(
+            "sapwood.cli.grants",
+            "Say what identities may do, by the grants in a file of identities.",
+        ),
         "pipeline": Entry(
             "sapwood.cli.pipeline",
             "Run the Spark jobs: bring files in, compile subscriptions, match, stream.",

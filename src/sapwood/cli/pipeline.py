@@ -14,6 +14,7 @@ from sapwood.cli.pipelines.ingest import ingest_command
 from sapwood.cli.pipelines.match import match_command
 from sapwood.cli.pipelines.report import report_command
 from sapwood.cli.pipelines.stream import stream_command
+from sapwood.cli.pipelines.synopsis import synopsis_command
 
 JOB_MODULE: Final = "sapwood.pipeline.job"
 
@@ -51,6 +52,7 @@ command.add_command(match_command)
 command.add_command(stream_command)
 command.add_command(backfill_command)
 command.add_command(report_command)
+command.add_command(synopsis_command)
 
 
 @command.command("job")

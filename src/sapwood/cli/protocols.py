@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -10,6 +10,9 @@ from sapwood.cli.output import json_option, print_json, print_table
 
 SLOTS: Final = ("membership", "propagation", "forwarding", "upkeep")
 """What a protocol has a strategy for."""
+
+BY_INTEREST: Final = ("semantic", "none", "interest", "rejoin")
+"""What semantic overlays have in those places: they have no routers, and only simulations."""
 
 
 @click.command
@@ -29,38 +32,29 @@ def command(*, as_json: bool) -> None:
     once, so that what breaks on one way still comes on another. With failover+ (or failover:5+,
     seconds) a router whose way to the others is gone for long attaches to a backup.
 
+    Those that begin with "semantic-" have peers instead of routers and run in simulations only: a
+    peer gets what its neighbors want, and is not exact.
+
     Links over UDP lose, repeat and reorder messages. LOSS says which protocols allow that: whose
     routing tables stay right, although publications may not arrive.
     """
-    from sapwood.routing.protocols import MEMBERSHIPS, PROTOCOLS, UPKEEPS
+    from sapwood.routing.protocols import MEMBERSHIPS, UPKEEPS
     from sapwood.routing.upkeep.failover.choice import FAILOVER
 
     if as_json:
-        print_json(
-            [
-                {
-                    "name": p.name,
-                    "kinds": list(p.kinds),
-                    "exact": p.exact,
-                    "allows_loss": p.allows_loss,
-                    **{slot: getattr(p, slot).name for slot in SLOTS},
-                }
-                for p in PROTOCOLS.values()
-            ]
-        )
+        print_json(_members())
         return
     print_table(
         ("NAME", *map(str.upper, SLOTS), "KINDS", "EXACT", "LOSS", "SUMMARY"),
         [
             (
-                p.name,
-                *(strategy.name for strategy in p.strategies),
-                ", ".join(p.kinds),
-                "yes" if p.exact else "no",
-                "yes" if p.allows_loss else "no",
-                p.summary,
+                *(str(row[key]) for key in ("name", *SLOTS)),
+                ", ".join(row["kinds"]),
+                "yes" if row["exact"] else "no",
+                "yes" if row["allows_loss"] else "no",
+                summary,
             )
-            for p in PROTOCOLS.values()
+            for row, summary in zip(_members(), _summaries(), strict=True)
         ],
     )
     click.echo()
@@ -75,3 +69,40 @@ def command(*, as_json: bool) -> None:
             for word, slot in words
         ],
     )
+
+
+def _members() -> list[dict[str, Any]]:
+    """All protocols as JSON objects."""
+    from sapwood.routing.protocols import PROTOCOLS
+    from sapwood.simulation.semantic.protocols import SEMANTIC
+
+    by_routers = [
+        {
+            "name": p.name,
+            "kinds": list(p.kinds),
+            "exact": p.exact,
+            "allows_loss": p.allows_loss,
+            **{slot: getattr(p, slot).name for slot in SLOTS},
+        }
+        for p in PROTOCOLS.values()
+    ]
+    by_interest = [
+        {
+            "name": one.name,
+            "kinds": list(one.kinds),
+            "exact": one.exact,
+            "allows_loss": False,
+            **dict(zip(SLOTS, BY_INTEREST, strict=True)),
+        }
+        for one in SEMANTIC.values()
+    ]
+    return by_routers + by_interest
+
+
+def _summaries() -> list[str]:
+    """What is said of each, in the same order."""
+    from sapwood.routing.protocols import PROTOCOLS
+    from sapwood.simulation.semantic.protocols import SEMANTIC
+
+    by_routers = [p.summary for p in PROTOCOLS.values()]
+    return by_routers + [one.summary for one in SEMANTIC.values()]

@@ -84,6 +84,16 @@ REFUSALS_SHOWN: Final = 10
     help="File of what this client has published: killed and started again with it and the same "
     "FILE, it goes on where it was, and publishes nothing twice.",
 )
+@click.option(
+    "--payload-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Bytes that subscribers get with each publication of FILE; no broker looks into them.",
+)
+@click.option(
+    "--blind",
+    is_flag=True,
+    help="Let no broker but this one see more of a publication than its payload.",
+)
 @client_access
 @id_member_option
 @json_option
@@ -101,6 +111,8 @@ def command(
     rejected: str | None,
     reconnect_s: float,
     state: str | None,
+    payload_file: Path | None,
+    blind: bool,
     id_member: str | None,
     as_json: bool,
     strict: bool,
@@ -111,6 +123,9 @@ def command(
     is lost, what is unacknowledged is sent again, and nothing is published twice. A bad line does
     not stop the run, nor does one that the broker refuses: it is counted, and written with its line
     number and the reason to a file of rejected lines.
+
+    A line may have its own payload, in base64: {"id": "p1", "attributes": {...}, "payload": "..."},
+    and be blind: "blind": true.
 
     Under a protocol that routes by advertisements, a client has to advertise before it publishes;
     under any other it may. What none of its advertisements accepts, the broker refuses.
@@ -136,7 +151,8 @@ def command(
         rejections: Rejections = StrictRejections()
         if not strict:
             rejections = stack.enter_context(aside)
-        lines = _read(file, rejections, id_member)
+        payload = None if payload_file is None else payload_file.read_bytes()
+        lines = _read(file, rejections, id_member, payload, is_blind=blind)
         advance = stack.enter_context(progress("publishing", "publications"))
         client = connect(
             broker, name, reconnect_s=reconnect_s, state=state, settings=connection_settings()
@@ -195,15 +211,30 @@ class Summary:
         return "\n".join(lines)
 
 
-def _read(file: str, rejections: Any, id_member: str | None) -> Reading[PublicationLine]:
-    """The publications of the file that can travel; a line that cannot is a bad line."""
+def _read(
+    file: str, rejections: Any, id_member: str | None, payload: bytes | None, *, is_blind: bool
+) -> Reading[PublicationLine]:
+    """The publications of the file that can travel; a line that cannot is a bad line.
+
+    A payload goes with each that has none of its own.
+    """
+    from dataclasses import replace
+
     from sapwood.files import Reading, decode_publication, decode_record
+    from sapwood.model.publication import Publication
     from sapwood.wire.publications import encode_publication
 
     def decode(line: bytes) -> PublicationLine:
         decoded = decode_publication(line) if id_member is None else decode_record(line, id_member)
+        if payload is not None or is_blind:
+            decoded = replace(decoded, publication=carrying(decoded.publication))
         encode_publication(decoded.publication)
         return decoded
+
+    def carrying(given: Publication) -> Publication:
+        own = payload if given.payload is None else given.payload
+        blind = is_blind or given.is_blind
+        return Publication(given.id, given.attributes, given.document, own, is_blind=blind)
 
     return Reading(
         _live(file),

@@ -22,6 +22,7 @@ from sapwood.cli.output import (
     strict_option,
 )
 from sapwood.cli.protocol_choice import chosen_protocol
+from sapwood.cli.semantic import Inputs, check_options, run_overlay
 from sapwood.cli.summary import Summary
 from sapwood.files import (
     STANDARD_INPUT,
@@ -48,7 +49,9 @@ if TYPE_CHECKING:
     "--protocol",
     "protocols",
     multiple=True,
-    help="See `sapwood protocols`. With --compare it may be given several times.",
+    help="See `sapwood protocols`. With --compare it may be given several times. Under those that "
+    "begin with semantic- each subscription is a peer that finds its neighbors by its interest: "
+    "--topology and homes mean nothing, and --faults names a file of [[churn]].",
 )
 @dtd_option
 @click.option(
@@ -139,8 +142,7 @@ def command(
     from sapwood.simulation.evaluation import evaluate
 
     _check_choice(ctx, protocols, (swarm, out, metrics, *backups) if compare else None)
-    if swarm is not None:
-        ctx.exit(_swarm(protocols[0], seed, swarm, as_json=as_json))
+    _run_without_topology(ctx)
     if topology is None or subscriptions is None or publications is None:
         raise _missing(ctx, topology=topology, subscriptions=subscriptions)
     _check_standard_input(subscriptions, publications, advertisements)
@@ -238,6 +240,27 @@ def _check_choice(
         raise click.UsageError(
             f"one protocol at a time runs, not {len(protocols)}: give one, or add --compare"
         )
+
+
+def _run_without_topology(ctx: click.Context) -> None:
+    """Run what needs no topology, and end the command: a semantic overlay, or a swarm."""
+    from sapwood.simulation.semantic.protocols import is_semantic
+
+    given = ctx.params
+    name, *others = given["protocols"] or ("",)
+    if is_semantic(name) and not others:
+        unfit = ("swarm", "compare", "advertisements", "backups")
+        check_options({option: given[option] for option in unfit})
+        files = [given[option] for option in ("subscriptions", "publications", "faults")]
+        if None in files[:2]:
+            raise _missing(ctx, subscriptions=files[0])
+        _check_standard_input(*files)
+        options = ("subscriptions", "publications", "faults", "out", "metrics", "rejected")
+        inputs = Inputs(**{option: given[option] for option in options})
+        switches = {switch: given[switch] for switch in ("as_json", "strict")}
+        ctx.exit(run_overlay(name, inputs, given["seed"], **switches))
+    if given["swarm"] is not None:
+        ctx.exit(_swarm(name, given["seed"], given["swarm"], as_json=given["as_json"]))
 
 
 def _swarm(protocol: str, seed: int, count: int, *, as_json: bool) -> ExitStatus:

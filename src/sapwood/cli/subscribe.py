@@ -321,6 +321,8 @@ def _json_line(delivery: Delivery) -> bytes:
         members["attributes"] = delivery.attributes
     if delivery.document is not None:
         members["document"] = decode_text(delivery.document)
+    if delivery.payload is not None:
+        members["payload"] = delivery.payload  # in base64
     return msgspec.json.encode(members) + b"\n"
 
 
@@ -336,4 +338,6 @@ def _text_line(delivery: Delivery) -> bytes:
         parts.append(msgspec.json.encode(delivery.attributes))
     if delivery.document is not None:
         parts.append(msgspec.json.encode(decode_text(delivery.document)))
+    if delivery.payload is not None:
+        parts.append(msgspec.json.encode(delivery.payload))
     return b" ".join(parts) + b"\n"

@@ -352,9 +352,12 @@ class BlockingClient:
         self,
         content: Content,
         id: str | None = None,
+        *,
+        payload: bytes | None = None,
+        blind: bool = False,
     ) -> str:
         """Publish; returns the publication's id when the broker has accepted it."""
-        return self.wait(self._client.publish(content, id))
+        return self.wait(self._client.publish(content, id, payload=payload, blind=blind))
 
     def publish_many(self, publications: Iterable[Content]) -> Published:
         """Publish one after the other without waiting for each; returns when all are answered."""

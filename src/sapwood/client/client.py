@@ -37,7 +37,7 @@ from sapwood.local_clock import local_clock
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.session.client_entries import SUBSCRIPTION, EntriesEvent, EntryEvent
-from sapwood.session.client_session import ClientEvent, ClientSession
+from sapwood.session.client_session import ClientEvent, ClientSession, SupplyEvent
 from sapwood.session.delivery import Delivery
 from sapwood.session.durable.consuming import CONSUMER_EVENTS
 from sapwood.session.settings import ConnectionSettings, TlsFiles, with_access
@@ -457,14 +457,24 @@ class Client:
         self,
         content: Content,
         id: str | None = None,
+        *,
+        payload: bytes | None = None,
+        blind: bool = False,
     ) -> str:
         """Publish a record or a document; returns the id when the broker has accepted it.
 
-        A publication with both is published as a `Publication`. Raises `InvalidValueError` or
-        `LimitError` for attributes that cannot be published, and `InputError` with the broker's
-        reason where it refuses, for instance a document that is not well-formed.
+        A `payload` is for subscribers alone: no broker looks into it. With `blind` the content
+        stays at the client's own broker: it finds out who gets the payload, and others read nothing
+        (`docs/forwarding.md` says what they see, and which protocols can do it).
+
+        A publication with both a record and a document is published as a `Publication`. Raises
+        `InvalidValueError` or `LimitError` for attributes that cannot be published, and
+        `InputError` with the broker's reason where it refuses, for instance a document that is not
+        well-formed.
         """
         self._check_usable()
+        if payload is not None or blind:
+            content = self._publisher.with_payload(content, id, payload, is_blind=blind)
         answer: asyncio.Future[None] = self._loop.create_future()
         publication_id = await self._publisher.put(content, id, answer)
         await answer
@@ -544,8 +554,11 @@ class Client:
                 self._advertisements.answered(event)
         elif isinstance(event, EntriesEvent):
             self._subscriptions.answered_many(event)
+        elif isinstance(event, SupplyEvent):
+            self._queues.supplied(event.ids, is_there=event.is_there)
         elif isinstance(event, Welcome):
             self._publisher.frame_bytes_max = event.frame_bytes_max
+            self._queues.returned()
             self._consumers.lost(ConnectionLostError("the connection was lost; ask again"))
             self._is_returning = self._ready.done()
             if not self._ready.done():

@@ -295,6 +295,20 @@ class Publisher:
             return Prepared(id_, encode_publication(publication, self.frame_bytes_max))
         return Prepared(id_, encode_record(id_, given, self.frame_bytes_max))
 
+    def with_payload(
+        self, given: Content, id_: str | None, payload: bytes | None, *, is_blind: bool
+    ) -> Publication:
+        """A publication of something that is published, with a payload beside it.
+
+        Raises `InputError` where it is a publication, which has its own, and `InvalidValueError` or
+        `LimitError` for content that cannot be published.
+        """
+        if isinstance(given, Publication):
+            raise InputError("a Publication carries its own payload; give it one when it is made")
+        record, document = (None, given) if isinstance(given, bytes) else (given, None)
+        id_ = self.new_id() if id_ is None else id_
+        return Publication(id_, record, document, payload, is_blind=is_blind)
+
     def new_id(self) -> str:
         """An id that no publication of any client has."""
         return self._names.next(self._prefix)

@@ -43,6 +43,9 @@ class Deliveries:
         self._max_age_ns = max_age_ns
         self._drops_late = drops_late
         self._subject = subject
+        #: the ids of the subscriptions that nobody advertises for, as the broker says
+        self.unadvertised: set[str] = set()
+        self._supply_waiters: list[asyncio.Future[None]] = []
         self._waiting: deque[Delivery] = deque()
         self._waiters: list[asyncio.Future[None]] = []
         self._ended = False
@@ -131,6 +134,7 @@ class Deliveries:
             self._ended = True
             self._error = error
             self._wake()
+            self._supply_waiters = _woken(self._supply_waiters)
 
     async def _something(self) -> None:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -142,16 +146,46 @@ class Deliveries:
                 self._waiters.remove(waiter)
 
     def _wake(self) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+        self._waiters = _woken(self._waiters)
+
+    def supplied(self, id_: str, *, is_there: bool) -> None:
+        """The broker says whether somebody advertises what one of the subscriptions accepts."""
+        if is_there:
+            self.unadvertised.discard(id_)
+        else:
+            self.unadvertised.add(id_)
+        self._supply_waiters = _woken(self._supply_waiters)
+
+    async def supply_changed(self) -> None:
+        """Return when the broker has said more of who advertises, or nothing more arrives."""
+        if self._ended:
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._supply_waiters.append(waiter)
+        await waiter
+
+
+def _woken(waiters: Iterable[asyncio.Future[None]]) -> list[asyncio.Future[None]]:
+    """Let those go on that wait; nobody waits any more."""
+    for waiter in waiters:
+        if not waiter.done():
+            waiter.set_result(None)
+    return []
 
 
 class ClientSubscription(Deliveries):
     """A subscription in force, and the iterator over what it brings."""
 
     filter: Interest
+
+    @property
+    def advertised(self) -> bool:
+        """Whether somebody may publish what it accepts, as far as the broker has said.
+
+        Where brokers route by advertisements, that is whether some client advertises it, and
+        `supply_changed` returns when it changes; everywhere else it is true.
+        """
+        return not self.unadvertised
 
     def __init__(
         self,
@@ -181,12 +215,30 @@ class DeliveryQueues:
     def __init__(self, subscriptions: Requests[InterestText, Deliveries]) -> None:
         self._subscriptions = subscriptions
         self._merged: Deliveries | None = None
+        #: those of which the broker has said, on this connection, that something is unsupplied
+        self._unsupplied: set[Deliveries] = set()
 
     def merged(self, waiting_max: int) -> Deliveries:
         """The iterator over all subscriptions, which get nothing themselves from now on."""
         if self._merged is None or self._merged.ended:
             self._merged = Deliveries("for all subscriptions", waiting_max)
         return self._merged
+
+    def supplied(self, ids: Iterable[str], *, is_there: bool) -> None:
+        """The broker says whether somebody advertises what subscriptions accept."""
+        for id_ in ids:
+            subscription = self._subscriptions.get(id_)
+            if subscription is not None:
+                subscription.supplied(id_, is_there=is_there)
+                if not is_there:
+                    self._unsupplied.add(subscription)
+
+    def returned(self) -> None:
+        """There is a new connection: the broker says again what nobody advertises."""
+        unsupplied, self._unsupplied = self._unsupplied, set()
+        for subscription in unsupplied:
+            for id_ in tuple(subscription.unadvertised):
+                subscription.supplied(id_, is_there=True)
 
     def delivered(self, delivery: Delivery) -> None:
         """Queue a delivery; a subscription whose queue is full is withdrawn."""

@@ -37,7 +37,7 @@ from sapwood.xml.encodings import decode_text, encode_text
 
 SUBSCRIPTION_KEYS: Final = ("id", "filter", "xpath", "namespaces", "home")
 ADVERTISEMENT_KEYS: Final = ("id", "filter", "xpath", "namespaces", "paths", "home")
-PUBLICATION_KEYS: Final = ("id", "attributes", "document", "home")
+PUBLICATION_KEYS: Final = ("id", "attributes", "document", "payload", "blind", "home")
 
 _EXAMPLES: Final[Mapping[Language, str]] = MappingProxyType(
     {"filter": "price > 10", "xpath": "//body[headline]//p", "paths": "/news/body(/list)+/p"}
@@ -130,7 +130,7 @@ def decode_publication(line: bytes) -> PublicationLine:
         )
     id_ = _id(members, "publication")
     attributes, text = members.get("attributes"), members.get("document")
-    if attributes is None and text is None:
+    if attributes is None and text is None and members.get("payload") is None:
         raise InputError(
             'a publication needs "attributes", an object of named values, or a "document"'
         )
@@ -139,9 +139,22 @@ def decode_publication(line: bytes) -> PublicationLine:
     if text is not None and not isinstance(text, str):
         raise InputError(f'"document" is {kind_of(text)}; write the XML as text')
     document = None if text is None else encode_text(text)
-    publication = Publication(id_, attributes, document)
+    payload, is_blind = _payload(members.get("payload")), members.get("blind", False)
+    if not isinstance(is_blind, bool):
+        raise InputError(f'"blind" is {kind_of(is_blind)}; it is true or false')
+    publication = Publication(id_, attributes, document, payload, is_blind=is_blind)
     publication.read_document()
     return PublicationLine(publication, _home(members))
+
+
+def _payload(written: object) -> bytes | None:
+    """The bytes that a text in base64 stands for."""
+    if written is None:
+        return None
+    try:
+        return msgspec.convert(written, bytes)
+    except msgspec.ValidationError:
+        raise InputError('"payload" is no base64; write the bytes as text in base64') from None
 
 
 def decode_record(line: bytes, id_member: str) -> PublicationLine:
@@ -187,6 +200,10 @@ def encode_publication(publication: Publication, home: str | None = None) -> byt
         members["attributes"] = publication.attributes
     if publication.document is not None:
         members["document"] = decode_text(publication.document)
+    if publication.payload is not None:
+        members["payload"] = publication.payload  # in base64
+    if publication.is_blind:
+        members["blind"] = True
     if home is not None:
         members["home"] = home
     line = msgspec.json.encode(members, enc_hook=_plain)

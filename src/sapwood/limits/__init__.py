@@ -466,6 +466,27 @@ DTD_ELEMENTS_MAX: Final = 1024
 """Element types of one DTD: where each may hold each, a million edges. NITF 2.5 has 123, DocBook
 some 400."""
 
+SYNOPSIS_NODES_MAX: Final = 1_000_000
+"""Paths of one synopsis, at some 300 bytes each while it is built. Documents of a kind have
+thousands (NITF's DTD up to ten levels allows more, but few are written); a stream of documents with
+names made up by their senders must not fill the memory."""
+
+EXPANSION_DEPTH_MAX: Final = 10
+"""Levels below the document to which `//` is expanded: the heights of the work's patterns end there
+(table 9.1, h)."""
+
+EXPANSION_NODES_MAX: Final = 10_000
+"""Elements of one expanded pattern, some 5 MB: beyond, `//` is not followed further down. Wide,
+recursive DTDs such as NITF's have more paths than anybody wants to compare."""
+
+SIMILARITY_COMBINATIONS_MAX: Final = 4096
+"""Ways to place the branches of a pattern that are weighed together; of more the heaviest stay.
+With the work's patterns (branching 0.1) there are less than ten."""
+
+SIMILARITIES_KNOWN_MAX: Final = 1_048_576
+"""Similarities that are remembered, at some 150 bytes each; then all are forgotten. Those of 1000
+different patterns with each other are as many."""
+
 ADVERTISEMENT_TEXT_CHARS_MAX: Final = 262_144
 """Characters of one advertisement of documents: a quarter of a frame. That of NITF's DTD has some
 28,000."""

@@ -39,6 +39,11 @@ SESSION_RETURN_S: Final = 300.0
 """Seconds that a broker which has started again waits for the clients of its earlier life, before
 their subscriptions go. Precedent: MQTT 5's session expiry is minutes in most deployments."""
 
+RESTATE_S: Final = 10.0
+"""Seconds that a program has, which goes on with the session of an earlier run, from its connection
+until what that run had stated and it has not is withdrawn. Programs subscribe within their first
+second; who takes longer subscribes as for the first time."""
+
 STORE_ROOM_BYTES: Final = 1_048_576
 STORE_ROOM_S: Final = 0.1
 """Bytes that are committed, and seconds that pass, until a broker looks again whether the disk has

@@ -156,3 +156,10 @@ def rows_in(whole: Sequence[Publication], part: Sequence[Publication]) -> list[i
 def may_have_documents(batch: Sequence[Publication]) -> bool:
     """Whether any of some publications may have a document."""
     return not isinstance(batch, PublicationBatch) or batch.documents is not None
+
+
+def has_documents(batch: Sequence[Publication]) -> bool:
+    """Whether one of the publications has a document."""
+    if isinstance(batch, PublicationBatch):
+        return batch.documents is not None and any(one is not None for one in batch.documents)
+    return any(one.document is not None for one in batch)

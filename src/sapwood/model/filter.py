@@ -230,6 +230,19 @@ class Filter(Interest):
             return True
         return len(self.conjunctions) * len(other.conjunctions) > COVERING_STEPS_MAX
 
+    def intersection(self, other: Filter, *, steps_max: int = NORMAL_FORM_STEPS_MAX) -> Filter:
+        """The filter that accepts what both accept; `NOTHING` where that is surely nothing.
+
+        Raises `LimitError` as `from_conjunctions` does.
+        """
+        pairs = len(self.conjunctions) * len(other.conjunctions)
+        if pairs > steps_max:
+            subject = "the conjunctions of the intersection of two filters"
+            raise LimitError("NORMAL_FORM_STEPS_MAX", steps_max, pairs, subject)
+        both = (a.intersect(b) for a, b in product(self.conjunctions, other.conjunctions))
+        there = [one for one in both if one is not None]
+        return Filter.from_conjunctions(there, steps_max=steps_max)
+
     def merge(self, other: Filter) -> Merge:
         """One filter, no longer than the longer of the two, that accepts what either accepts.
 

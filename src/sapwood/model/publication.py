@@ -7,7 +7,7 @@ names, `null` is the same as absent, and arrays are carried but not visible (the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import FrozenInstanceError, dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
@@ -52,7 +52,7 @@ class FlatView:
 
 
 class Publication:
-    """A publication: a record, a document, or both.
+    """A publication: a record, a document, or both, and a payload beside them.
 
     `attributes` is the record as it was given: nested objects and arrays included, so that a
     subscriber receives what was published. `record` is its flat view, `invisible` counts the
@@ -60,8 +60,12 @@ class Publication:
     is `None` is not there: no record filter accepts a publication without a record (not even
     `price is null`), no XPath one without a document.
 
-    A publication is a value; equal are those with the same id, record and document. It keeps what
-    was found out about it: the document once it was read, and the bytes that it came as.
+    The `payload` is bytes that subscribers get and nobody else looks at: no filter sees them, no
+    router reads them. Of a publication that `is_blind` the record and the document are for the
+    router where it enters alone; what goes on from there is `beyond` it, the payload.
+
+    A publication is a value; equal are those with the same content under the same id. It keeps
+    what was found out about it: the document once it was read, and the bytes that it came as.
 
     Raises `InvalidValueError` for a value that no record may hold and `LimitError` for a record
     that is too deep or too wide.
@@ -75,16 +79,20 @@ class Publication:
         "encoded",
         "id",
         "invisible",
+        "is_blind",
+        "payload",
         "record",
     )
 
     id: str
     attributes: Mapping[str, Any] | None
     document: bytes | None
+    payload: bytes | None
+    is_blind: bool
     record: Record
     invisible: int
     #: what it travels as; `None` as long as nobody has read it from that, or written it so.
-    #: Depends on the three that are compared, which never change
+    #: Depends on what is compared, which never changes
     encoded: bytes | None
     #: the process that has it got it, or one before it made it, not before its clock showed this,
     #: in nanoseconds; `None` where nothing is known of that. It is no part of what is published
@@ -97,18 +105,27 @@ class Publication:
         id: str,
         attributes: Mapping[str, Any] | None = None,
         document: bytes | None = None,
+        payload: bytes | None = None,
+        *,
+        is_blind: bool = False,
     ) -> None:
         if not isinstance(id, str) or not id:
             raise InvalidValueError("id", "a publication needs a non-empty text as its id")
-        if attributes is None and document is None:
+        if attributes is None and document is None and (payload is None or is_blind):
             raise InvalidValueError("attributes", "a publication has a record or a document")
-        if document is not None and not isinstance(document, bytes):
-            kind = type(document).__name__
-            raise InvalidValueError("document", f"a document is bytes, not {kind}; encode it")
+        for name, given in (("document", document), ("payload", payload)):
+            if given is not None and not isinstance(given, bytes):
+                kind = type(given).__name__
+                raise InvalidValueError(name, f"a {name} is bytes, not {kind}; encode it")
+        if is_blind and payload is None:
+            reason = "of a blind publication subscribers get the payload alone; give it one"
+            raise InvalidValueError("payload", reason)
         view = _NO_RECORD if attributes is None else flatten(attributes)
         _set(self, "id", id)
         _set(self, "attributes", attributes)
         _set(self, "document", document)
+        _set(self, "payload", payload)
+        _set(self, "is_blind", is_blind)
         _set(self, "record", view.record)
         _set(self, "invisible", view.invisible)
         _set(self, "encoded", None)
@@ -122,6 +139,8 @@ class Publication:
         _set(made, "id", id)
         _set(made, "attributes", record)
         _set(made, "document", None)
+        _set(made, "payload", None)
+        _set(made, "is_blind", False)  # noqa: FBT003 - the value, which has a name
         _set(made, "record", record)
         _set(made, "invisible", 0)
         _set(made, "encoded", None)
@@ -132,11 +151,7 @@ class Publication:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Publication):
             return NotImplemented
-        return (self.id, self.attributes, self.document) == (
-            other.id,
-            other.attributes,
-            other.document,
-        )
+        return self._content() == other._content()
 
     def __hash__(self) -> int:
         return hash((self.id, self.document))
@@ -144,9 +159,12 @@ class Publication:
     def __repr__(self) -> str:
         return f"Publication(id={self.id!r}, attributes={self.attributes!r})"
 
-    def __reduce__(self) -> tuple[type[Publication], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., Publication], tuple[object, ...]]:
         """Copies leave behind what can be found again."""
-        return Publication, (self.id, self.attributes, self.document)
+        return _made_again, self._content()
+
+    def _content(self) -> tuple[str, Mapping[str, Any] | None, bytes | None, bytes | None, bool]:
+        return self.id, self.attributes, self.document, self.payload, self.is_blind
 
     def __setattr__(self, name: str, value: object) -> None:
         raise FrozenInstanceError(f"cannot assign to {name!r}: publications do not change")
@@ -176,10 +194,21 @@ class Publication:
 
     def renamed(self, id: str) -> Publication:
         """The same content under another id."""
-        return Publication(id, self.attributes, self.document)
+        return _made_again(id, *self._content()[1:])
+
+    def beyond(self) -> Publication:
+        """What of it goes on from the router where it entered: itself, if it is not blind."""
+        if not self.is_blind:
+            return self
+        payload = Publication(self.id, payload=self.payload)
+        payload.keep_born(self.born)
+        return payload
 
     def parts(self) -> tuple[Publication, ...]:
-        """Its record and its document, each as a publication of its own; itself if it has one."""
+        """Its record and its document, each as a publication of its own; itself if it has one.
+
+        What advertisements are asked about: the payload is in none of two.
+        """
         if self.attributes is None or self.document is None:
             return (self,)
         return Publication(self.id, self.attributes), Publication(self.id, document=self.document)
@@ -188,6 +217,16 @@ class Publication:
     def readable_document(self) -> bytes | Document | None:
         """What an engine needs: the document as it was read, or its bytes if nobody has yet."""
         return self.document if self._contents is None else self._contents
+
+
+def _made_again(
+    id: str,
+    attributes: Mapping[str, Any] | None,
+    document: bytes | None,
+    payload: bytes | None,
+    is_blind: bool,  # noqa: FBT001 - as copies hand it on
+) -> Publication:
+    return Publication(id, attributes, document, payload, is_blind=is_blind)
 
 
 _NO_RECORD: Final = FlatView(MappingProxyType({}), 0)

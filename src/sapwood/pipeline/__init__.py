@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sapwood.pipeline.stream.backfill import BackfillJob
     from sapwood.pipeline.stream.following import FollowedSet
     from sapwood.pipeline.stream.stream import StreamJob
+    from sapwood.pipeline.synopsis.job import SynopsisJob
     from sapwood.pipeline.tables.lake import Lake, open_lake
     from sapwood.pipeline.tables.publications import as_publications, rejected_publications
 
@@ -42,6 +43,7 @@ __all__ = (
     "ReportJob",
     "StreamJob",
     "SubscriptionSet",
+    "SynopsisJob",
     "as_publications",
     "compile_subscriptions",
     "describe",
@@ -69,6 +71,7 @@ _HOMES: Final = (
     ("ReportJob", "report.job"),
     ("StreamJob", "stream.stream"),
     ("SubscriptionSet", "matching.subscriptions"),
+    ("SynopsisJob", "synopsis.job"),
     ("as_publications", "tables.publications"),
     ("compile_subscriptions", "matching.subscriptions"),
     ("describe", "spark.session"),

@@ -32,8 +32,8 @@ _HELD_MAX: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class _Promised:
-    """What a client has advertised, under the keys of these advertisements."""
+class Promised:
+    """Filters that accept what a client may publish, under the keys of these filters."""
 
     keys: tuple[str, ...]
     records: Index
@@ -53,7 +53,7 @@ class Admission:
 
     def __init__(self, engines: Engines) -> None:
         self._engines = engines
-        self._promised: dict[str, _Promised] = {}
+        self._promised: dict[str, Promised] = {}
 
     def forget(self, client: str) -> None:
         """A client is gone."""
@@ -67,44 +67,50 @@ class Admission:
     ) -> Sequence[int]:
         """The places of the publications of which a part is not accepted by what is in force."""
         keys = tuple(entry.key for entry in in_force)
-        promised = self._promised.get(client)
-        if promised is None or promised.keys != keys:
+        known = self._promised.get(client)
+        if known is None or known.keys != keys:
             filters = [entry.filter for entry in in_force]
-            promised = self._promised[client] = _promised(keys, filters, self._engines)
-        count, done = len(publications), 0
-        verdicts = np.ones(count, np.bool_)
-        while done < count:
-            some = publications[done:]
-            here = _judged(promised, some)
-            verdicts[done : done + len(here)] = here
-            done += len(here)
-        places: list[int] = np.flatnonzero(~verdicts).tolist()
-        return places
+            known = self._promised[client] = promised(keys, filters, self._engines)
+        return unaccepted(known, publications)
 
 
-def _promised(
+def unaccepted(accepting: Promised, publications: Sequence[Publication]) -> list[int]:
+    """The places of the publications of which a part is not accepted, ascending."""
+    count, done = len(publications), 0
+    verdicts = np.ones(count, np.bool_)
+    while done < count:
+        some = publications[done:]
+        here = _judged(accepting, some)
+        verdicts[done : done + len(here)] = here
+        done += len(here)
+    places: list[int] = np.flatnonzero(~verdicts).tolist()
+    return places
+
+
+def promised(
     keys: tuple[str, ...], filters: Sequence[AdvertisedContent], engines: Engines
-) -> _Promised:
+) -> Promised:
+    """Filters, ready to be compared with publications."""
     records, documents = Index(*engines), Index(*engines)
     records.take([one for one in filters if isinstance(one, Filter)])
     documents.take([one for one in filters if isinstance(one, TreePattern)])
     others = tuple(one for one in filters if not isinstance(one, Filter | TreePattern))
-    return _Promised(keys, records, documents, others)
+    return Promised(keys, records, documents, others)
 
 
-def _judged(promised: _Promised, publications: Sequence[Publication]) -> _Verdicts:
+def _judged(accepting: Promised, publications: Sequence[Publication]) -> _Verdicts:
     """Whether all parts of each of some publications, or of the first ones, are accepted."""
-    found = match_records(promised.records, publications, _HELD_MAX, limit=1)
+    found = match_records(accepting.records, publications, _HELD_MAX, limit=1)
     count = len(found.offsets) - 1
     some = publications[:count]
     has_record, has_document = _parts(some)
     accepted = _any(found) | ~has_record
     if has_document.any():
-        here = match_documents(promised.documents, some, _HELD_MAX)
+        here = match_documents(accepting.documents, some, _HELD_MAX)
         count = len(here.offsets) - 1
         seen = _any(here)
         for place in np.flatnonzero(has_document[:count] & ~seen).tolist():
-            seen[place] = any(one.matches(some[place]) for one in promised.others)
+            seen[place] = any(one.matches(some[place]) for one in accepting.others)
         accepted = accepted[:count] & (seen | ~has_document[:count])
     return accepted
 

@@ -93,6 +93,19 @@ class Unadvertised:
 
 
 @dataclass(frozen=True, slots=True)
+class Supply:
+    """Somebody advertises what subscriptions of a client accept, or nobody does any more.
+
+    Their ids are in the order in which that was found out. Said of what is in force, and of what
+    comes to be before that is said; until then somebody does, as far as the client knows.
+    """
+
+    client: str
+    subscriptions: tuple[str, ...]
+    is_there: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Accepted:
     """A client's publication is accepted: from here on the overlay answers for it."""
 
@@ -243,6 +256,7 @@ Effect: TypeAlias = (
     | UnsubscribedMany
     | Advertised
     | Unadvertised
+    | Supply
     | Accepted
     | Refused
     | CloseLink

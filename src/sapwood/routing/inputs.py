@@ -247,7 +247,17 @@ class Checkpoint:
     parts: Sequence[bytes]
 
 
-Record: TypeAlias = Change | BatchInput | Note | Checkpoint
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """The router begins anew, as another incarnation: nothing that came before it counts.
+
+    What its clients have stated is persisted again behind it, and so are its links.
+    """
+
+    incarnation: int
+
+
+Record: TypeAlias = Change | BatchInput | Note | Checkpoint | Renewal
 """What survives a crash: see `effects.Persist`, and `records` for the kinds of it."""
 
 

@@ -116,11 +116,13 @@ class PropagationStrategy(Strategy):
 class ForwardingStrategy(Strategy):
     """Makes the forwarding of one core: the router's name, its engines, how routers are told.
 
-    `mark` is the byte with which its digests begin, `None` for one that writes none.
+    `mark` is the byte with which its digests begin, `None` for one that writes none. `names_all`:
+    its digests may name all who get a publication, and say so (`forwarding.protocol.Naming`).
     """
 
     make: Callable[[str, Engines, PropagationStrategy], Forwarding]
     mark: int | None = None
+    names_all: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +192,20 @@ class Protocol:
     def exact(self) -> bool:
         """Whether it delivers exactly the pairs that a brute-force matcher finds."""
         return all(strategy.exact for strategy in self.strategies)
+
+    @property
+    def blind_objection(self) -> str | None:
+        """Why no publication can go unread from the first router on; `None` where one can."""
+        if self.forwarding.names_all and self.membership.name == DEFAULT_MEMBERSHIP:
+            return None
+        if self.forwarding.names_all:
+            why = f"under {self.membership.name!r} routers ask by content when trees change"
+        else:
+            why = "routers further on, or the last ones, have to look at content"
+        return (
+            f"under protocol {self.name!r} no publication can be blind: {why}; publish it as it "
+            "is, or run the overlay with simple+reuse:always"
+        )
 
     @property
     def clients_advertise(self) -> bool:

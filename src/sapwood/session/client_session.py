@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from sapwood.errors import (
     ConnectionLostError,
@@ -18,6 +18,7 @@ from sapwood.errors import (
     PeerError,
 )
 from sapwood.limits import FRAME_BYTES_FLOOR
+from sapwood.limits.store import RESTATE_S
 from sapwood.session.bulk_requests import BulkRequests, Subscription, withdrawals
 from sapwood.session.client_entries import (
     ADVERTISEMENT,
@@ -72,14 +73,24 @@ from sapwood.wire.messages import (
     SubscribedManyReply,
     SubscribedReply,
     SubscriptionRefused,
+    SuppliedNotice,
     UnadvertisedReply,
     UnsubscribedManyReply,
     UnsubscribedReply,
+    UnsuppliedNotice,
 )
 from sapwood.wire.messages import (
     Delivery as DeliveryMessage,
 )
 from sapwood.wire.runs import Run
+
+
+class SupplyEvent(NamedTuple):
+    """Somebody advertises what these subscriptions accept, or nobody does."""
+
+    ids: tuple[str, ...]
+    is_there: bool
+
 
 ClientEvent: TypeAlias = (
     Welcome
@@ -90,6 +101,7 @@ ClientEvent: TypeAlias = (
     | EntriesEvent
     | ConsumerEvent
     | DurablesReply
+    | SupplyEvent
 )
 """What a client hears of: deliveries and answers, in a form for applications."""
 
@@ -149,6 +161,10 @@ class ClientSession:
         self._unanswered: set[str] = set()
         #: the broker waits to hear that all is stated which this connection began with
         self._is_awaited = False
+        #: when the last input came, and until when a program that goes on with the session of an
+        #: earlier run has time to state what it wants; `None`: no longer, or it is that run
+        self._now = 0.0
+        self._states_until: float | None = None
         #: the last publication that the broker knew of when this connection began
         self._resumed_after = 0
         #: none of the unacknowledged publications was made before the clock showed this; `None`
@@ -192,6 +208,7 @@ class ClientSession:
     def receive(self, data: bytes, now: float) -> Iterator[ClientEvent]:
         """The events in the data, in order. To be iterated to its end; see `ending` then."""
         connection = self._connection()
+        self._now = now
         try:
             for message in connection.receive(data, now):
                 if isinstance(message, SubscribedManyReply | UnsubscribedManyReply):
@@ -235,13 +252,21 @@ class ClientSession:
 
     def next_deadline(self) -> float | None:
         """When `expire` has to be called, if nothing arrives before."""
-        return None if self.connection is None else self.connection.next_deadline()
+        if self.connection is None:
+            return None
+        due = self.connection.next_deadline()
+        if not self._is_awaited or self._states_until is None:
+            return due
+        return self._states_until if due is None else min(due, self._states_until)
 
     def expire(self, now: float) -> None:
         """Do what is due at `now`; look at `ending` then."""
         if self.connection is not None:
             self.connection.expire(now)
             self.ending = self.connection.ending
+        if self._states_until is not None and now >= self._states_until:
+            self._states_until = None
+            self._request_more()
 
     # Commands ----------------------------------------------------------------------------------
 
@@ -380,6 +405,8 @@ class ClientSession:
             return None
         if isinstance(message, DurablesReply):
             return message
+        if isinstance(message, SuppliedNotice | UnsuppliedNotice):
+            return SupplyEvent(message.ids, isinstance(message, SuppliedNotice))
         if isinstance(message, Welcome):
             self._welcomed(message, connection)
             return message
@@ -416,6 +443,8 @@ class ClientSession:
         self._bulk_bytes_max = min(welcome.frame_bytes_max, connection.frame_bytes_max) // 2
         self._bulk.begin(self.welcomes)
         self._is_awaited = welcome.remembers
+        if self._keep is not None and self.welcomes == 1:
+            self._states_until = self._now + RESTATE_S
         self._request_more()
         self._unanswered = {advertisement.id for advertisement in self.advertisements}
         self._resumed_after = welcome.received
@@ -444,7 +473,8 @@ class ClientSession:
         request = self._bulk.request(self._bulk_bytes_max)
         if request is not None:
             self._connection().send(request)
-        if self._is_awaited and self._bulk.is_restated:
+        is_all = self._bulk.is_restated and self._states_until is None
+        if self._is_awaited and is_all:
             self._is_awaited = False
             self._connection().send(AllStated())
 

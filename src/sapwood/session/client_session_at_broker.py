@@ -25,6 +25,7 @@ from sapwood.routing.inputs import (
     Input,
 )
 from sapwood.session.connection import Connection, shortened
+from sapwood.session.grants import Gate
 from sapwood.session.judging import JUDGED, Judge, Judgement, Request
 from sapwood.session.ledger import PublisherLedger
 from sapwood.wire.durable import DurableRequest
@@ -43,12 +44,14 @@ from sapwood.wire.messages import (
     SubscribeManyRequest,
     SubscribeRequest,
     SubscriptionRefused,
+    SuppliedNotice,
     UnadvertisedReply,
     UnadvertiseRequest,
     UnsubscribedManyReply,
     UnsubscribedReply,
     UnsubscribeManyRequest,
     UnsubscribeRequest,
+    UnsuppliedNotice,
 )
 from sapwood.wire.publications import encode_publication
 from sapwood.wire.runs import RequestRun, Run
@@ -92,6 +95,7 @@ class ClientSessionAtBroker:
         "_judged",
         "_judging",
         "connection",
+        "gate",
         "ledger",
         "name",
         "restated",
@@ -106,8 +110,11 @@ class ClientSessionAtBroker:
         acknowledged: int,
         judging: Judge | None = None,
         is_remembered: bool = False,
+        gate: Gate | None = None,
     ) -> None:
         self.name = name
+        #: what the client may do, where that is not everything
+        self.gate = gate
         self.connection = connection
         self.ledger = ledger
         #: the last publication up to which an acknowledgement was sent
@@ -121,6 +128,11 @@ class ClientSessionAtBroker:
         self._is_silent = False
         for sequence, reason in ledger.resume(acknowledged):
             connection.send(PublicationRefused(sequence, reason))
+
+    @property
+    def kept_session(self) -> str:
+        """What tells in a later life of the broker whether this is the same client: see `Gate`."""
+        return self.ledger.session + ("" if self.gate is None else self.gate.tag)
 
     # Requests ----------------------------------------------------------------------------------
 
@@ -171,8 +183,8 @@ class ClientSessionAtBroker:
             interest = self._read(message, SubscriptionRefused)
             if interest is None:
                 return None
-            assert isinstance(interest, Interest), "paths are refused as subscriptions"
-            return ClientSubscribe(self.name, message.id, interest)
+            granted = self._granted(message.id, interest)
+            return None if granted is None else ClientSubscribe(self.name, message.id, granted)
         if isinstance(message, ReadMany):
             return self._subscribe_many(message)
         if isinstance(message, UnsubscribeManyRequest):
@@ -200,8 +212,7 @@ class ClientSessionAtBroker:
         if request.filter is None:
             return None
         interest = self._read(request, SubscriptionRefused)
-        assert interest is None or isinstance(interest, Interest), "paths are refused there"
-        return interest
+        return None if interest is None else self._granted(request.id, interest)
 
     def admit(self, run: RequestRun) -> ClientPublishMany | None:
         """The router's input in publications that follow each other, without those it has had.
@@ -216,6 +227,14 @@ class ClientSessionAtBroker:
         if len(batch):
             self.ledger.pass_on_many(run.sequence + known, batch)
         return ClientPublishMany(self.name, batch)
+
+    def ungranted(
+        self, publications: Sequence[Publication], refused: Sequence[int]
+    ) -> Sequence[int]:
+        """The places that are `refused` already, and of what the client may not publish."""
+        if self.gate is None:
+            return refused
+        return sorted({*refused, *self.gate.refused(publications)})
 
     def portions(
         self, message: SubscribeManyRequest | UnsubscribeManyRequest
@@ -258,10 +277,20 @@ class ClientSessionAtBroker:
             if judged.refusal is not None:
                 refused = SubscriptionRefused(request.id, shortened(str(judged.refusal)))
                 self.connection.send(refused)
-            else:
-                assert isinstance(wanted, Interest), "paths are refused as subscriptions"
-                read.append((request.id, wanted))
+            elif (granted := self._granted(request.id, wanted)) is not None:
+                read.append((request.id, granted))
         return ClientSubscribeMany(self.name, tuple(read)) if read else None
+
+    def _granted(self, id_: str, asked: AdvertisedContent | Publication | None) -> Interest | None:
+        """What of a filter the client may subscribe to; where that is nothing, it is refused."""
+        assert isinstance(asked, Interest), "paths are refused as subscriptions"
+        if self.gate is None:
+            return asked
+        try:
+            return self.gate.grant.narrowed(asked)
+        except InputError as error:
+            self.connection.send(SubscriptionRefused(id_, shortened(str(error))))
+            return None
 
     def _restate(self, id_: str) -> None:
         if self.restated is not None:
@@ -283,6 +312,9 @@ class ClientSessionAtBroker:
             return None
         publication = judged.value
         assert isinstance(publication, Publication), "what is not refused has been read"
+        if self.gate is not None and self.gate.refused([publication]):
+            self._refuse_publication(request.sequence, "this identity may not publish that")
+            return None
         publication.keep_born(self.connection.born)
         self.ledger.pass_on(request.sequence, publication.id)
         return ClientPublish(self.name, publication)
@@ -324,6 +356,11 @@ class ClientSessionAtBroker:
     def subscribed_many(self, subscriptions: Sequence[str]) -> None:
         """Confirm that several subscriptions are in force."""
         self.connection.send_ids(SubscribedManyReply, subscriptions)
+
+    def supplied(self, subscriptions: Sequence[str], *, is_there: bool) -> None:
+        """Say that somebody advertises what these subscriptions accept, or that nobody does."""
+        notice = SuppliedNotice if is_there else UnsuppliedNotice
+        self.connection.send_ids(notice, subscriptions)
 
     def unsubscribed_many(self, subscriptions: Sequence[str]) -> None:
         """Confirm that several subscriptions are withdrawn."""

@@ -36,14 +36,13 @@ from sapwood.wire.greetings import (
     Welcome,
 )
 from sapwood.wire.messages import (
+    AboutIds,
     Born,
     Goodbye,
     GoodbyeCode,
     Message,
     Ping,
     Pong,
-    SubscribedManyReply,
-    UnsubscribedManyReply,
 )
 from sapwood.wire.runs import Run, RunFinder
 
@@ -202,9 +201,7 @@ class Connection:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
         self._outgoing.add(frames)
 
-    def send_ids(
-        self, reply: type[SubscribedManyReply | UnsubscribedManyReply], ids: Sequence[str]
-    ) -> None:
+    def send_ids(self, reply: type[AboutIds], ids: Sequence[str]) -> None:
         """Put what is said of several ids among the bytes to be sent; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")

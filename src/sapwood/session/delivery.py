@@ -10,13 +10,13 @@ from typing import Any, Self
 from sapwood.errors import FrameError, InputError
 from sapwood.model.publication import Publication
 from sapwood.timing.local import LocalClock
-from sapwood.wire.publications import PublicationBody, decode_body
+from sapwood.wire.publications import WholeBody, decode_body, publication_of
 
 
 class Delivery:
     """A publication that matched, as it was published. Never changes.
 
-    `attributes` is empty and `has_record` false where it carries a document alone, `document` is
+    `attributes` is empty and `has_record` false where it carries none, `document` and `payload` are
     `None` where it carries none. `subscriptions` are the ids of the client's subscriptions that
     match, sorted.
 
@@ -39,6 +39,7 @@ class Delivery:
         attributes: Mapping[str, Any],
         subscriptions: tuple[str, ...],
         document: bytes | None = None,
+        payload: bytes | None = None,
         *,
         has_record: bool = True,
     ) -> None:
@@ -47,8 +48,8 @@ class Delivery:
         self._born: int | None = None
         self._clock: LocalClock | None = None
         self._max_age_ns: int | None = None
-        self._body: PublicationBody | None = PublicationBody(
-            id, attributes if has_record else None, document
+        self._body: WholeBody | None = WholeBody(
+            id, attributes if has_record else None, document, payload
         )
 
     @classmethod
@@ -124,14 +125,18 @@ class Delivery:
         return self._decoded().document
 
     @property
+    def payload(self) -> bytes | None:
+        """The payload as it was published; `None` where there is none."""
+        return self._decoded().payload
+
+    @property
     def has_record(self) -> bool:
         """Whether the publication carries a record, which may be empty."""
         return self._decoded().attributes is not None
 
     def publication(self) -> Publication:
         """The publication as a value of the model, which has the flat view that filters see."""
-        body = self._decoded()
-        return Publication(body.id, body.attributes, body.document)
+        return publication_of(self._decoded())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Delivery):
@@ -146,11 +151,13 @@ class Delivery:
         parts = [repr(body.id), repr(self.attributes), repr(self._subscriptions)]
         if body.document is not None:
             parts.append(f"document={body.document!r}")
+        if body.payload is not None:
+            parts.append(f"payload={body.payload!r}")
         if body.attributes is None:
             parts.append("has_record=False")
         return f"Delivery({', '.join(parts)})"
 
-    def _decoded(self) -> PublicationBody:
+    def _decoded(self) -> WholeBody:
         if self._body is None:
             assert self._encoded is not None, "a delivery without a publication"
             try:

@@ -11,6 +11,7 @@ from sapwood.routing.effects import (
     Refused,
     Subscribed,
     SubscribedMany,
+    Supply,
     Unadvertised,
     Unsubscribed,
     UnsubscribedMany,
@@ -27,6 +28,7 @@ Answer: TypeAlias = (
     | UnsubscribedMany
     | Advertised
     | Unadvertised
+    | Supply
     | Accepted
     | Refused
 )
@@ -38,6 +40,7 @@ _OF_REQUESTS: Final = (
     UnsubscribedMany,
     Advertised,
     Unadvertised,
+    Supply,
 )
 
 
@@ -65,10 +68,9 @@ class Answers:
                     name = SubscriptionName(router, client, id_)
                     history.delivered(now, publication.id, name)
             case Subscribed(client, id_):
-                history.subscribed(now, SubscriptionName(router, client, id_))
+                self._begin(router, client, (id_,), now)
             case SubscribedMany(client, ids):
-                for id_ in ids:
-                    history.subscribed(now, SubscriptionName(router, client, id_))
+                self._begin(router, client, ids, now)
             case Unsubscribed(client, id_):
                 self._end(router, client, (id_,), now)
             case UnsubscribedMany(client, ids):
@@ -78,11 +80,22 @@ class Answers:
             case Unadvertised(client, id_):
                 if not self._end_again(router, client, id_, now):
                     history.unadvertised(now, AdvertisementName(router, client, id_))
+            case Supply():
+                self._supplied(router, answer)
             case Accepted(_, id_):
                 history.accepted(now, id_)
             case Refused(client, subject, _):
                 if not self._end_again(router, client, subject, now):
                     history.refused(now, ClientName(router, client), subject)
+
+    def _begin(self, router: str, client: str, ids: tuple[str, ...], now: float) -> None:
+        for id_ in ids:
+            self._history.subscribed(now, SubscriptionName(router, client, id_))
+
+    def _supplied(self, router: str, said: Supply) -> None:
+        for id_ in said.subscriptions:
+            name = SubscriptionName(router, said.client, id_)
+            self._history.supplied(name, is_there=said.is_there)
 
     def _end(self, router: str, client: str, ids: tuple[str, ...], now: float) -> None:
         for id_ in ids:

@@ -8,15 +8,17 @@ as the first time, what was withdrawn is not there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.routing.effects import Deliver
 from sapwood.routing.inputs import (
     ClientAdvertise,
     ClientInput,
     ClientPublish,
     ClientSubscribe,
+    ClientSubscribeMany,
     ClientUnadvertise,
     ClientUnsubscribe,
     DetachClient,
@@ -91,14 +93,20 @@ class AskingAgain:
         for client in sorted(absent):
             left = ClientName(router, client) in self._departing
             if left or client not in self._wishes[router]:
+                self._departing[ClientName(router, client)] = 1
                 self._feed(router, DetachClient(client))
 
+    def crashed(self, router: str) -> None:
+        """A router has crashed: what it would have answered went with it."""
+        self._forget_endings(router)
+
     def ask(self, router: str, now: float) -> None:
-        """Let clients ask again, in the same order, what has not been answered."""
-        self._forget_endings(router)  # those answers went with the router's last life
+        """Let clients ask again, in the same order, what has not been answered but publications.
+
+        These come behind all that is asked for, so that an advertisement is known before.
+        """
         for owed in self._history.unanswered_of(router):
             if isinstance(owed, str):
-                self._publish(router, owed, now)
                 continue
             leaving = self._history.leaving(owed)
             if leaving:
@@ -108,6 +116,41 @@ class AskingAgain:
                 self._feed(router, undo(owed.client, owed.id))
             self._state(owed, now)
 
+    def correct(self, router: str, stated: Iterable[ClientInput]) -> None:
+        """Let a router with an older state forget what its clients want no more, or otherwise.
+
+        Nobody has asked for that, so nobody is told.
+        """
+        for change in stated:
+            match change:
+                case ClientSubscribe(client, id_, wanted):
+                    self._take_back(SubscriptionName(router, client, id_), wanted)
+                case ClientSubscribeMany(client, subscriptions):
+                    for id_, wanted in subscriptions:
+                        self._take_back(SubscriptionName(router, client, id_), wanted)
+                case ClientAdvertise(client, id_, promised):
+                    self._take_back(AdvertisementName(router, client, id_), promised)
+                case _:
+                    pass
+
+    def _take_back(self, name: StatementName, stated: AdvertisedContent) -> None:
+        """Let a router forget something, if its client wants it no more or otherwise."""
+        home, client, id_ = name.home, name.client, name.id
+        wishes = self._wishes[home].get(client, Wishes())
+        is_wanted = isinstance(name, SubscriptionName)
+        wished: AdvertisedContent | None
+        wished = wishes.subscriptions.get(id_) if is_wanted else wishes.advertisements.get(id_)
+        if wished != stated and not self._is_leaving(name):
+            undo = ClientUnsubscribe if is_wanted else ClientUnadvertise
+            self._endings[home, client, id_] = Ending(name, ())
+            self._feed(home, undo(client, id_))
+
+    def publish(self, router: str, now: float) -> None:
+        """Let clients publish again what has not been answered."""
+        for owed in self._history.unanswered_of(router):
+            if isinstance(owed, str):
+                self._publish(router, owed, now)
+
     def restate(self, router: str, now: float) -> None:
         """Let clients ask for all that they want, and say all that they will publish."""
         for client, wishes in self._wishes[router].items():
@@ -115,6 +158,10 @@ class AskingAgain:
                 self._state(AdvertisementName(router, client, id_), now)
             for id_ in wishes.subscriptions:
                 self._state(SubscriptionName(router, client, id_), now)
+
+    def _is_leaving(self, name: StatementName) -> bool:
+        """Whether the client waits to see it ended, and asks for that again."""
+        return name in self._history.owed and bool(self._history.leaving(name))
 
     def _forget_endings(self, router: str, client: str | None = None) -> None:
         for key in [one for one in self._endings if one[0] == router]:

@@ -41,7 +41,7 @@ def divergences(
     and, with `links`, which links it crosses; where a protocol merges, mergers depend on what came
     first, and so do links.
     """
-    fresh = World(world.topology, make_router, validate=False)
+    fresh = World(world.topology, make_router, validate=False, traced=False)
     for name, wanted in world.history.live():
         fresh.subscribe(name, wanted)
     for advertisement, promised in world.history.live_advertisements():
@@ -73,7 +73,7 @@ def leaks(world: World, make_router: MakeRouter) -> tuple[str, ...]:
     for client in world.clients():
         world.detach(client)
     world.drain()
-    empty = World(world.topology, make_router, validate=False)
+    empty = World(world.topology, make_router, validate=False, traced=False)
     empty.drain()
     return tuple(
         f"{name}: {router.table_sizes()}"

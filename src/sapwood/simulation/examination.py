@@ -16,6 +16,7 @@ from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import Outcome, check_loss, protocol_on, router_maker, simulate
+from sapwood.simulation.supply import misled
 from sapwood.simulation.swarm import Mixture, draw_scenario
 from sapwood.simulation.world import World
 
@@ -44,11 +45,14 @@ class Examination:
     found: Mapping[str, int]
 
 
-def draw_for(protocol: str, seed: int, *, rewiring: bool = False) -> Scenario:
+def draw_for(
+    protocol: str, seed: int, *, rewiring: bool = False, relapses: bool = False
+) -> Scenario:
     """The scenario of a seed in a swarm under a protocol.
 
     The protocol decides whether all advertise, whether links form circles, and whether routers have
-    stores that can fail; with `rewiring` routers and links come and go.
+    stores that can fail; with `rewiring` routers and links come and go, with `relapses` the disks
+    of those that recover come back with older states.
     """
     chosen = protocol_named(protocol)
     mixture = Mixture(
@@ -58,6 +62,7 @@ def draw_for(protocol: str, seed: int, *, rewiring: bool = False) -> Scenario:
         rewiring=rewiring,
         stores=chosen.persists,
         suspicions=is_planned(chosen),
+        relapses=relapses and chosen.persists,
         tampering=chosen.allows_loss and chosen.calm_s > 0 and not rewiring,
     )
     return draw_scenario(seed, mixture)
@@ -103,6 +108,7 @@ def findings(
     links = not protocol_named(protocol).routes_depend_on_order
     words = {
         **verdicts(judgment),
+        "misled": len(misled(world)),
         "closed": world.tally.links_closed,
         "illegal": len(globally_illegal(world)) if speaks_of(world) else 0,
         "misjudged": world.time.bounds.wrong + world.time.bounds.wrong_ages,

@@ -141,6 +141,8 @@ class History:
     #: finds, where routers route on many trees, says which each source takes, one for each way
     #: disturbances are the times in which something was wrong that is no link's alone: whatever
     #: travels from one router to another may be lost; all but the last are settled
+    #: relapses are those of them in which a router had an older state
+    #: unsupplied holds the subscriptions that nobody advertises for, as clients were told last
     #: owed holds exactly what clients asked for and were not told yet: subscriptions,
     #: advertisements and withdrawals by their names, publications by their ids
     """
@@ -152,11 +154,13 @@ class History:
     advertisements: dict[AdvertisementName, list[Epoch[AdvertisedContent]]] = field(
         default_factory=dict
     )
+    unsupplied: dict[SubscriptionName, None] = field(default_factory=dict)
     publications: dict[str, Published] = field(default_factory=dict)
     deliveries: list[Delivery] = field(default_factory=list)
     outages: dict[Hop, list[Outage]] = field(default_factory=dict)
     unrests: list[Outage] = field(default_factory=list)
     disturbances: list[Outage] = field(default_factory=list)
+    relapses: list[Outage] = field(default_factory=list)
     refusals: list[tuple[Moment, ClientName, str]] = field(default_factory=list)
     owed: dict[StatementName | str, None] = field(default_factory=dict)
     overlays: list[tuple[Moment, Overlay]] = field(default_factory=list)
@@ -170,7 +174,8 @@ class History:
             self._stir(0.0)
 
     def subscribe(self, now: float, name: SubscriptionName, wanted: Interest) -> None:
-        """A client asks its home router for a subscription."""
+        """A client asks its home router for a subscription, and takes it for supplied."""
+        self.unsupplied.pop(name, None)
         self._ask(self.subscriptions, now, name, wanted)
 
     def subscribed(self, now: float, name: SubscriptionName) -> None:
@@ -184,6 +189,13 @@ class History:
     def unsubscribed(self, now: float, name: SubscriptionName) -> None:
         """The home router says that the subscription is withdrawn."""
         self._end(self.subscriptions, now, name)
+
+    def supplied(self, name: SubscriptionName, *, is_there: bool) -> None:
+        """The home router says whether somebody advertises what a subscription accepts."""
+        if is_there:
+            self.unsupplied.pop(name, None)
+        else:
+            self.unsupplied[name] = None
 
     def advertise(self, now: float, name: AdvertisementName, promised: AdvertisedContent) -> None:
         """A client asks its home router for an advertisement."""
@@ -297,8 +309,10 @@ class History:
         """Routers or links have come or gone; the links that went are down already."""
         self.topology = overlay
         self.overlays.append((self._moment(now), overlay))
-        if self.is_mesh and self.is_kept:
-            self._stir(now)  # also where the link was down: somebody waited for it
+        if self.is_mesh and (self.is_kept or not self.finds):
+            # Also where the link was down, as somebody waited for it; where routers choose their
+            # links, it may carry messages before both ends know it.
+            self._stir(now)
 
     def link_added(self, a: str, b: str) -> None:
         """There is a link now, which carries no messages yet."""
@@ -350,6 +364,16 @@ class History:
         """
         if not self._is_disturbed:
             self.disturbances.append(Outage(self._moment(now)))
+
+    def relapse(self, now: float, home: str) -> None:
+        """A router has an older state: that disturbs, and what came before may come again.
+
+        Whatever its clients were told, they have to ask for again.
+        """
+        self.disturb(now)
+        self.gone(now, home)
+        if self.disturbances[-1] not in self.relapses:
+            self.relapses.append(self.disturbances[-1])
 
     @property
     def settling(self) -> bool:

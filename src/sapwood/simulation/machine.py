@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, cast
 
 from sapwood.errors import InputError
 from sapwood.overlay.disjoint import FindTree
 from sapwood.overlay.spanning import fewest_links
 from sapwood.overlay.topology import Overlay
 from sapwood.routing.effects import Connect, Disconnect, Effect
-from sapwood.routing.inputs import Input
+from sapwood.routing.inputs import ClientInput, Input
+from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.tables import LinkSubscription
 
 
@@ -40,7 +41,6 @@ class Machine(Protocol):
         """The subscriptions that came over links."""
 
 
-@runtime_checkable
 class _OnTrees(Protocol):
     """What says itself how the trees of a source are found."""
 
@@ -51,9 +51,17 @@ class _OnTrees(Protocol):
 
 def finds_of(machine: Machine) -> tuple[FindTree, ...]:
     """How trees are found: as the machine says, else the one with the fewest links, if any."""
-    if isinstance(machine, _OnTrees):
-        return machine.finds
+    if hasattr(machine, "finds"):  # and no `isinstance`, which takes long: every world asks
+        return cast("_OnTrees", machine).finds
     return () if machine.is_tree else (fewest_links,)
+
+
+class _Remembering(Protocol):
+    """What clients have statements at."""
+
+    @property
+    def membership(self) -> Membership:
+        """What has them."""
 
 
 class Rewirable(Protocol):
@@ -97,6 +105,13 @@ def owe(machines: Mapping[str, Machine], overlay: Overlay) -> bool:
     if len(machines) < len(overlay.routers):
         return True
     return any(machine.table_sizes().get("owed", 0) for machine in machines.values())
+
+
+def stated_at(machine: Machine) -> list[ClientInput]:
+    """What the clients of a machine have stated there, where it can say so."""
+    if not hasattr(machine, "membership"):  # and no `isinstance`: see `finds_of`
+        return []
+    return list(cast("_Remembering", machine).membership.statements())
 
 
 def absent_from(machine: Machine) -> frozenset[str]:

@@ -135,15 +135,17 @@ class _Finder:
         return Finding(len(self._pairs), tuple(self._pairs)[:VERDICT_EXAMPLES_MAX])
 
 
-class _Evidence:
-    """What filters really mean, each looked up once, and how long ways really are."""
+class Meaning:
+    """What filters really mean, by their syntax trees, each looked up once."""
 
-    def __init__(self, ways: tuple[Ways, ...]) -> None:
-        self.ways = ways
-        #: identity of a filter of the history -> its syntax tree: the history keeps its filters
+    __slots__ = ("_trees",)
+
+    def __init__(self) -> None:
+        #: identity of a filter -> its syntax tree: who asks keeps the filters
         self._trees: dict[int, Node | Path] = {}
 
     def accepts(self, wanted: AdvertisedContent, publication: Publication) -> bool:
+        """Whether a publication is what somebody wants, or has advertised."""
         if isinstance(wanted, Advertisement):
             return _has_only(wanted, publication)
         tree = self._trees.get(id(wanted))
@@ -153,6 +155,14 @@ class _Evidence:
             document = publication.read_document()
             return document is not None and path_holds(tree, document)
         return publication.attributes is not None and holds(tree, publication.record)
+
+
+class _Evidence:
+    """What filters really mean, and how long ways really are."""
+
+    def __init__(self, ways: tuple[Ways, ...]) -> None:
+        self.ways = ways
+        self.accepts = Meaning().accepts
 
 
 def judge(
@@ -177,7 +187,7 @@ def judge(
     for delivery in history.deliveries:
         received.setdefault(delivery.publication, set()).add(delivery.subscription)
     groups = _by_writing(history)
-    checked = _checked(list(history.publications), len(groups), pairs_max, seed)
+    checked = publications_checked(list(history.publications), len(groups), pairs_max, seed)
     lost = _Finder()
     must = may = 0
     interested: dict[str, frozenset[str]] = {}
@@ -225,7 +235,7 @@ def _by_writing(history: History) -> _Groups:
     return groups
 
 
-def _checked(ids: list[str], filters: int, pairs_max: int, seed: int) -> list[str]:
+def publications_checked(ids: list[str], filters: int, pairs_max: int, seed: int) -> list[str]:
     """The publications to check for losses: all, or as many as the bound allows."""
     count = max(1, pairs_max // max(1, filters))
     if len(ids) <= count:
@@ -305,17 +315,27 @@ def _judge_deliveries(
         if published is None or was_refused or not _is_wanted(published, lives, moment, evidence):
             unexpected.add(pair)
             continue
+        is_again = _is_relapsed(history, moment)
         if pair in seen:
-            duplicated.add(pair)
+            if not is_again:
+                duplicated.add(pair)
             continue
         seen.add(pair)
         if published.accepted is None:
             recovered.add(pair)
         flow = (published.publisher, name)
-        if published.asked < latest.get(flow, published.asked):
+        if published.asked < latest.get(flow, published.asked) and not is_again:
             reordered.add(pair)
         latest[flow] = max(published.asked, latest.get(flow, published.asked))
     return unexpected.finding(), duplicated.finding(), reordered.finding(), recovered.finding()
+
+
+def _is_relapsed(history: History, moment: Moment) -> bool:
+    """Whether a router had an older state, and the overlay had not settled since."""
+    return any(
+        one.down <= moment and (one.settled is None or moment <= one.settled)
+        for one in history.relapses
+    )
 
 
 def _is_wanted(

@@ -12,21 +12,23 @@
        {"do": "wait", "until": "quiet"}]}
 
 A subscription or an advertisement of documents has an `xpath` (and `namespaces`) in the place of
-`filter`, an advertisement may have `paths`; a publication has `attributes`, a `document` or both.
-The other things to do are `unsubscribe`, `advertise` (written like `subscribe`), `unadvertise`,
-`subscribe-many` (with `subscriptions`, a list of `id` and `filter` each), `unsubscribe-many` (with
-`ids`), `detach`, `return-link`, `crash-router`, `return-router`, `suspect` (`router`, `of`,
-`seconds`), `corrupt` (`router`, `kinds`, `share`, `seed`), `set-channel`, `set-clock`, `tamper` and
-`stall-timer` (written like `[[channel]]`, `[[clock]]`, `[[tampering]]` and `[[timer]]` in a file of
-faults, without when they begin or end); and, for routers and links that
-come and go, `add-router` and `remove-router` (with `router`), `add-link` (with `between` and, if
-not 0.01 seconds, `latency`) and `remove-link`. `crash-router` may say which `tail` of what was not
-written is left (`lost`, `torn` or `whole`), and after how many `steps` of writing the router
-crashes. `after` is how many seconds to let pass before a step, 0 where it is left out.
+`filter`, an advertisement may have `paths`; a publication has `attributes`, a `document` or both,
+and may have a `payload` in base64, and be `blind` (`true`). The other things to do are
+`unsubscribe`, `advertise` (written like `subscribe`), `unadvertise`, `subscribe-many` (with
+`subscriptions`, a list of `id` and `filter` each), `unsubscribe-many` (with `ids`), `detach`,
+`return-link`, `crash-router`, `return-router`, `suspect` (`router`, `of`, `seconds`), `corrupt`
+(`router`, `kinds`, `share`, `seed`), `set-channel`, `set-clock`, `tamper` and `stall-timer`
+(written like `[[channel]]`, `[[clock]]`, `[[tampering]]` and `[[timer]]` in a file of faults,
+without when they begin or end); and, for routers and links that come and go, `add-router` and
+`remove-router` (with `router`), `add-link` (with `between` and, if not 0.01 seconds, `latency`) and
+`remove-link`. `crash-router` may say which `tail` of what was not written is left (`lost`, `torn`
+or `whole`), and after how many `steps` of writing the router crashes. `after` is how many seconds
+to let pass before a step, 0 where it is left out.
 """
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from types import MappingProxyType
@@ -250,6 +252,10 @@ def _content(publication: Publication) -> dict[str, Any]:
         content["attributes"] = publication.attributes
     if publication.document is not None:
         content["document"] = decode_text(publication.document)
+    if publication.payload is not None:
+        content["payload"] = b64encode(publication.payload).decode()
+    if publication.is_blind:
+        content["blind"] = True
     return content
 
 
@@ -301,11 +307,20 @@ def _publish(fields: Fields) -> Action:
             fields.text("id"),
             dict(fields.mapping("attributes")) if record or not text else None,
             encode_text(fields.text("document")) if text else None,
+            _payload(fields) if "payload" in fields else None,
+            is_blind=fields.flag("blind"),
         )
         publication.read_document()
     except InputError as error:
         raise InputError(f"{fields.place}: {error}") from error
     return PublishAction(_client(fields), publication)
+
+
+def _payload(fields: Fields) -> bytes:
+    try:
+        return b64decode(fields.text("payload"), validate=True)
+    except ValueError:
+        raise InputError("the payload is no base64") from None
 
 
 def _crash(fields: Fields) -> Action:
@@ -339,7 +354,10 @@ _DECODERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Fields], Action]]
                 lambda f: AdvertiseAction(_advertisement(f), _promise(f)),
             ),
             "unadvertise": ((*_CLIENT, "id"), lambda f: UnadvertiseAction(_advertisement(f))),
-            "publish": ((*_CLIENT, "id", "attributes", "document"), _publish),
+            "publish": (
+                (*_CLIENT, "id", "attributes", "document", "payload", "blind"),
+                _publish,
+            ),
             "detach": (_CLIENT, lambda f: DetachAction(_client(f))),
             "fail-link": (("between",), lambda f: FailLink(*f.pair("between"))),
             "return-link": (("between",), lambda f: ReturnLink(*f.pair("between"))),

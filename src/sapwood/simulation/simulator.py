@@ -102,13 +102,15 @@ def simulate(
     validate: bool = True,
     inputs_max: int = SIMULATION_INPUTS_MAX,
     calm_s: float = 0.0,
+    traced: bool = True,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Outcome:
     """Carry out a scenario, end all faults, and drain the overlay.
 
     With `validate` every router checks itself after every input, else only when the overlay is at
     rest. `progress` is told the number of steps done after each one. Where routers have timers of
-    very different periods, `calm_s` is the longest of these: see `World.quiet`.
+    very different periods, `calm_s` is the longest of these: see `World.quiet`. Unless `traced`,
+    the world has no story and no digest.
 
     Raises `LimitError` after `inputs_max` inputs, and `InvariantError` for a wrong router.
     """
@@ -121,6 +123,7 @@ def simulate(
         inputs_max=inputs_max,
         calm_s=calm_s,
         lossy=has_datagrams(scenario),
+        traced=traced,
     )
     for number, step in enumerate(scenario.steps, 1):
         if step.after_s:

@@ -14,8 +14,9 @@ inputs, the first ones, and of the next one perhaps a torn piece, which the stor
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Final
 
 from sapwood.errors import InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
@@ -47,6 +48,10 @@ class Wishes:
     advertisements: dict[str, AdvertisedContent] = field(default_factory=dict)
 
 
+_BACKUP_EVERY: Final = 4
+"""Inputs that are written between two backups: an older state lacks the last four to seven."""
+
+
 class Tail(Enum):
     """What a crash leaves of what was not written."""
 
@@ -56,6 +61,8 @@ class Tail(Enum):
     """The first half of the inputs, and a piece of the next one."""
     WHOLE = "whole"
     """All of it."""
+    OLD = "old"
+    """Nothing, and what was written last is gone as well: the disk has an older state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +110,27 @@ class _Disk:
     released: int = 0
     accepted: set[str] = field(default_factory=set)
     torn: int = 0
+    #: inputs that were written since the last backup, and the last two backups
+    since: int = 0
+    backups: list[_Disk] = field(default_factory=list)
+
+    def back_up(self) -> None:
+        """Take a backup now and then."""
+        self.since += 1
+        if self.since == _BACKUP_EVERY:
+            self.since = 0
+            self.backups = [*self.backups[-1:], self.copied()]
+
+    def copied(self) -> _Disk:
+        """The same state, on another disk."""
+        return replace(
+            self,
+            notes=dict(self.notes),
+            checkpoints=list(self.checkpoints),
+            log=list(self.log),
+            accepted=set(self.accepted),
+            backups=[],
+        )
 
     def write(self, record: Record) -> None:
         match record:
@@ -204,6 +232,15 @@ class Stored:
         disk = self._disks.setdefault(router, _Disk())
         for record in unit.records:
             disk.write(record)
+        disk.back_up()
+
+    def go_back(self, router: str) -> bool:
+        """Put an older state in the place of what a router has written; whether there is one."""
+        disk = self._disks.get(router)
+        if disk is None or not disk.backups:
+            return False
+        self._disks[router] = disk.backups[0].copied()
+        return True
 
     def tear(self, router: str) -> None:
         """A crash leaves a piece of what an input asks for: no later one counts it."""

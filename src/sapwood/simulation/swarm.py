@@ -57,6 +57,9 @@ from sapwood.simulation.vocabulary import (
     draw_xpath,
 )
 
+_TAILS: Final = (Tail.LOST, Tail.TORN, Tail.WHOLE)
+"""What crashes leave that break nothing of what a store promises."""
+
 _CLIENTS: Final = ("ann", "bob")
 _PATHS_SHARE: Final = 0.4
 """Of what clients promise about documents, where they speak of any."""
@@ -88,6 +91,7 @@ class Mixture:
     stores: bool = False
     suspicions: bool = False
     tampering: bool = False
+    relapses: bool = False
 
 
 def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
@@ -339,7 +343,7 @@ def _draw_dooms(generator: Random, topology: Overlay, seconds: float) -> list[tu
         steps = generator.choice((None, 0, 1, 2, generator.randrange(12)))
         down, up = sorted((generator.random() * seconds, generator.random() * seconds))
         if down < up:
-            timed.append((down, CrashRouter(router, generator.choice(tuple(Tail)), steps)))
+            timed.append((down, CrashRouter(router, generator.choice(_TAILS), steps)))
             timed.append((up, ReturnRouter(router)))
     return timed
 
@@ -349,12 +353,26 @@ def _draw_disturbances(
 ) -> list[tuple[float, Action]]:
     """What happens beside what fails: suspicions, and what is done to messages and timers."""
     timed: list[tuple[float, Action]] = []
+    if limits.relapses:
+        timed.extend(_draw_relapses(generator, topology, seconds))
     if limits.suspicions:
         timed.extend(_draw_suspicions(generator, topology, seconds))
     if limits.tampering:
         ends = tuple((link.a, link.b) for link in topology.links)
         timed.extend(draw_tampering(generator, topology.routers, ends, seconds))
         timed.extend(_draw_channels(generator, ends, seconds))
+    return timed
+
+
+def _draw_relapses(
+    generator: Random, topology: Overlay, seconds: float
+) -> list[tuple[float, Action]]:
+    """Crashes after which disks have older states."""
+    timed: list[tuple[float, Action]] = []
+    for _ in range(generator.choice((0, 1, 1, 2))):
+        router = generator.choice(topology.routers)
+        down, up = sorted((generator.random() * seconds, generator.random() * seconds))
+        timed += [(down, CrashRouter(router, Tail.OLD)), (up, ReturnRouter(router))]
     return timed
 
 

@@ -30,6 +30,7 @@ from sapwood.routing.effects import (
     SendMany,
     Subscribed,
     SubscribedMany,
+    Supply,
     Unadvertised,
     Unsubscribed,
     UnsubscribedMany,
@@ -56,6 +57,7 @@ from sapwood.routing.inputs import (
     Receive,
     ReceiveMany,
     Record,
+    Renewal,
     Restored,
     Suspicion,
     Tick,
@@ -103,11 +105,15 @@ _DIGEST_BYTES: Final = 16
 
 
 class Trace:
-    """Takes every input with its time and effects; keeps a hash of all and the last in words."""
+    """Takes every input with its time and effects; keeps a hash of all and the last in words.
 
-    __slots__ = ("_filters", "_hash", "story")
+    Words take as long as many an input: where nobody will read them, a trace is not `kept`.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_filters", "_hash", "_is_kept", "story")
+
+    def __init__(self, *, kept: bool = True) -> None:
+        self._is_kept = kept
         self.story: deque[str] = deque(maxlen=SIMULATION_STORY_LINES)
         self._hash = blake2b(digest_size=_DIGEST_BYTES)
         #: AdvertisedContent -> its text. Filters never change, so nothing invalidates an entry.
@@ -116,16 +122,21 @@ class Trace:
     @property
     def digest(self) -> str:
         """The hash of the story so far, in hexadecimal."""
+        if not self._is_kept:
+            raise InvariantError("nobody kept a trace")
         return self._hash.hexdigest()
 
     def note(self, time: float, router: str, event: Input, effects: Sequence[Effect]) -> None:
         """Take one step of one router."""
+        if not self._is_kept:
+            return
         told = "; ".join(map(self._effect, effects))
         self._add(f"{time!r} {router}: {self._input(event)} => {told}")
 
     def remark(self, time: float, words: str) -> None:
         """Take something that happened outside the routers."""
-        self._add(f"{time!r} {words}")
+        if self._is_kept:
+            self._add(f"{time!r} {words}")
 
     def _add(self, line: str) -> None:
         self.story.append(line)
@@ -198,6 +209,9 @@ class Trace:
                 return f"{client} has advertised {advertisement}"
             case Unadvertised(client, advertisement):
                 return f"{client} has unadvertised {advertisement}"
+            case Supply(client, subscriptions, is_there):
+                word = "somebody advertises" if is_there else "nobody advertises"
+                return f"{word} what {client} wants by {', '.join(subscriptions)}"
             case Accepted(client, publication):
                 return f"{publication} of {client} accepted"
             case Refused(client, subject, reason):
@@ -216,6 +230,8 @@ class Trace:
         match record:
             case Note(name, value):
                 return f"{name}: {value.hex()}"
+            case Renewal(incarnation):
+                return f"begins anew as incarnation {incarnation}"
             case Checkpoint(parts):
                 return (
                     f"checkpoint: {blake2b(b''.join(parts), digest_size=_DIGEST_BYTES).hexdigest()}"

@@ -105,14 +105,17 @@ class _KeptWays:
         self._mesh = _MeshWays(history, longest, history.finds[0]) if is_rewired else None
 
     def way(self, start: str, end: str, sent: Moment) -> Way:
+        wrong = self._history.disturbances
         if self._tree is None:
-            return Way(math.inf, self._mesh_outages(start, end, sent))
+            return Way(math.inf, (*wrong, *self._mesh_outages(start, end, sent)))
         delay, outages = self._tree.way(start, end, sent)
         until = Moment(sent.time + delay + _SLACK_S, 0)
         begun = self._history.unrests[:1]
         if any(outage.down <= until for outage in outages):
             delay = math.inf
-        return Way(delay, (*begun, *(o for o in outages if o.for_good or o.down == BEGINNING)))
+        return Way(
+            delay, (*begun, *wrong, *(o for o in outages if o.for_good or o.down == BEGINNING))
+        )
 
     def _mesh_outages(self, start: str, end: str, sent: Moment) -> tuple[Outage, ...]:
         """The first unrest, in which routers get to know each other; all, where links go for good.
@@ -238,20 +241,31 @@ class _MeshWays:
 class _OpenWays:
     """Where routers choose their links themselves: any router may be on the way to any other.
 
-    So whatever happens to a router or a link disturbs all ways until the overlay has settled.
+    So whatever happens to a router or a link disturbs all ways until the overlay has settled. Those
+    who are not joined by any links, as all were taken away, know nothing of each other.
     """
 
     def __init__(self, history: History, longest: LongestDelay) -> None:
         self._history = history
         delay_s = max(map(longest, history.links()), default=0.0)
         self._delay_s = delay_s * (len(history.routers()) - 1)
+        #: (number of the overlay, router) -> all that are joined to it
+        self._joined: dict[tuple[int, str], frozenset[str]] = {}
 
     def way(self, start: str, end: str, sent: Moment) -> Way:
-        overlay = self._history.overlay_at(sent)
-        if start not in overlay or end not in overlay:
+        if end not in self._joined_to(start, self._history.overlay_number(sent)):
             return Way(self._delay_s, _ALWAYS)
         disturbing = (*self._history.unrests, *self._history.disturbances)
         return Way(self._delay_s, disturbing if start != end else ())
+
+    def _joined_to(self, router: str, number: int) -> frozenset[str]:
+        joined = self._joined.get((number, router))
+        if joined is None:
+            overlay = self._history.overlays[number][1]
+            found = overlay.tree(router).routers if router in overlay else ()
+            joined = frozenset(found)
+            self._joined.update(((number, one), joined) for one in (*found, router))
+        return joined
 
 
 def _behind(tree: SpanningTree, link: Link) -> dict[str, None]:

@@ -56,6 +56,7 @@ from sapwood.simulation.machine import (
     keep,
     owe,
     rewire,
+    stated_at,
 )
 from sapwood.simulation.network import (
     NOMINAL,
@@ -86,6 +87,7 @@ class World(Requests):
     `timing` and `seed` decide how far delays differ from the nominal ones. With `validate` each
     router checks itself after each input. More than `inputs_max` inputs are a `LimitError`.
     `calm_s`: see `quiet`. `lossy`: routers are told that any link may lose and reorder messages.
+    Unless `traced`, nothing is told in words.
 
     #: topology is the present overlay; a router is in it until it leaves, in `routers` only while
     #: it runs, in `_wishes` for ever
@@ -102,9 +104,10 @@ class World(Requests):
         inputs_max: int = SIMULATION_INPUTS_MAX,
         calm_s: float = 0.0,
         lossy: bool = False,
+        traced: bool = True,
     ) -> None:
         self.topology = topology
-        self.trace = Trace()
+        self.trace = Trace(kept=traced)
         self.tally = Tally()
         self.stored = Stored()
         self.tampering = Tampering(seed)
@@ -117,6 +120,8 @@ class World(Requests):
         self._inputs_max = inputs_max
         self._incarnations = dict.fromkeys(topology.routers, 0)
         self._failed: dict[Hop, None] = {}
+        #: routers that have had an older state, and whether they are to return with it
+        self._relapsed: dict[str, bool] = {}
         #: router -> client -> what it asked for: clients outlive their routers
         self._wishes: dict[str, dict[str, Wishes]] = {name: {} for name in topology.routers}
         self._agenda: Agenda[Occurrence] = Agenda()
@@ -180,6 +185,10 @@ class World(Requests):
         self.trace.remark(self.now, f"{router} crashes, {tail.value} tail")
         self.tally.crashes += 1
         self._writing.leave_tail(router, tail)
+        self._asking_again.crashed(router)
+        if tail is Tail.OLD and self.stored.go_back(router):
+            self._relapsed[router] = True
+            self.history.relapse(self.now, router)
         self._stop(router, f"{router} is down")
 
     def return_router(self, router: str) -> None:
@@ -203,9 +212,15 @@ class World(Requests):
             self._bring_up(router, neighbor, f"{router} is down")
         for client in self._wishes[router]:
             self._feed(router, AttachClient(client))
-        if self.history.is_kept:
+        is_older = self._relapsed.get(router, False)
+        if router in self._relapsed:  # clients had asked for something else
+            self._relapsed[router] = False
+            self._asking_again.correct(router, stated_at(self.routers[router]))
+        if self.history.is_kept and not is_older:
             self._asking_again.ask(router, self.now)
         self._asking_again.restate(router, self.now)
+        if self.history.is_kept:
+            self._asking_again.publish(router, self.now)
 
     def heal(self) -> None:
         """End all faults: crashed routers return, failed links come up, messages arrive."""

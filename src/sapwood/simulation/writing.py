@@ -102,7 +102,7 @@ class Writing:
     def leave_tail(self, router: str, tail: Tail) -> None:
         """Of what was not written, a crash leaves some inputs as a whole, and a piece of one."""
         gathered = list(self._gathered.pop(router, ()))
-        kept = {Tail.LOST: 0, Tail.TORN: len(gathered) // 2, Tail.WHOLE: len(gathered)}[tail]
+        kept = {Tail.TORN: len(gathered) // 2, Tail.WHOLE: len(gathered)}.get(tail, 0)
         for unit in gathered[:kept]:
             self._keep(router, unit)
         if kept < len(gathered) and tail is Tail.TORN:

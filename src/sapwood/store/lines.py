@@ -124,6 +124,10 @@ def line_of(encoded: bytes, offset: int, at: float, home: str) -> bytes:
         members["attributes"] = body.attributes
     if body.document is not None:
         members["document"] = decode_text(body.document)
+    if body.payload is not None:
+        members["payload"] = body.payload  # in base64
+    if body.is_blind:
+        members["blind"] = True
     if home:
         members["home"] = home
     return msgspec.json.encode(members)

@@ -57,6 +57,7 @@ from sapwood.routing.inputs import (
     Receive,
     ReceiveMany,
     Record,
+    Renewal,
 )
 from sapwood.routing.messages import OnTree, Publish, PublishMany, Stamped
 from sapwood.store.batches import stored_publications
@@ -82,6 +83,7 @@ CODES: Final[Mapping[int, type[Any]]] = MappingProxyType(
         10: LinkUp,
         11: LinkDown,
         12: Drained,
+        13: Renewal,
     }
 )
 """The code of each class of state records. A code is never given to another class."""

@@ -27,14 +27,13 @@ from sapwood.wire.greetings import (
 )
 from sapwood.wire.hooks import decoded, encoded
 from sapwood.wire.messages import (
+    AboutIds,
     BrokerMessage,
     ClientMessage,
     Delivery,
     LinkMessage,
     Message,
     Part,
-    SubscribedManyReply,
-    UnsubscribedManyReply,
 )
 from sapwood.wire.runs import Run, RunFinder
 
@@ -88,7 +87,7 @@ def append_routing(buffer: bytearray, message: routing.Message, frame_bytes_max:
 
 def append_ids(
     buffer: bytearray,
-    reply: type[SubscribedManyReply | UnsubscribedManyReply],
+    reply: type[AboutIds],
     ids: Sequence[str],
     frame_bytes_max: int,
 ) -> None:

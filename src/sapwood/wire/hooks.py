@@ -45,8 +45,9 @@ def encoded(value: object) -> object:
     Raises `LimitError` for a filter that is longer than the other end reads.
     """
     if isinstance(value, Publication):
-        # How long one may be was decided where it was published.
-        return encode_publication(value, FRAME_BYTES_CEILING)
+        # How long one may be was decided where it was published. Messages of routers alone have
+        # one: what is for the first router does not leave it, whoever made the message.
+        return encode_publication(value.beyond(), FRAME_BYTES_CEILING)
     if isinstance(value, Interests):
         return [to_form(interest) for interest in value.values]
     if isinstance(value, AdvertisedContent):

@@ -200,6 +200,24 @@ class UnsubscribedManyReply(Struct, array_like=True, frozen=True, tag=56, gc=Fal
     ids: tuple[Id, ...]
 
 
+class SuppliedNotice(Struct, array_like=True, frozen=True, tag=86, gc=False):
+    """Somebody advertises again what these subscriptions accept."""
+
+    ids: tuple[Id, ...]
+
+
+class UnsuppliedNotice(Struct, array_like=True, frozen=True, tag=87, gc=False):
+    """Nobody advertises what these subscriptions accept, which are in force nevertheless."""
+
+    ids: tuple[Id, ...]
+
+
+AboutIds: TypeAlias = (
+    SubscribedManyReply | UnsubscribedManyReply | SuppliedNotice | UnsuppliedNotice
+)
+"""What is said of several subscriptions at once."""
+
+
 class UnsubscribedReply(Struct, array_like=True, frozen=True, tag=21, gc=False):
     """The subscription is withdrawn; no delivery for it follows."""
 
@@ -372,8 +390,7 @@ BrokerMessage: TypeAlias = (
     | PublicationRefused
     | SubscribedReply
     | UnsubscribedReply
-    | SubscribedManyReply
-    | UnsubscribedManyReply
+    | AboutIds
     | SubscriptionRefused
     | AdvertisedReply
     | UnadvertisedReply

@@ -1,4 +1,9 @@
-"""Publications as bytes: made once by the publisher, read once at each hop, never made again."""
+"""Publications as bytes: made once by the publisher, read once at each hop, never made again.
+
+One without a payload is an array of three, [id, record, document], one with a payload of four; in a
+blind one `true` is behind the payload. What goes on of that from the first router is made there,
+and is four again: [id, nil, nil, payload].
+"""
 
 from __future__ import annotations
 
@@ -34,7 +39,19 @@ class PublicationBody(Struct, array_like=True, frozen=True):
     document: bytes | None = None
 
 
-_DECODER: Final = msgspec.msgpack.Decoder(PublicationBody)
+class _PayloadBody(PublicationBody, array_like=True, frozen=True):
+    """The same with a payload."""
+
+    payload: bytes | None = None
+
+
+class WholeBody(_PayloadBody, array_like=True, frozen=True):
+    """All that may be in the array; what is not there is empty."""
+
+    is_blind: bool = False
+
+
+_DECODER: Final = msgspec.msgpack.Decoder(WholeBody)
 
 
 def encode_publication(publication: Publication, frame_bytes_max: int = FRAME_BYTES_MAX) -> bytes:
@@ -47,11 +64,19 @@ def encode_publication(publication: Publication, frame_bytes_max: int = FRAME_BY
     if encoded is None:
         check_id("publication", publication.id)
         _check_arrays(publication)
-        encoded = _ENCODER.encode(
-            PublicationBody(publication.id, publication.attributes, publication.document)
-        )
+        encoded = _ENCODER.encode(_body_of(publication))
         publication.keep_encoded(encoded)
     return _of_bounded_size(publication.id, encoded, frame_bytes_max)
+
+
+def _body_of(publication: Publication) -> PublicationBody:
+    """The array for a publication, without what is behind the last that is there."""
+    content = (publication.id, publication.attributes, publication.document)
+    if publication.is_blind:
+        return WholeBody(*content, publication.payload, is_blind=True)
+    if publication.payload is not None:
+        return _PayloadBody(*content, publication.payload)
+    return PublicationBody(*content)
 
 
 def encode_record(
@@ -87,7 +112,7 @@ def _of_bounded_size(id_: str, encoded: bytes, frame_bytes_max: int) -> bytes:
     return encoded
 
 
-def decode_body(encoded: bytes) -> PublicationBody:
+def decode_body(encoded: bytes) -> WholeBody:
     """The fields of an encoded publication, of which only form and size are checked.
 
     Raises `InputError` for bytes that are no publication, `LimitError` for too many values.
@@ -110,7 +135,7 @@ def decode_publication(encoded: bytes, document: Document | None = None) -> Publ
     that are no publication, and for values and documents that no publication may hold.
     """
     body = decode_body(encoded)
-    publication = Publication(body.id, body.attributes, body.document)
+    publication = publication_of(body)
     _check_arrays(publication)
     if document is None:
         publication.read_document()
@@ -118,6 +143,13 @@ def decode_publication(encoded: bytes, document: Document | None = None) -> Publ
         publication.keep_document(document)
     publication.keep_encoded(encoded)
     return publication
+
+
+def publication_of(body: WholeBody) -> Publication:
+    """The publication with these fields; raises `InvalidValueError` or `LimitError`."""
+    return Publication(
+        body.id, body.attributes, body.document, body.payload, is_blind=body.is_blind
+    )
 
 
 def _plain(value: object) -> object:

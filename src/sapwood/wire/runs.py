@@ -82,11 +82,12 @@ class _OnTree(msgspec.Struct, array_like=True, frozen=True, tag=44):
 
 
 class _Parts(msgspec.Struct, array_like=True, frozen=True):
-    """A publication, of whose record nobody looks at more than the bytes."""
+    """A publication, of whose record nobody looks at more than the bytes; of a payload at none."""
 
     id: str
     attributes: msgspec.Raw
     document: bytes | None = None
+    payload: memoryview | None = None
 
 
 _PARTS: Final = msgspec.msgpack.Decoder(_Parts)
@@ -160,7 +161,7 @@ class RunFinder:
         columns = run[RUN_HEAD:].reshape(RUN_COLUMNS, run.item(STRIDE))[:, :count]
         ends = run.item(END)
         if run.item(DOCUMENTS):
-            whole, doubtful = _with_documents(data, columns)
+            whole, doubtful = _with_more(data, columns, is_link=is_link)
             if len(whole) < count:
                 ends = columns[BODY].item(len(whole)) - HEADER_BYTES
                 columns = columns[:, : len(whole)]
@@ -192,15 +193,17 @@ class RunFinder:
         self._find = module.find_run
 
 
-def _with_documents(data: bytes, columns: I64) -> tuple[PublicationBatch, list[int]]:
-    """Publications some of which may have documents, which are read, and those that are doubtful.
+def _with_more(data: bytes, columns: I64, *, is_link: bool) -> tuple[PublicationBatch, list[int]]:
+    """Publications of which some may have documents, which are read, or payloads, which are not.
 
-    They end with the one whose document makes them as long as what is read at once.
+    Beside them, those that are doubtful. They end with the one whose document makes them as long as
+    what is read at once. A payload alone goes from router to router, and comes from no client.
     """
     from sapwood.xml import read_document  # late: records need no XML parser
 
     record_ends, count = columns[RECORD_END].copy(), columns.shape[1]
     documents: list[Document | None] = [None] * count
+    has_payload = np.zeros(count, np.bool_)
     refused: list[int] = []
     size = 0
     for place in np.flatnonzero(record_ends == columns[FINISH]).tolist():
@@ -209,6 +212,7 @@ def _with_documents(data: bytes, columns: I64) -> tuple[PublicationBatch, list[i
             parts = _PARTS.decode(memoryview(data)[begin:finish])
             if parts.document is not None:
                 documents[place] = read_document(parts.document)
+            has_payload[place] = parts.payload is not None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InputError):
             refused.append(place)
         else:
@@ -221,7 +225,7 @@ def _with_documents(data: bytes, columns: I64) -> tuple[PublicationBatch, list[i
     del documents[count:]
     flat = flat_records(data, records, record_ends[:count])
     is_there = np.array([document is not None for document in documents], np.bool_)
-    bare = is_there & (flat.verdicts == NONE)
+    bare = (is_there | (has_payload[:count] & is_link)) & (flat.verdicts == NONE)
     is_doubtful = (flat.verdicts != READ) & ~bare
     is_doubtful[refused] = True  # an array may end too early, and its record at the right place
     whole = PublicationBatch(

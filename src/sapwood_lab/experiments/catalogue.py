@@ -119,6 +119,12 @@ EXPERIMENTS: Final = Catalogue(
             "time of covering detection while subscriptions come and go",
             _design("sapwood_lab.experiments.covering_time"),
         ),
+        Experiment(
+            "irbr-messages",
+            "IRBR, both figures",
+            "messages for a subscription and a publication by IRBR, Scribe and reverse paths",
+            _design("sapwood_lab.experiments.irbr_messages"),
+        ),
     ),
     group="sapwood_lab.experiments",
 )

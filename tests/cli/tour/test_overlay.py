@@ -10,9 +10,13 @@ from sapwood.cli.tour.comparison import read_json_lines
 from sapwood.cli.tour.flights import flights
 from sapwood.cli.tour.inputs import write_inputs
 from sapwood.cli.tour.overlay import run_overlay
+from tests.forked import forked_brokers
+
+__all__ = ("forked_brokers",)
 
 
 @pytest.mark.network
+@pytest.mark.usefixtures("forked_brokers")
 def test_run_overlay_delivers_every_matching_pair_once(tmp_path: Path) -> None:
     inputs = write_inputs(tmp_path, 1500, lambda count: None)
     advanced: list[int] = []

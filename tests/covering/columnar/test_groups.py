@@ -17,6 +17,7 @@ from sapwood.covering.columnar.kernels import compiled, plain
 from sapwood.covering.columnar.points import point_of
 from sapwood.model.filter import Filter
 from tests.covering.laws import DISTINCT, covered_by, covers_of
+from tests.examples import examples
 
 BOTH = pytest.mark.parametrize("kernels", [plain, compiled], ids=["plain", "compiled"])
 
@@ -46,7 +47,7 @@ def drawn(count: int, seed: int) -> list[Filter]:
 @BOTH
 @pytest.mark.parametrize("crowd_max", [4, 1024])
 @given(order=st.permutations(range(len(DISTINCT))), cut=st.integers(0, 12), limit=st.integers(1, 3))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8))
 def test_many_are_placed_as_they_are_one_by_one(
     kernels: Kernels, crowd_max: int, order: list[int], cut: int, limit: int
 ) -> None:

@@ -91,4 +91,4 @@ class Machine(IndexMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=examples(15), stateful_step_count=15, deadline=None)
+TestMachine.settings = settings(max_examples=examples(15), stateful_step_count=15)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sapwood.covering.published.dense import DenseGraph
 from sapwood.covering.reference import ReferenceCovering
 from sapwood.model.filter import Filter
+from tests.examples import examples
 from tests.matching.published.posets.nesting import EQUIVALENT, all_edges, plain_filters
 
 
@@ -16,7 +17,7 @@ def edges_of(graph: DenseGraph, filters: dict[int, Filter]) -> set[tuple[int, in
 
 
 @given(drawn=st.lists(plain_filters(), unique=True, max_size=12), data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_edges_are_those_of_brute_force_after_every_step(
     drawn: list[Filter], data: st.DataObject
 ) -> None:

@@ -11,6 +11,7 @@ from sapwood.covering.published.procedures import meets, position, prefix_meets
 from sapwood.errors import InputError
 from sapwood.model.patterns.advertisements import Advertisement, Expression, Step
 from sapwood.model.patterns.advertisements.expressions import chain, choice, repeat
+from tests.examples import examples
 
 _names = st.sampled_from(("a", "b", None))
 _steps = st.lists(_names, min_size=1, max_size=3).map(
@@ -42,7 +43,7 @@ def xpes(draw: st.DrawFn) -> str:
 
 
 @given(advertised(), xpes())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_meets_agrees_with_the_product_automaton(expression: Expression, text: str) -> None:
     advertisement, pattern = Advertisement(expression), parse_xpath(text)
     assert meets(advertisement, pattern) == advertisement.intersects(pattern)

@@ -15,6 +15,7 @@ from sapwood.errors import InvariantError
 from sapwood.limits import COVERING_ALTERNATIVES_MAX
 from sapwood.model.patterns.pattern import TreePattern
 from tests.covering.patterns import patterns
+from tests.examples import examples
 from tests.model.patterns.small import LARGE, xpes
 
 IS_GATE = settings.get_current_profile_name() == "gate"
@@ -51,7 +52,7 @@ def siblings(node: Node) -> list[list[Node]]:
     return [[child for group in one.children.values() for child in group] for one in every]
 
 
-@settings(max_examples=60 if IS_GATE else 2000)
+@settings(max_examples=examples(60))
 @given(st.lists(st.one_of(xpes(steps=4), patterns(), st.integers(0, 30)), min_size=5, max_size=25))
 def test_tree_knows_every_cover_after_any_history(steps: list[TreePattern | int]) -> None:
     tree, held = SubscriptionTree(), dict[int, TreePattern]()

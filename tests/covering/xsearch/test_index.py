@@ -12,12 +12,11 @@ from sapwood.covering.xsearch import XSearchIndex
 from sapwood.limits import COVERING_ALTERNATIVES_MAX
 from sapwood.model.patterns.pattern import TreePattern
 from tests.covering.patterns import patterns
+from tests.examples import examples
 from tests.model.patterns.small import LARGE
 
-IS_GATE = settings.get_current_profile_name() == "gate"
 
-
-@settings(max_examples=60 if IS_GATE else 2000)
+@settings(max_examples=examples(60))
 @given(st.lists(patterns(), max_size=14, unique=True), st.lists(patterns(), max_size=3))
 def test_index_finds_what_covers_pattern_by_pattern(
     held: list[TreePattern], asked: list[TreePattern]
@@ -77,7 +76,7 @@ class IndexMachine(RuleBasedStateMachine):
 
 
 TestIndexMachine = IndexMachine.TestCase
-TestIndexMachine.settings = settings(max_examples=25 if IS_GATE else 500, stateful_step_count=20)
+TestIndexMachine.settings = settings(max_examples=examples(25), stateful_step_count=20)
 
 
 @pytest.mark.parametrize("order", [(5, 1, 3, 4, 6, 7, 2), (1, 2, 3, 4, 5, 6, 7)])

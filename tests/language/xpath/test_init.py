@@ -11,6 +11,7 @@ from sapwood.language.xpath import XPathBounds, parse_xpath
 from sapwood.language.xpath.parser import parse
 from sapwood.matching.documents.reference import holds
 from sapwood.xml import read_document
+from tests.examples import examples
 from tests.xml.made import documents
 from tests.xpaths import expressions, truth
 
@@ -18,7 +19,7 @@ LARGE = XPathBounds(text=100_000, steps=1000, predicates=1000, nesting=100, desc
 """For random expressions, which are to be as wild as they come."""
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(text=expressions(), data=documents())
 def test_pattern_and_reference_mean_what_libxml2_says(text: str, data: bytes) -> None:
     expected = truth(text, data)
@@ -28,7 +29,7 @@ def test_pattern_and_reference_mean_what_libxml2_says(text: str, data: bytes) ->
     assert truth(str(pattern), data) is expected
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(text=expressions())
 def test_pattern_is_printed_so_that_it_reads_the_same(text: str) -> None:
     pattern = parse_xpath(text, bounds=LARGE)

@@ -16,6 +16,7 @@ from sapwood.matching.automaton.names import Symbol
 from sapwood.matching.automaton.paths import PathTrie
 from sapwood.matching.automaton.states import PathStates
 from sapwood.model.patterns.conditions import Axis
+from tests.examples import examples
 
 CHILD, DEEP = Axis.CHILD, Axis.DESCENDANT
 A, B = Symbol(1, -1), Symbol(2, -1)
@@ -54,7 +55,7 @@ STEPS = st.tuples(st.sampled_from([CHILD, DEEP]), st.integers(0, 2))
 PATHS = st.lists(STEPS, min_size=1, max_size=4)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     changes=st.lists(st.tuples(st.lists(PATHS, max_size=4), st.sampled_from("abc ")), max_size=12)
 )

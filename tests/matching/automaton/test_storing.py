@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sapwood.errors import FileFormatError
 from sapwood.language.xpath import XPathBounds, parse_xpath
 from sapwood.matching.automaton import PathAutomatonEngine
+from tests.examples import examples
 from tests.xml.made import documents
 from tests.xpaths import expressions
 
@@ -100,7 +101,7 @@ def test_empty_engine_is_saved_and_loaded(tmp_path: Path) -> None:
     assert engine.match(b"<a/>") == [0]
 
 
-@settings(max_examples=30 if settings.get_current_profile_name() == "gate" else 2000)
+@settings(max_examples=examples(30) if settings.get_current_profile_name() == "gate" else 2000)
 @given(
     texts=st.lists(expressions(), max_size=8),
     asked=st.lists(documents(), min_size=1, max_size=3),

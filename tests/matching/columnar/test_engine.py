@@ -24,6 +24,7 @@ from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import NOTHING
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
+from tests.examples import examples
 from tests.matching.columnar import plain_kernels as plain
 from tests.matching.tabled import column_of
 from tests.matching.variants import EAGER
@@ -181,7 +182,7 @@ class Interrupting:
             happens()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     wanted=st.lists(filters(), min_size=2, max_size=24),
     changes=st.lists(st.tuples(st.integers(0, 23), filters()), max_size=24),

@@ -16,6 +16,7 @@ from sapwood.model.constraint import Constraint, equal_to
 from sapwood.model.filter import Filter
 from sapwood.model.numbers import Interval
 from sapwood.model.publication import Record
+from tests.examples import examples
 from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import Made, grids_everywhere, made, told
 from tests.strategies import filters, records
@@ -77,7 +78,7 @@ def test_ranges_of_about_one_width_share_a_grid_and_others_do_not() -> None:
         assert grid_count(made(ranges(1.0, 40.0))) > 1
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     wanted=st.lists(filters(), max_size=12),
     asked=st.lists(records(), min_size=1, max_size=4),
@@ -96,7 +97,7 @@ def test_lookup_in_grids_overlooks_nothing(
     assert told(found, segment) == told(twin, segment)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=examples(20))
 @given(
     seed=st.integers(0, 2**32 - 1),
     size=st.integers(100, 1500),

@@ -156,7 +156,7 @@ class Machine(EngineMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=examples(25), stateful_step_count=30, deadline=None)
+TestMachine.settings = settings(max_examples=examples(25), stateful_step_count=30)
 
 
 def test_callers_make_segments_of_what_was_added_and_a_worker_joins_them() -> None:

@@ -12,7 +12,7 @@ from tests.matching.columnar.made import made
 from tests.strategies import filters
 
 
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 @given(wanted=st.lists(filters(), min_size=1, max_size=4))
 def test_filter_is_the_one_that_was_written(wanted: list[Filter]) -> None:
     whole = made(wanted)

@@ -14,6 +14,7 @@ from sapwood.matching.columnar.rows import RowWriter, joined, kept, selection
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import NOTHING, equal_to
 from sapwood.model.filter import Filter
+from tests.examples import examples
 from tests.matching.columnar.made import made, shown
 from tests.strategies import filters
 
@@ -42,7 +43,7 @@ def test_no_filters_make_no_rows() -> None:
     assert rows.range_start.tolist() == [0]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 @given(wanted=st.lists(filters(), max_size=8), before=st.lists(filters(), max_size=2))
 def test_many_filters_are_written_as_they_are_one_by_one(
     wanted: list[Filter], before: list[Filter]

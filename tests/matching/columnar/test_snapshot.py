@@ -15,6 +15,7 @@ from sapwood.matching.columnar.engine import ColumnarEngine
 from sapwood.matching.columnar.snapshot import MatchPairs, Snapshot
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
+from tests.examples import examples
 from tests.matching.columnar import plain_kernels
 from tests.strategies import filters, records
 
@@ -28,7 +29,7 @@ def snapshot_of(*texts: str) -> Snapshot:
     return engine._snapshot_for(())
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     first=st.lists(filters(), min_size=1, max_size=9),
     later=st.lists(filters(), max_size=9),

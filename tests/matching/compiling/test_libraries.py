@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+from numba import types
+from numba.core.registry import cpu_target
+
+from sapwood.matching.compiling.libraries import remembering
 
 KERNELS = """
 from __future__ import annotations
@@ -116,3 +123,25 @@ def test_kept_code_is_that_of_these_sources_and_whole(tmp_path: Path) -> None:
     (tmp_path / "some.py").write_text(KERNELS)
     again = told(start(tmp_path, tmp_path / "place"))
     assert (again[0], again[1], again[5]) == (True, [1, 2, 3], 0)
+
+
+def test_numba_finds_the_type_of_an_operation_once_and_is_afterwards_as_it_was() -> None:
+    typing = cpu_target.typing_context
+    typing.refresh()
+    addition = typing.resolve_value_type(operator.add)
+    asked = []
+
+    class Addition(types.Function):  # type: ignore[misc]
+        def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+            asked.append(args)
+            return super().get_call_type(context, args, kws)
+
+    counted = Addition(addition.templates)
+    integers, floats = (types.int64, types.int64), (types.float64, types.int64)
+    before = typing.resolve_function_type
+    with remembering(typing):
+        found = [typing.resolve_function_type(counted, args, {}) for args in (integers, floats) * 3]
+    assert [one.return_type for one in found[:2]] == [types.int64, types.float64]
+    assert found == found[:2] * 3
+    assert asked == [integers, floats]
+    assert typing.resolve_function_type == before

@@ -19,6 +19,7 @@ from sapwood.model.patterns.conditions import (
 )
 from sapwood.model.patterns.evaluation import satisfying
 from sapwood.xml import read_document
+from tests.examples import examples
 from tests.xml.made import documents
 from tests.xpaths import expressions
 
@@ -37,7 +38,7 @@ def test_operands_stay_in_their_order() -> None:
     )
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(text=expressions(), data=documents())
 def test_pattern_accepts_what_one_of_its_alternatives_does(text: str, data: bytes) -> None:
     pattern, document = parse_xpath(text, bounds=LARGE), read_document(data)

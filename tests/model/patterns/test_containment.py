@@ -12,6 +12,7 @@ from sapwood.language.xpath import parse_xpath
 from sapwood.model.patterns.containment import covers, may_intersect, twig_covers
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood.model.patterns.twigs import Twig
+from tests.examples import examples
 from tests.model.patterns.canonical import contains, path_contains
 from tests.model.patterns.small import LARGE, structures, xpes
 from tests.xml.made import documents
@@ -24,14 +25,14 @@ def says(wide: TreePattern, narrow: TreePattern) -> bool:
     return covers(wide.twigs, narrow.twigs)
 
 
-@settings(max_examples=400 if IS_GATE else 20_000)
+@settings(max_examples=examples(400, fuzzed=20_000))
 @given(xpes(), xpes())
 def test_paths_are_decided_exactly(one: TreePattern, other: TreePattern) -> None:
     assert says(one, other) is path_contains(one, other)
     assert says(other, one) is path_contains(other, one)
 
 
-@settings(max_examples=250 if IS_GATE else 20_000)
+@settings(max_examples=examples(250, fuzzed=20_000))
 @given(st.data())
 def test_patterns_without_wildcards_or_without_descendants_are_decided_exactly(
     data: st.DataObject,
@@ -43,7 +44,7 @@ def test_patterns_without_wildcards_or_without_descendants_are_decided_exactly(
     assert says(one, other) is contains(one, other)
 
 
-@settings(max_examples=250 if IS_GATE else 20_000)
+@settings(max_examples=examples(250, fuzzed=20_000))
 @given(structures(disjunctions=True), structures(disjunctions=True))
 def test_what_covers_contains(one: TreePattern, other: TreePattern) -> None:
     if says(one, other):
@@ -51,7 +52,7 @@ def test_what_covers_contains(one: TreePattern, other: TreePattern) -> None:
     assert says(one, one)
 
 
-@settings(max_examples=40 if IS_GATE else 2000)
+@settings(max_examples=examples(40))
 @given(st.lists(structures(disjunctions=True), min_size=12, max_size=12, unique=True))
 def test_covering_is_transitive(patterns: list[TreePattern]) -> None:
     related = {(a, b) for a, b in product(patterns, patterns) if says(a, b)}
@@ -60,7 +61,7 @@ def test_covering_is_transitive(patterns: list[TreePattern]) -> None:
             assert (a, d) in related, f"{a} covers {b} covers {d}"
 
 
-@settings(max_examples=25 if IS_GATE else 2000)
+@settings(max_examples=examples(25))
 @given(
     texts=st.lists(expressions(), min_size=8, max_size=10),
     asked=st.lists(documents(), min_size=4, max_size=6),

@@ -13,6 +13,7 @@ from sapwood import parse_filter
 from sapwood.errors import DocumentError, InputError, LimitError
 from sapwood.language.xpath import parse_xpath
 from sapwood.xml import DocumentBounds, read_document
+from tests.examples import examples
 from tests.model.patterns.small import LARGE
 from tests.xml.made import documents
 from tests.xpaths import expressions
@@ -95,7 +96,7 @@ def test_nothing_is_covered_across_kinds() -> None:
     assert not wanted.intersects(pattern)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.lists(expressions(), min_size=2, max_size=5), st.lists(documents(), min_size=3, max_size=5)
 )

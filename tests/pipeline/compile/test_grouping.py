@@ -17,6 +17,7 @@ from sapwood.model.patterns.pattern import TreePattern
 from sapwood.model.publication import Record
 from sapwood.pipeline.compile.grouping import Cuts, FindCovers, PlaceFilters
 from tests.covering.patterns import patterns
+from tests.examples import examples
 from tests.strategies import filters, records
 from tests.xml.made import documents
 
@@ -82,7 +83,7 @@ def taken(publication: Record | bytes) -> Callable[[Interest], bool]:
     return lambda wanted: isinstance(wanted, Filter) and wanted.accepts(publication)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(SETS, SLOTS, st.integers(0, 14), PUBLISHED)
 def test_what_is_kept_reaches_the_same_homes(
     wanted: list[tuple[str, Interest]], slots: int, some: int, published: list[Record | bytes]
@@ -94,7 +95,7 @@ def test_what_is_kept_reaches_the_same_homes(
         assert reached(kept, taken(publication)) == reached(found, taken(publication))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(SETS, SLOTS, st.integers(0, 14))
 def test_nothing_that_is_kept_could_go(
     wanted: list[tuple[str, Interest]], slots: int, some: int

@@ -16,6 +16,7 @@ from sapwood.model.publication import flatten
 from sapwood.pipeline.compile.job import CompileJob
 from sapwood.pipeline.matching.versions import CompiledSet
 from tests.pipeline.samples import filters, publications
+from tests.pipeline.stored import rows_at
 
 pytestmark = pytest.mark.spark
 
@@ -54,10 +55,10 @@ def test_a_compiled_set_reaches_the_same_homes_as_the_original(spark: Any, tmp_p
     )
     assert min(report.unsatisfiable, report.repeated, report.covered, report.entries) > 0
     parsed = {row["id"]: parse_filter(row["filter"]) for row in rows}
-    members = {r["id"]: r for r in spark.read.parquet(f"{summary.out}/members").collect()}
+    members = {r["id"]: r for r in rows_at(f"{summary.out}/members")}
     assert members.keys() == parsed.keys()
     assert all(row["home"] in (None, members[row["id"]]["home"]) for row in rows)
-    check_entries(spark.read.parquet(f"{summary.out}/entries").collect(), members, parsed)
+    check_entries(rows_at(f"{summary.out}/entries"), members, parsed)
     compiled = CompiledSet.load(summary.out)
     assert len(compiled) == report.entries
     for record in publications(150, seed=6).values():
@@ -88,7 +89,9 @@ def test_xpaths_are_reduced_by_covering_beside_filters(spark: Any, tmp_path: Pat
     assert min(report.patterns, report.covered_patterns) > 3
     assert report.entries == report.patterns + 3
     kept: dict[str, list[Any]] = {}
-    for row in spark.read.parquet(f"{summary.out}/entries").where("xpath IS NOT NULL").collect():
+    for row in rows_at(f"{summary.out}/entries"):
+        if row["xpath"] is None:
+            continue
         kept.setdefault(row["home"], []).append(parse_xpath(row["xpath"]))
     for patterns in kept.values():
         assert not any(one.covers(other) for one, other in permutations(patterns, 2))
@@ -123,13 +126,12 @@ def test_a_merged_set_reaches_no_fewer_homes(spark: Any, tmp_path: Path) -> None
     assert (report.budget, report.patterns) == (0.3, 1)
     assert min(report.mergers, report.merged, report.degree) > 0
     assert report.degree <= 0.3
-    entries = {
-        (row["home"], row["key"]): row
-        for row in spark.read.parquet(f"{summary.out}/entries").collect()
-    }
+    entries = {(row["home"], row["key"]): row for row in rows_at(f"{summary.out}/entries")}
     assert sum(row["stands_for"] for row in entries.values()) == len(rows)
     parsed = {row["id"]: parse_filter(row["filter"]) for row in rows if "filter" in row}
-    for row in spark.read.parquet(f"{summary.out}/members").where("id != 'p'").collect():
+    for row in rows_at(f"{summary.out}/members"):
+        if row["id"] == "p":
+            continue
         entry = parse_filter(entries[row["home"], row["entry"]]["filter"])
         assert entry.covers(parsed[row["id"]])
     homes = {row["id"]: row["home"] for row in rows}

@@ -47,15 +47,15 @@ def test_ingest_job_reads_parquet_of_any_shape(spark: Any, tmp_path: Path) -> No
     job = IngestJob(table, str(tmp_path / "out"), id_columns=("name",), published_at="at")
     summary = job.run(spark)
     assert summary.publications == Counts(5, 2, 3)
-    assert [row[:2] for row in stored(spark, summary.out)] == [("p", noon), ("r", None)]
+    assert [row[:2] for row in stored(summary.out)] == [("p", noon), ("r", None)]
     assert spark.read.parquet(summary.out).schema["attributes"].dataType.names == ["x"]
     assert [row["line"] for row in rejected_rows(summary.aside)] == [2, 3, 4]
-    first = stored(spark, summary.out)
+    first = stored(summary.out)
     assert job.run(spark) == summary
-    assert stored(spark, summary.out) == first
+    assert stored(summary.out) == first
     again = IngestJob(summary.out, str(tmp_path / "again")).run(spark)
     assert again.publications == Counts(2, 2, 0)
-    assert [row[:2] for row in stored(spark, again.out)] == [("p", noon), ("r", None)]
+    assert [row[:2] for row in stored(again.out)] == [("p", noon), ("r", None)]
 
 
 @pytest.mark.spark

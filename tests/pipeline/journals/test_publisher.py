@@ -27,6 +27,8 @@ def test_rows_are_publications() -> None:
         Publication("p", {"x": 1, "y": {"z": None}}),
         Publication("q", None, b"<a/>"),
     ]
+    carrying = batch(id=["p"], attributes=['{"x": 1}'], payload=[b"\xff"])
+    assert publications_in(carrying) == [Publication("p", {"x": 1}, payload=b"\xff")]
     typed = batch(id=["p"], attributes=[{"x": 1.5, "s": "a"}])
     assert publications_in(typed) == [Publication("p", {"x": 1.5, "s": "a"})]
 

@@ -10,7 +10,7 @@ pytest.importorskip("pyarrow")
 
 LINES = [
     b'{"offset":4,"published_at":1767225600.250000,"id":"p","attributes":{"x":1.0},"home":"r"}',
-    b'{"offset":6,"published_at":0.000000,"id":"q","document":"<a/>"}',
+    b'{"offset":6,"published_at":0.000000,"id":"q","document":"<a/>","payload":"/wA="}',
 ]
 
 
@@ -20,12 +20,14 @@ def test_rows_say_what_lines_say() -> None:
         "id": "p",
         "attributes": '{"x":1.0}',
         "document": None,
+        "payload": None,
         "home": "r",
         "published_at": datetime(2026, 1, 1, 0, 0, 0, 250_000, tzinfo=UTC),
         "source": "j",
         "offset": 4,
     }
     assert (second["attributes"], second["document"], second["offset"]) == (None, "<a/>", 6)
+    assert second["payload"] == b"\xff\x00"
 
 
 def test_lines_have_the_place_of_the_first() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from sapwood.pipeline.matching.sharding import Layout
 from sapwood.pipeline.tables.declared_schema import DeclaredSchema, declared_schema
 from sapwood.pipeline.tables.reading import FileKind
 from sapwood.pipeline.tables.summaries import Counts
-from tests.pipeline.samples import Pair, expected, filters, pairs, publications
+from tests.pipeline.samples import expected, filters, publications
+from tests.pipeline.stored import pairs_at, rows_at
 
 pytestmark = pytest.mark.spark
 
@@ -59,10 +61,6 @@ def inputs(tmp_path: Path) -> tuple[str, str, str]:
     )
 
 
-def delivered(spark: Any, out: str) -> list[Pair]:
-    return pairs(spark.read.parquet(out))
-
-
 def rejected_rows(folder: str) -> list[dict[str, Any]]:
     texts = (path.read_text() for path in sorted(Path(folder).glob("part-*.json")))
     return [json.loads(line) for text in texts for line in text.splitlines()]
@@ -74,7 +72,7 @@ def test_match_job_delivers_and_sets_aside_and_counts_and_the_same_when_it_runs_
     subscriptions, published, out = inputs
     job = MatchJob(subscriptions, published, out)
     summary = job.run(spark)
-    assert delivered(spark, out) == TRUTH
+    assert pairs_at(out) == TRUTH
     assert summary.subscriptions == Counts(41, 40, 1)
     assert summary.publications == Counts(len(RECORDS) + 1, len(RECORDS), 1, ARRAYS)
     assert (summary.deliveries, summary.rejected) == (len(TRUTH), 2)
@@ -85,7 +83,7 @@ def test_match_job_delivers_and_sets_aside_and_counts_and_the_same_when_it_runs_
         (subscriptions, 3, BAD_SUBSCRIPTION),
     ]
     assert job.run(spark) == summary
-    assert delivered(spark, out) == TRUTH
+    assert pairs_at(out) == TRUTH
     assert rejected_rows(summary.aside) == rows
     write_lines(Path(subscriptions), subscription_lines())
     write_lines(Path(published), publication_lines())
@@ -102,7 +100,7 @@ def test_match_job_takes_parquet_and_says_where_bad_rows_are(spark: Any, tmp_pat
     schema = "id STRING, attributes STRUCT<x: DOUBLE, t: ARRAY<INT>>"
     spark.createDataFrame(records, schema).coalesce(1).write.parquet(published)
     summary = MatchJob(subscriptions, published, str(tmp_path / "out")).run(spark)
-    assert delivered(spark, summary.out) == [("a", "all"), ("a", "one"), ("c", "all")]
+    assert pairs_at(summary.out) == [("a", "all"), ("a", "one"), ("c", "all")]
     assert summary.publications == Counts(3, 2, 1, 1)
     bad_publication, bad_subscription = rejected_rows(summary.aside)
     assert (Path(bad_publication["file"]).parent, bad_publication["line"]) == (Path(published), 2)
@@ -123,7 +121,7 @@ def test_match_job_takes_any_parquet_with_the_names_of_id_columns(
     )
     out = str(tmp_path / "out")
     MatchJob(subscriptions, published, out, id_columns=("carrier", "flight")).run(spark)
-    assert delivered(spark, out) == [("UA/7", "s")]
+    assert pairs_at(out) == [("UA/7", "s")]
     with pytest.raises(InputError, match="as_publications"):
         MatchJob(subscriptions, published, out).run(spark)
 
@@ -191,7 +189,7 @@ def test_ingested_lines_match_like_the_lines_themselves(
         .startswith("struct<n:bigint,x:double,b:boolean")
     )
     MatchJob(subscriptions, table, out).run(spark)
-    assert delivered(spark, out) == TRUTH
+    assert pairs_at(out) == TRUTH
 
 
 def test_ingest_job_keeps_undeclared_records_as_text(
@@ -201,7 +199,7 @@ def test_ingest_job_keeps_undeclared_records_as_text(
     table = str(tmp_path / "table")
     assert IngestJob(published, table).run(spark).undeclared == ()
     summary = MatchJob(subscriptions, table, out).run(spark)
-    assert delivered(spark, out) == TRUTH
+    assert pairs_at(out) == TRUTH
     assert summary.publications == Counts(len(RECORDS), len(RECORDS), 0, ARRAYS)
 
 
@@ -216,7 +214,7 @@ def test_ingest_job_reads_csv(spark: Any, tmp_path: Path) -> None:
     summary = job.run(spark)
     assert summary.publications == Counts(6, 3, 3)
     assert summary.undeclared == ("note",)
-    rows = spark.read.parquet(summary.out).orderBy("id").collect()
+    rows = sorted(rows_at(summary.out), key=itemgetter("id"))
     assert [(row["id"], row["attributes"]["x"]) for row in rows] == [
         ("p", 1.5),
         ("q", None),
@@ -227,9 +225,8 @@ def test_ingest_job_reads_csv(spark: Any, tmp_path: Path) -> None:
         ("b.csv", 2),
         ("b.csv", 3),
     ]
-    first = sorted(map(tuple, rows))
     assert job.run(spark) == summary
-    assert sorted(map(tuple, spark.read.parquet(summary.out).collect())) == first
+    assert sorted(rows_at(summary.out), key=itemgetter("id")) == rows
 
 
 def test_ingest_job_ends_when_files_have_different_headers(spark: Any, tmp_path: Path) -> None:
@@ -263,10 +260,10 @@ def test_ingest_job_refuses_what_it_cannot_read(spark: Any, tmp_path: Path) -> N
     assert not Path(out).exists()
 
 
-def stored(spark: Any, out: str) -> list[tuple[Any, ...]]:
+def stored(out: str) -> list[tuple[Any, ...]]:
     """What ingest has written: id, time, name of the source; in the order of ids."""
-    table = spark.read.parquet(out).selectExpr("id", "string(published_at) at", "source")
-    return [(r["id"], r["at"], Path(r["source"]).name) for r in table.orderBy("id").collect()]
+    told = ((r["id"], r["published_at"], r["source"]) for r in rows_at(out))
+    return sorted((id_, at and str(at), Path(source).name) for id_, at, source in told)
 
 
 def test_ingest_job_keeps_times_and_sources(spark: Any, tmp_path: Path) -> None:
@@ -280,7 +277,7 @@ def test_ingest_job_keeps_times_and_sources(spark: Any, tmp_path: Path) -> None:
     source = write_lines(tmp_path / "a.jsonl", lines)
     summary = IngestJob(source, str(tmp_path / "out")).run(spark)
     assert summary.publications == Counts(5, 4, 1)
-    assert stored(spark, summary.out) == [
+    assert stored(summary.out) == [
         ("p", NOON, "a.jsonl"),
         ("q", NOON, "a.jsonl"),
         ("r", None, "a.jsonl"),
@@ -290,11 +287,11 @@ def test_ingest_job_keeps_times_and_sources(spark: Any, tmp_path: Path) -> None:
     assert (bad["line"], bad["text"]) == (4, lines[3])
     assert bad["reason"].startswith("published_at: 'noon' is no time; write it like 2026-")
     named = IngestJob(source, str(tmp_path / "out"), published_at="at").run(spark)
-    assert [row[:2] for row in stored(spark, named.out)] == [
+    assert [row[:2] for row in stored(named.out)] == [
         ("p", None),
         ("r", None),
         ("s", None),
-        ("t", f"{NOON}.5"),
+        ("t", f"{NOON}.500000"),
     ]
 
 
@@ -303,7 +300,7 @@ def test_ingest_job_reads_the_time_of_csv_from_a_column(spark: Any, tmp_path: Pa
     schema = declared_schema("d STRUCT<at: STRING>")
     job = IngestJob(source, str(tmp_path / "out"), schema, published_at="d.at")
     assert job.run(spark).rejected == 0
-    assert stored(spark, job.out) == [("p", NOON, "a.csv"), ("q", None, "a.csv")]
+    assert stored(job.out) == [("p", NOON, "a.csv"), ("q", None, "a.csv")]
 
 
 def test_match_job_delivers_the_same_in_shards(spark: Any, inputs: tuple[str, str, str]) -> None:
@@ -314,7 +311,7 @@ def test_match_job_delivers_the_same_in_shards(spark: Any, inputs: tuple[str, st
         len(TRUTH),
         2,
     )
-    assert delivered(spark, out) == TRUTH
+    assert pairs_at(out) == TRUTH
     places = [(row["file"], row["line"]) for row in rejected_rows(summary.aside)]
     assert places == [(published, 6), (subscriptions, 3)]
 
@@ -323,14 +320,14 @@ def test_match_job_tells_lists_and_counts(spark: Any, inputs: tuple[str, str, st
     subscriptions, published, out = inputs
     lists = MatchJob(subscriptions, published, out, output=Output.LISTS).run(spark)
     assert lists.deliveries == len(TRUTH)
-    rows = spark.read.parquet(out).collect()
+    rows = rows_at(out)
     assert sorted((r["publication"], s) for r in rows for s in r["subscriptions"]) == TRUTH
     assert all(row["subscriptions"] == sorted(row["subscriptions"]) for row in rows)
     with pytest.raises(FileFormatError, match="no earlier result"):
         MatchJob(subscriptions, published, out, output=Output.COUNTS).run(spark)
     counts = MatchJob(subscriptions, published, f"{out}2", output=Output.COUNTS).run(spark)
     assert counts.deliveries == len(TRUTH)
-    found = {r["subscription"]: r["publications"] for r in spark.read.parquet(counts.out).collect()}
+    found = {r["subscription"]: r["publications"] for r in rows_at(counts.out)}
     assert found == Counter(subscription for _, subscription in TRUTH)
 
 
@@ -340,9 +337,9 @@ def test_match_job_tells_the_homes_of_a_compiled_set(
     subscriptions, published, out = inputs
     compiled = str(tmp_path / "set")
     made = CompileJob(subscriptions, compiled, homes=("r1", "r2", "r3")).run(spark)
-    home_of = {r["id"]: r["home"] for r in spark.read.parquet(f"{made.out}/members").collect()}
+    home_of = {r["id"]: r["home"] for r in rows_at(f"{made.out}/members")}
     summary = MatchJob(compiled, published, out, output=Output.HOMES).run(spark)
-    rows = spark.read.parquet(out).collect()
+    rows = rows_at(out)
     reached = sorted({(publication, home_of[subscription]) for publication, subscription in TRUTH})
     assert sorted((row["publication"], row["home"]) for row in rows) == reached
     assert summary.deliveries == len(reached)

@@ -10,6 +10,7 @@ from sapwood.errors import InputError
 from sapwood.model.publication import Publication
 from sapwood.pipeline.report.job import ReportJob
 from sapwood.store.table_sizes import TableSizes
+from tests.pipeline.stored import rows_at
 from tests.store.journals import write_journal
 
 pytestmark = pytest.mark.spark
@@ -47,8 +48,8 @@ def job(tmp_path: Path) -> ReportJob:
     return ReportJob(deliveries, out, publications, subscriptions, crossings)
 
 
-def table(spark: Any, job: ReportJob, name: str) -> list[tuple[Any, ...]]:
-    return sorted(tuple(row) for row in spark.read.parquet(f"{job.out}/{name}").collect())
+def table(job: ReportJob, name: str) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row.values()) for row in rows_at(f"{job.out}/{name}"))
 
 
 def test_report_counts_everything_and_makes_a_page(spark: Any, job: ReportJob) -> None:
@@ -57,15 +58,15 @@ def test_report_counts_everything_and_makes_a_page(spark: Any, job: ReportJob) -
     assert (totals.deliveries, totals.publications_wanted, totals.fan_out_max) == (8, 3, 5)
     assert (totals.subscriptions_served, totals.subscribed, totals.dead) == (5, 7, 2)
     assert (totals.published, totals.crossings, totals.needless) == (4, 3, 2)
-    assert table(spark, job, "served") == [("s0", 3), ("s1", 2), ("s2", 1), ("s3", 1), ("s4", 1)]
-    assert table(spark, job, "fan_out_classes") == [(0, 0, 1), (1, 1, 1), (2, 3, 1), (4, 7, 1)]
-    assert table(spark, job, "dead") == [("s5",), ("s6",)]
-    assert table(spark, job, "links") == [("r1-r2", 3, 2)]
-    assert [row[1:] for row in table(spark, job, "rates")] == [(2, 7), (1, 1)]
+    assert table(job, "served") == [("s0", 3), ("s1", 2), ("s2", 1), ("s3", 1), ("s4", 1)]
+    assert table(job, "fan_out_classes") == [(0, 0, 1), (1, 1, 1), (2, 3, 1), (4, 7, 1)]
+    assert table(job, "dead") == [("s5",), ("s6",)]
+    assert table(job, "links") == [("r1-r2", 3, 2)]
+    assert [row[1:] for row in table(job, "rates")] == [(2, 7), (1, 1)]
     # Of p1 and p2, published at 12:00:00; the delivery of p3, an hour later, was before it.
-    assert table(spark, job, "delays")[0] == (0.5, 2.25)
-    assert table(spark, job, "delays")[-1] == (1.0, 6.25)
-    assert table(spark, job, "skew") == [(0.2, 3 / 8), (0.4, 5 / 8), (1.0, 1.0)]
+    assert table(job, "delays")[0] == (0.5, 2.25)
+    assert table(job, "delays")[-1] == (1.0, 6.25)
+    assert table(job, "skew") == [(0.2, 3 / 8), (0.4, 5 / 8), (1.0, 1.0)]
     text = Path(summary.page).read_text()
     for word in ("Fan-out", "Skew", "Deliveries over time", "false positives", "of 3", "Delay"):
         assert word in text
@@ -86,7 +87,7 @@ def test_report_says_how_large_routing_tables_were(
     )
     places = (str(tmp_path / "r1"), str(tmp_path / "r2"), str(tmp_path / "more.jsonl"))
     summary = replace(job, table_sizes=places).run(spark)
-    rows = spark.read.parquet(f"{job.out}/table_sizes").collect()
+    rows = rows_at(f"{job.out}/table_sizes")
     assert sum(row["broker"] == "r1" for row in rows) == 3 + 2 + 2
     at = "unix_seconds(largest_at) second"
     found = spark.read.parquet(f"{job.out}/table_peaks").selectExpr("* EXCEPT (largest_at)", at)
@@ -112,7 +113,7 @@ def test_report_says_that_a_journal_has_no_table_sizes(
     read = replace(job, publications=str(tmp_path / "journal"))
     text = Path(read.run(spark).page).read_text()
     assert f"There are no table sizes in {tmp_path}/journal." in text
-    assert table(spark, job, "table_sizes") == []
+    assert table(job, "table_sizes") == []
 
 
 def test_report_of_nothing_is_a_page_as_well(spark: Any, tmp_path: Path) -> None:

@@ -19,11 +19,13 @@ from sapwood.pipeline.results.output import (
     rejected_path,
     rejected_table,
     remove_rejected,
+    seen_here,
     write_rejected,
     write_table,
 )
 from sapwood.pipeline.tables.schemas import Rejected
 from tests.patience import PATIENCE_S
+from tests.pipeline.stored import rows_at
 
 pytestmark = pytest.mark.spark
 
@@ -42,7 +44,7 @@ def test_write_table_replaces_an_earlier_result_and_counts_rows(spark: Any, tmp_
     assert write_table(deliveries(spark, 3), out) == 3
     check_table(spark, out, DELIVERY_COLUMNS)
     assert write_table(deliveries(spark, 2), out) == 2
-    assert spark.read.parquet(out).count() == 2
+    assert len(rows_at(out)) == 2
 
 
 def test_write_table_of_no_rows_leaves_a_table_that_can_be_read(spark: Any, tmp_path: Path) -> None:
@@ -103,6 +105,27 @@ def test_exists_looks_where_spark_looks(spark: Any, tmp_path: Path) -> None:
     assert exists(spark, f"file:{tmp_path}")
     assert not exists(spark, str(tmp_path / "none"))
     assert not exists(spark, str(tmp_path / "*.txt"))
+    (tmp_path / ".hidden").touch()
+    assert exists(spark, str(tmp_path / "*"))
+    (tmp_path / "a.txt").touch()
+    for pattern in ("*.txt", "[ab].txt", "{a,b}.txt", "?.txt"):
+        assert exists(spark, str(tmp_path / pattern))
+
+
+def test_a_place_is_looked_at_here_where_java_means_this_machine(
+    spark: Any, tmp_path: Path
+) -> None:
+    assert seen_here(spark, f"{tmp_path}/out") == tmp_path / "out"
+    assert seen_here(spark, "out") is None
+    assert seen_here(spark, "s3://bucket/out") is None
+    settings = spark.sparkContext._jsc.hadoopConfiguration()
+    usual = settings.get("fs.defaultFS")
+    settings.set("fs.defaultFS", "hdfs://names:8020")
+    try:
+        assert seen_here(spark, f"{tmp_path}/out") is None
+        assert seen_here(spark, f"file://{tmp_path}/out") == tmp_path / "out"
+    finally:
+        settings.set("fs.defaultFS", usual)
 
 
 FULL_DISK = """

@@ -14,6 +14,7 @@ from sapwood.model.publication import Publication
 from sapwood.pipeline.ingest.job import IngestJob
 from sapwood.pipeline.stream.backfill import BackfillJob
 from tests.broker.helpers import broker_in_a_thread
+from tests.pipeline.stored import rows_at
 from tests.store.journals import write_journal
 
 pytestmark = [pytest.mark.spark, pytest.mark.network, pytest.mark.long]
@@ -38,8 +39,8 @@ def publish(address: str, numbers: range) -> None:
         client.publish_many(Publication(f"p{n:02d}", {"n": n}) for n in numbers)
 
 
-def told(spark: Any, path: Path) -> list[str]:
-    return sorted(row["publication"] for row in spark.read.parquet(str(path)).collect())
+def told(path: Path) -> list[str]:
+    return sorted(row["publication"] for row in rows_at(path))
 
 
 def test_history_and_live_meet_without_a_gap_or_a_double(spark: Any, place: Place) -> None:
@@ -54,13 +55,13 @@ def test_history_and_live_meet_without_a_gap_or_a_double(spark: Any, place: Plac
     # What is published from here on is live, however often the history is asked for.
     publish(address, range(9, 12))
     assert job.run(spark) == (9, 6, False, 1)
-    assert told(spark, out / "history") == [f"p{n:02d}" for n in range(3, 9)]
+    assert told(out / "history") == [f"p{n:02d}" for n in range(3, 9)]
     for _ in range(2):
         job.follow(spark).awaitTermination()
-        assert told(spark, out / "live") == ["p09", "p10", "p11"]
+        assert told(out / "live") == ["p09", "p10", "p11"]
     publish(address, range(12, 13))
     job.follow(spark).awaitTermination()
-    assert told(spark, out / "live") == ["p09", "p10", "p11", "p12"]
+    assert told(out / "live") == ["p09", "p10", "p11", "p12"]
     assert "MapInArrow" in job.explain(spark)
 
 

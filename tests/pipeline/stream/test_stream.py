@@ -24,7 +24,8 @@ from sapwood.pipeline.tables.attributes import Kind, Object, Scalar
 from sapwood.pipeline.tables.decoding import JSONDecoder
 from sapwood.pipeline.tables.summaries import BatchSummary, Counts
 from tests.patience import PATIENCE_S
-from tests.pipeline.samples import Pair, expected, filters, pairs, publications
+from tests.pipeline.samples import Pair, expected, filters, publications
+from tests.pipeline.stored import pairs_at, rows_at
 
 pytestmark = pytest.mark.spark
 
@@ -73,8 +74,8 @@ def compiled(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Subscripti
     return compiled_at(spark, write_wanted(tmp_path_factory.mktemp("wanted")))
 
 
-def delivered(spark: Any, folder: Path) -> list[Pair]:
-    return pairs(spark.read.parquet(str(folder / "out")))
+def delivered(folder: Path) -> list[Pair]:
+    return pairs_at(folder / "out")
 
 
 def job(
@@ -111,11 +112,11 @@ def test_a_stream_stopped_between_files_goes_on_where_it_was(
         Counts(len(first) + 1, len(first), 1, sum(RECORDS[id_]["t"] is not None for id_ in first))
     }
     done = [*first, *second]
-    assert delivered(spark, folder) == expected({id_: RECORDS[id_] for id_ in done}, WANTED)
+    assert delivered(folder) == expected({id_: RECORDS[id_] for id_ in done}, WANTED)
     drop(folder, "3.jsonl", third)
     run(spark, stream)
     assert [batch.batch for batch in told] == [0, 1, 2]
-    assert delivered(spark, folder) == TRUTH
+    assert delivered(folder) == TRUTH
     assert sum(batch.deliveries for batch in told) == len(TRUTH)
     run(spark, stream)
     assert len(told) == 3
@@ -160,7 +161,7 @@ def test_a_strict_stream_ends_at_the_first_bad_line(
     drop(folder, "3.jsonl", [])
     lenient, told = job(compiled, folder)
     run(spark, lenient)
-    assert delivered(spark, folder) == TRUTH
+    assert delivered(folder) == TRUTH
 
 
 def test_a_stream_without_an_end_takes_files_as_they_come(
@@ -176,7 +177,7 @@ def test_a_stream_without_an_end_takes_files_as_they_come(
         assert query.isActive
     finally:
         query.stop()
-    assert delivered(spark, folder) == TRUTH
+    assert delivered(folder) == TRUTH
 
 
 def test_output_and_checkpoint_must_belong_together(
@@ -207,7 +208,7 @@ def test_documents_stream_beside_records(spark: Any, folder: Path) -> None:
     drop(folder, "a.jsonl", [], *map(json.dumps, lines))
     stream, told = job(compiled_at(spark, folder), folder)
     run(spark, stream)
-    assert delivered(spark, folder) == [("both", "b"), ("both", "x"), ("document", "b")]
+    assert delivered(folder) == [("both", "b"), ("both", "x"), ("document", "b")]
     assert told[0].publications == Counts(4, 3, 1)
 
 
@@ -224,7 +225,7 @@ def test_a_late_file_and_one_that_comes_twice_are_each_matched_once(
     os.utime(folder / "in" / "a.jsonl", (years_ago, years_ago))
     drop(folder, "b.jsonl", first)  # The publisher repeats a file under its name.
     run(spark, stream)
-    assert delivered(spark, folder) == TRUTH
+    assert delivered(folder) == TRUTH
 
 
 def test_a_checkpoint_of_another_version_is_refused_and_nothing_is_written(
@@ -234,7 +235,7 @@ def test_a_checkpoint_of_another_version_is_refused_and_nothing_is_written(
     drop(folder, "a.jsonl", first)
     stream, _ = job(compiled, folder)
     run(spark, stream)
-    before = delivered(spark, folder)
+    before = delivered(folder)
     drop(folder, "b.jsonl", second)
     offsets = folder / "out.checkpoint" / "offsets"
     newer = offsets / "0"
@@ -242,7 +243,7 @@ def test_a_checkpoint_of_another_version_is_refused_and_nothing_is_written(
     (offsets / ".0.crc").unlink()
     with pytest.raises(InputError, match="made by another version of Spark"), spark_faults():
         stream.start(spark).awaitTermination()
-    assert delivered(spark, folder) == before
+    assert delivered(folder) == before
     assert not (folder / "out" / "batch=1").exists()
 
 
@@ -286,7 +287,7 @@ def test_a_killed_driver_loses_nothing_and_repeats_nothing(
     run(spark, stream)
     assert [batch.batch for batch in again] == [1, 2]
     assert not half.exists()
-    assert delivered(spark, folder) == TRUTH
+    assert delivered(folder) == TRUTH
 
 
 def test_a_new_version_of_a_compiled_set_holds_from_the_next_batch(
@@ -314,6 +315,6 @@ def test_a_new_version_of_a_compiled_set_holds_from_the_next_batch(
     finally:
         query.stop()
     assert [(batch.batch, batch.version) for batch in told] == [(0, 1), (1, 2)]
-    rows = spark.read.parquet(str(folder / "out")).select("publication", "home").collect()
+    rows = [(row["publication"], row["home"]) for row in rows_at(folder / "out")]
     reached = [(id_, "r1") for id_ in first] + [(id_, "r2") for id_ in second]
-    assert sorted(map(tuple, rows)) == sorted(reached)
+    assert sorted(rows) == sorted(reached)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sapwood.errors import InputError
 from sapwood.pipeline.tables.arrow_schemas import fitted, merged_schema
+from tests.examples import examples
 
 pa = pytest.importorskip("pyarrow")
 
@@ -49,7 +50,7 @@ def without_nulls(value: Any) -> Any:
     return {name: without_nulls(inner) for name, inner in value.items() if inner is not None}
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(data=st.data(), drawn=st.lists(files(), min_size=1, max_size=3))
 def test_rows_are_the_same_in_the_schema_of_all_files(
     data: st.DataObject, drawn: list[tuple[Any, Any]]

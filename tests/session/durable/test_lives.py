@@ -17,6 +17,7 @@ from hypothesis.stateful import (
 )
 
 from sapwood.wire.durable import Policy
+from tests.examples import examples
 from tests.session.durable.world import Reader, World
 
 NAMES = {"ones": 1, "twos": 2, "threes": 3}
@@ -146,5 +147,5 @@ class Lives(RuleBasedStateMachine):
         assert not [row for row in world.kept.values() if row.kind in ("put", "settled")]
 
 
-Lives.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+Lives.TestCase.settings = settings(max_examples=examples(60), stateful_step_count=40)
 TestLives = Lives.TestCase

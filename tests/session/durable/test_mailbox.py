@@ -13,6 +13,7 @@ from sapwood.session.durable.mailbox import Mailbox
 from sapwood.session.durable.policy import Bounds
 from sapwood.session.durable.rows import Kind, PutValue, Row, decoded
 from sapwood.wire.durable import Overflow, Policy
+from tests.examples import examples
 
 ME = ("client", "end")
 OTHER = ("other", "end")
@@ -179,7 +180,7 @@ def test_one_that_is_never_acknowledged_holds_its_own_chunk_and_no_other() -> No
     assert (box.count, box.lowest_place()) == (1, 100)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(
     st.lists(
         st.tuples(st.sampled_from(("put", "settle", "rows", "restore")), st.integers(1, 40)),

@@ -248,7 +248,7 @@ def test_names_are_listed_in_order_and_shown(world: World) -> None:
     world.open("", "c2")
     world.publish(2)
     world.advance(3.0)
-    listed = world.hub.listed("a", world.time)
+    listed = world.hub.listed("a", world.time, lambda _: True)
     assert [one.name for one in listed.durables] == ["b", "c"]
     shown = world.hub.show("a", world.time)
     assert (shown.waiting, shown.bytes, shown.filter, shown.consumers) == (1, 10, "2", ("c1",))

@@ -7,15 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.forked import forked_brokers
 
 from sapwood_lab.benchmarks.broker.cells import FIGURES, Settings, measure_cell
 from sapwood_lab.benchmarks.broker.load import Load, make_load
 from sapwood_lab.benchmarks.broker.systems import Sapwood, Server
 
+__all__ = ("forked_brokers",)
+
 TINY = Settings(seconds=0.05, fill_seconds=60.0)
 
 
 @pytest.mark.network
+@pytest.mark.usefixtures("forked_brokers")
 def test_every_phase_of_a_cell_is_measured_and_exact() -> None:
     row = measure_cell(Sapwood(), make_load("mix", 60, 3), 1, TINY)
     assert (row["verdict"], row["reason"]) == ("exact", None)
@@ -38,6 +42,7 @@ class Forgetful(Sapwood):
 
 
 @pytest.mark.network
+@pytest.mark.usefixtures("forked_brokers")
 def test_a_cell_that_loses_deliveries_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("QUIET_S", "BACK_MAX_S"):
         monkeypatch.setattr(f"sapwood_lab.benchmarks.broker.cells.{name}", 0.1)

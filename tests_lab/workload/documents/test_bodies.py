@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from lxml import etree
+from tests.examples import examples
 from tests.xml.dtd.made import declarations
 
 from sapwood.errors import InputError, InvalidValueError
@@ -47,7 +48,7 @@ def test_documents_of_real_dtds_are_valid_and_within_their_levels(name: str) -> 
 
 
 @given(declarations(), _shapes, st.integers(0, 9))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_documents_of_random_dtds_are_valid_and_within_their_levels(
     text: str, shape: DocumentShape, seed: int
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -11,8 +11,17 @@ import pytest
 from sapwood import parse_xpath
 from sapwood.errors import InputError, InvalidValueError
 from sapwood.limits import XPATH_STEPS_MAX
-from sapwood.model.patterns.conditions import AllOf, Attribute, Axis, Below, Text, descend
+from sapwood.model.patterns.conditions import (
+    AllOf,
+    Attribute,
+    Axis,
+    Below,
+    Condition,
+    Text,
+    descend,
+)
 from sapwood.model.patterns.pattern import TreePattern
+from sapwood.xml.dtd import read_dtd
 from sapwood_lab.workload.documents.patterns import XNET, XPE, PatternShape, draw_patterns
 from tests_lab.workload.documents.dtds import NAMES, dtd_of
 
@@ -53,6 +62,44 @@ def test_chances_are_kept() -> None:
     assert sum(len(steps(p)) for p in branching) > 1.1 * sum(
         len(steps(p)) for p in draw("news", XPE)
     )
+
+
+CHOICES = b"""<!ELEMENT r (a|b|(c,d?))><!ELEMENT a (b|c)><!ELEMENT b (c|d)>
+<!ELEMENT c (d,(e|f))><!ELEMENT d (#PCDATA)><!ELEMENT e EMPTY><!ELEMENT f EMPTY>"""
+
+
+def test_branches_can_hold_together_and_each_leaf_is_deep_enough() -> None:
+    """Every pattern accepts one of all documents that the DTD allows, written out."""
+    documents = [f"<r>{body}</r>".encode() for body in bodies("a", "b", "c", "cd")]
+    shape = PatternShape(depth_min=2, depth_max=4, branch=0.6, descendant=0.2, wildcard=0.2)
+    drawn = draw_patterns(read_dtd(CHOICES), shape, np.random.default_rng(1), 300)
+    assert sum(len(steps(pattern)) > 4 for pattern in drawn) > 5
+    for pattern in drawn:
+        assert any(pattern.matches(document) for document in documents), str(pattern)
+    plain = PatternShape(depth_min=3, depth_max=8, branch=0.4, descendant=0, wildcard=0)
+    for pattern in draw("news", plain):
+        assert highest_leaf(pattern.root) >= 3, str(pattern)
+
+
+def bodies(*words: str) -> list[str]:
+    """All contents of the words, each letter an element of `CHOICES`."""
+    models = {"a": ("b", "c"), "b": ("c", "d"), "c": ("de", "df"), "d": (), "e": (), "f": ()}
+    return [
+        "".join(parts)
+        for word in words
+        for parts in product(
+            *([f"<{x}>{inner}</{x}>" for inner in bodies(*models[x]) or [""]] for x in word)
+        )
+    ]
+
+
+def highest_leaf(condition: Condition, level: int = 0) -> int:
+    """The level of the leaf that is nearest to the root."""
+    if isinstance(condition, Below):
+        return highest_leaf(condition.condition, level + 1)
+    if isinstance(condition, AllOf) and condition.operands:
+        return min(highest_leaf(one, level) for one in condition.operands)
+    return level
 
 
 def test_values_are_asked_of_what_the_last_element_has() -> None:

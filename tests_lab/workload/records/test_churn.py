@@ -7,6 +7,7 @@ from itertools import islice
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from sapwood.errors import InvalidValueError
 from sapwood_lab.workload.records import Add, Churn, Publish, Remove, workload
@@ -14,7 +15,7 @@ from sapwood_lab.workload.records import Add, Churn, Publish, Remove, workload
 EQ = workload("eq")
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(0, 30), st.integers(0, 60), st.integers(0, 50))
 def test_churn_removes_only_what_is_live(live: int, count: int, seed: int) -> None:
     there: set[str] = set()

@@ -10,7 +10,9 @@ from typing import Final, TypeAlias
 from sapwood.broker.access.identities import SEPARATOR, Identities, Principal, token_digest
 from sapwood.broker.access.passwords import Passwords
 from sapwood.broker.access.tokens import LEEWAY_S, Issuer, claimed, looks_signed
+from sapwood.matching.engine_names import Engines
 from sapwood.session.admission import Refused
+from sapwood.session.grants import Gate, Grant
 from sapwood.wire.greetings import Credentials, Hello, RefusalCode, Role
 
 DECOY: Final = (
@@ -27,22 +29,25 @@ _Shown: TypeAlias = tuple[Principal, Issuer | None, float]
 class Admitted:
     """Who has connected: the identity, its role, under which name, and until when that holds.
 
-    By an `issuer`'s word it holds until then, in seconds since 1970; else as long as the identity
-    stays what it is.
+    What a client may do is behind its `gate`, where that is not everything. By an `issuer`'s word
+    it all holds until then, in seconds since 1970; else as long as the identity stays what it is.
     """
 
     principal: Principal
     name: str
     issuer: Issuer | None = None
     until: float = inf
+    gate: Gate | None = None
 
 
 class Authenticator:
     """Decides who a greeting comes from, among the identities of the moment."""
 
-    def __init__(self, identities: Identities) -> None:
+    def __init__(self, identities: Identities, engines: Engines = Engines()) -> None:  # noqa: B008
         self.identities = identities
         self._passwords = Passwords()
+        self._engines = engines
+        self._gates: dict[Grant, Gate] = {}
 
     def is_slow(self, hello: Hello) -> bool:
         """Whether `decide` would hash a password, which belongs beside the event loop."""
@@ -75,11 +80,26 @@ class Authenticator:
                 f"is {hello.name}: start it with --name {principal.name}"
             )
             return Refused(RefusalCode.DENIED, reason)
-        return Admitted(principal, _own_name(principal, hello), issuer, until)
+        gate = self._gate(principal.name) if hello.role is Role.CLIENT else None
+        return Admitted(principal, _own_name(principal, hello), issuer, until, gate)
+
+    def _gate(self, name: str) -> Gate | None:
+        """The gate of an identity; those of one grant share it."""
+        grant = self.identities.grant_of(name)
+        if grant is None:
+            return None
+        gate = self._gates.get(grant)
+        if gate is None:
+            gate = self._gates[grant] = Gate(grant, self._engines)
+        return gate
 
     def holds(self, admitted: Admitted, now: float) -> bool:
-        """Whether who was admitted is an identity still, and the same."""
+        """Whether who was admitted is an identity still, the same, and may do the same."""
         known, issuer = self.identities, admitted.issuer
+        if admitted.principal.role is Role.CLIENT:
+            granted = None if admitted.gate is None else admitted.gate.grant
+            if known.grant_of(admitted.principal.name) != granted:
+                return False
         if issuer is not None:
             is_named = admitted.principal.name in known.by_name
             is_known = known.issuers.get(issuer.name) == issuer and not is_named

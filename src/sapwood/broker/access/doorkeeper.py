@@ -21,6 +21,7 @@ from sapwood.broker.logs import Log
 from sapwood.broker.tcp_connection import TcpConnection
 from sapwood.errors import InputError
 from sapwood.limits import ACCESS_CHECK_S, AUTHENTICATIONS_WAITING_MAX
+from sapwood.matching.engine_names import Engines
 from sapwood.session.admission import Refused
 from sapwood.session.settings import TlsFiles
 from sapwood.wire.greetings import Credentials, Hello, RefusalCode, Role
@@ -46,13 +47,14 @@ class Doorkeeper:
         files: TlsFiles,
         ends: Callable[[TcpConnection, GoodbyeCode, str], None],
         log: Log,
+        engines: Engines = Engines(),  # noqa: B008 - a value
     ) -> None:
         self._path = identities
         self._files = files
         self._ends = ends
         self._log = log
         read = None if identities is None else read_identities(identities)
-        self._authenticator = None if read is None else Authenticator(read)
+        self._authenticator = None if read is None else Authenticator(read, engines)
         #: who has no certificate comes in if an identity is known by something else
         self.context = tls.accepting(files, must_be_signed=identities is None)
         #: of greetings whose password was hashed, what came of it
@@ -133,7 +135,11 @@ class Doorkeeper:
                 self._waiting -= 1
         else:
             decided = authenticator.decide(hello, frozenset(), time.time())
-        return decided.reason if isinstance(decided, Refused) else None
+        if isinstance(decided, Refused):
+            return decided.reason
+        if decided.gate is not None and not decided.gate.grant.operates:
+            return f"the identity {decided.principal.name} may not read the broker's state"
+        return None
 
     def _thread(self) -> ThreadPoolExecutor:
         """The thread in which passwords are hashed, begun when it is first needed."""
@@ -175,7 +181,7 @@ class Doorkeeper:
             if admitted is None or tcp.connection.ended or authenticator.holds(admitted, now):
                 continue
             self._log.info("admitted no longer", name=admitted.name, address=tcp.address)
-            reason = f"the identity {admitted.principal.name} may not connect any more"
+            reason = f"what the identity {admitted.principal.name} may do has changed"
             self._ends(tcp, GoodbyeCode.DENIED, reason)
 
     def _look(self) -> _Seen:

@@ -20,6 +20,14 @@ A TOML file, as in this example with every kind of entry::
     key = "login.pem"                   # its public key, beside this file
     audience = "sapwood"                # what it says in `aud`
 
+    [[grant]]                           # what some of them may do; without any, all may everything
+    to = ["ann", "desk-*"]              # identities; * is any text
+    subscribe = "region = 'eu'"
+    subscribe_xpath = ["//order"]
+    publish = "region = 'eu' and desk = 'ann'"
+    durable = ["ann-*"]                 # names of durable subscriptions
+    operate = false                     # may read state, journal, filters of others
+
 Nothing in the file is a secret that could be shown to a broker: passwords and tokens are hashed.
 """
 
@@ -27,6 +35,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
@@ -35,7 +44,11 @@ from msgspec import Struct
 
 from sapwood.broker.access.tokens import Issuer, read_key
 from sapwood.errors import InputError
+from sapwood.language import parse_filter
+from sapwood.language.xpath import parse_xpath
 from sapwood.limits import IDENTITIES_BYTES_MAX
+from sapwood.model.filter import NOTHING
+from sapwood.session.grants import Grant
 from sapwood.wire.greetings import Role
 from sapwood.wire.names import check_name
 
@@ -60,9 +73,20 @@ class _IssuerEntry(Struct, frozen=True, forbid_unknown_fields=True):
     audience: str
 
 
+class _GrantEntry(Struct, frozen=True, forbid_unknown_fields=True):
+    to: tuple[str, ...]
+    subscribe: str | None = None
+    subscribe_xpath: tuple[str, ...] = ()
+    publish: str | None = None
+    publish_xpath: tuple[str, ...] = ()
+    durable: tuple[str, ...] = ()
+    operate: bool = False
+
+
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
     identity: tuple[_Entry, ...] = ()
     issuer: tuple[_IssuerEntry, ...] = ()
+    grant: tuple[_GrantEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +114,17 @@ class Identities:
     by_token: dict[bytes, Principal] = field(default_factory=dict)
     by_certificate: dict[str, Principal] = field(default_factory=dict)
     issuers: dict[str, Issuer] = field(default_factory=dict)
+    grants: tuple[tuple[tuple[str, ...], Grant], ...] = ()
+
+    def grant_of(self, name: str) -> Grant | None:
+        """What an identity may do; `None` for everything, where nothing is said of anybody."""
+        if not self.grants:
+            return None
+        found = Grant()
+        for to, grant in self.grants:
+            if any(fnmatchcase(name, one) for one in to):
+                found |= grant
+        return found
 
 
 def token_digest(token: str) -> bytes:
@@ -107,7 +142,7 @@ def read_identities(path: Path) -> Identities:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is no file of identities: {error}") from error
-    found = Identities()
+    found = Identities(grants=tuple(_granted(path, *one) for one in enumerate(file.grant, 1)))
     for number, entry in enumerate(file.identity, 1):
         where = f"{path}: identity {number} ({entry.name!r})"
         try:
@@ -146,6 +181,22 @@ def _take(found: Identities, entry: _Entry) -> None:
             other = found.by_certificate[certificate].name
             raise InputError(f"{other!r} is known by certificate {certificate!r} already")
         found.by_certificate[certificate] = principal
+
+
+def _granted(path: Path, number: int, entry: _GrantEntry) -> tuple[tuple[str, ...], Grant]:
+    try:
+        if not entry.to:
+            raise InputError("to: nobody is named; * is everybody")
+        return entry.to, Grant(
+            NOTHING if entry.subscribe is None else parse_filter(entry.subscribe),
+            tuple(map(parse_xpath, entry.subscribe_xpath)),
+            NOTHING if entry.publish is None else parse_filter(entry.publish),
+            tuple(map(parse_xpath, entry.publish_xpath)),
+            entry.durable,
+            entry.operate,
+        )
+    except InputError as error:
+        raise InputError(f"{path}: grant {number} (to {', '.join(entry.to)}): {error}") from error
 
 
 def _digest(text: str) -> bytes:

@@ -5,7 +5,7 @@ intermediate code is handed on (`Part`), and optimized together with all that th
 call (`libraries.KernelLibrary`), or with the one function that Python calls.
 
 numba lets a compiler be put together from its passes (`pipeline_class`). The last one, which makes
-machine code, is exchanged here.
+machine code, is exchanged here, and those are left out that look for what no kernel has.
 """
 
 from __future__ import annotations
@@ -26,6 +26,20 @@ _OPTIONS: Final = MappingProxyType({"nopython": True, "nogil": True, "no_cfunc_w
 
 ENVIRONMENTS: Final = "_ZN08NumbaEnv"
 """What the names of variables begin with that point to a function's environment."""
+
+_LEFT_OUT: Final = frozenset(
+    {
+        "annotate_types",  # for reports that nobody asks for
+        "dump_parfor_diagnostics",
+        "inline_closure_likes",  # comprehensions and functions within functions
+        "literal_unroll",
+        "make_function_op_code_to_jit_function",  # functions within functions, again
+        "nopython_rewrites",  # whole arrays in arithmetic, which kernels do in loops
+        "nopython_supported_feature_validation",  # what Python's types would refuse as well
+        "with_lifting",
+    }
+)
+"""The names of numba's passes that have nothing to do for kernels; together they take a tenth."""
 
 _registered: Callable[[type], type] = register_pass(mutates_CFG=True, analysis_only=False)
 
@@ -128,6 +142,7 @@ def _compiler(lowering: type) -> type:
             manager.passes = [
                 (lowering if known is NativeLowering else known, said)
                 for known, said in manager.passes
+                if known._name not in _LEFT_OUT
             ]
             manager._finalized = False
             manager.finalize()

@@ -11,6 +11,7 @@ import hashlib
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
@@ -19,6 +20,7 @@ from typing import Any, Final
 import llvmlite
 import numba
 import numpy as np
+from numba import types
 from numba.core import config
 from numba.core.caching import IndexDataCacheFile
 from numba.core.compiler import Flags, compile_extra, compile_result
@@ -127,8 +129,8 @@ class KernelLibrary:
     def _compile(self) -> tuple[Any, ...]:
         """Compile all entries; returns what is kept of them."""
         begun = time.thread_time()
-        with global_compiler_lock:
-            target, typing = cpu_target.target_context, cpu_target.typing_context
+        target, typing = cpu_target.target_context, cpu_target.typing_context
+        with global_compiler_lock, remembering(typing):
             target.refresh()
             typing.refresh()
             library = target.codegen().create_library(self.name)
@@ -200,6 +202,32 @@ class KernelLibrary:
             compiled = (it for it in vars(module).values() if isinstance(it, _COMPILED))
             waiting |= {it.__module__ for it in compiled} - found.keys()
         return [found[name] for name in sorted(found)]
+
+
+@contextmanager
+def remembering(typing: Any) -> Iterator[None]:
+    """Let numba find out once, not once for each operation, what type an operation has.
+
+    For an addition of two integers it goes through all additions that it knows, those of arrays
+    among them: some ten operations of ten have the types of an earlier one. What a function of ours
+    returns is not remembered here, as its compiler does that.
+    """
+    resolve, known = typing.resolve_function_type, dict[Any, Any]()
+
+    def resolved(function: Any, args: Any, kws: Any) -> Any:
+        if not isinstance(function, types.Function):
+            return resolve(function, args, kws)
+        call = (function, tuple(args), tuple(sorted(dict(kws).items())))
+        signature = known.get(call)
+        if signature is None:
+            signature = known[call] = resolve(function, args, kws)
+        return signature
+
+    typing.resolve_function_type = resolved  # in place of the method of the class
+    try:
+        yield
+    finally:
+        del typing.resolve_function_type
 
 
 def _files(place: Path, name: str) -> Any:

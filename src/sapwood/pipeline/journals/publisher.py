@@ -35,9 +35,10 @@ def publish_batches(broker: str, client: str, batches: Iterator[pa.RecordBatch])
 
 
 def publications_in(batch: pa.RecordBatch) -> list[Publication]:
-    """The publications in rows with `id` and `attributes`, `document` or both.
+    """The publications in rows with `id` and `attributes`, `document` or both, and `payload`.
 
-    Attributes are JSON text or a struct. Raises `InputError` for a row that is none.
+    Attributes are JSON text or a struct, payloads are binary. Raises `InputError` for a row that is
+    none.
     """
     names = batch.schema.names
     if "id" not in names or not {"attributes", "document"} & set(names):
@@ -49,9 +50,10 @@ def publications_in(batch: pa.RecordBatch) -> list[Publication]:
     ids = batch.column("id").to_pylist()
     records = batch.column("attributes").to_pylist() if "attributes" in names else nothing
     documents = batch.column("document").to_pylist() if "document" in names else nothing
+    payloads = batch.column("payload").to_pylist() if "payload" in names else nothing
     return [
-        Publication(id_, _record(record), _document(document))
-        for id_, record, document in zip(ids, records, documents, strict=True)
+        Publication(id_, _record(record), _document(document), payload)
+        for id_, record, document, payload in zip(ids, records, documents, payloads, strict=True)
     ]
 
 

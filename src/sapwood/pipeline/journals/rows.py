@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS: Final = (
-    "id STRING, attributes STRING, document STRING, home STRING, published_at TIMESTAMP, "
-    "source STRING, offset BIGINT"
+    "id STRING, attributes STRING, document STRING, payload BINARY, home STRING, "
+    "published_at TIMESTAMP, source STRING, offset BIGINT"
 )
 """A publication of a journal; `attributes` is JSON text, `source` the journal's name."""
 
@@ -32,6 +32,7 @@ class _Line(msgspec.Struct):
     id: str
     attributes: msgspec.Raw = _NULL
     document: str | None = None
+    payload: bytes | None = None
     home: str | None = None
 
 
@@ -48,6 +49,7 @@ def batch_of_rows(journal: str, lines: list[bytes]) -> pa.RecordBatch:
         pa.array([line.id for line in found], pa.string()),
         pa.array([None if r == b"null" else r.decode() for r in records], pa.string()),
         pa.array([line.document for line in found], pa.string()),
+        pa.array([line.payload for line in found], pa.binary()),
         pa.array([line.home for line in found], pa.string()),
         pa.array(
             [round(line.published_at * _MICROSECONDS) for line in found],

@@ -7,11 +7,13 @@ Spark has no file system for a path, workers write there (`store_output`).
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from glob import glob
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.errors import FileFormatError
 from sapwood.pipeline.results.store_output import (
@@ -25,8 +27,9 @@ from sapwood.pipeline.results.store_output import (
     store_rows,
 )
 from sapwood.pipeline.spark.faults import condition_of, spark_errors
+from sapwood.pipeline.spark.listing import look_into, rows_in
 from sapwood.pipeline.spark.places import shown, suffixed
-from sapwood.pipeline.spark.session import NO_OPTIONS
+from sapwood.pipeline.spark.session import NO_OPTIONS, is_connect
 from sapwood.pipeline.tables.schemas import REJECTED
 
 if TYPE_CHECKING:
@@ -44,6 +47,9 @@ LARGE_ROWS: Final = MappingProxyType(
 """Settings of Parquet for rows of megabytes: it would hold a hundred before it looks what they
 take."""
 
+_BEYOND_STARS: Final = re.compile(r"[?\[\]{}\\]")
+"""What means other things in Java's patterns than in Python's."""
+
 REJECTED_SUFFIX: Final = ".rejected"
 REJECTED_ROWS_PER_FILE: Final = 1_000_000
 """People look into these files: few rows belong into one, whatever the partitions were."""
@@ -59,6 +65,10 @@ def exists(spark: SparkSession, path: str) -> bool:
     store = store_for(spark, path)
     if store is not None:
         return bool(files_at(store))
+    here = seen_here(spark, path)
+    if here is not None and not _BEYOND_STARS.search(path):
+        # A folder need not be listed to be there; a name with a star may be that of several.
+        return bool(glob(str(here), include_hidden=True))
     try:
         spark.read.text(path).schema  # noqa: B018 - reading the schema looks for the path
     except spark_errors() as error:
@@ -114,7 +124,9 @@ def write_table(table: DataFrame, path: str, options: Mapping[str, str] = NO_OPT
     store = store_for(table.sparkSession, path)
     if store is not None:
         return store_rows(table, store)
-    written: int = stored_table(table, path, options).count()
+    stored = stored_table(table, path, options)
+    here = seen_here(table.sparkSession, path)
+    written: int = stored.count() if here is None else _rows_in(here)
     return written
 
 
@@ -148,6 +160,9 @@ def write_rejected(rejected: DataFrame, path: str, *, expected: int) -> int:
     if store is not None:
         return store_lines(ordered, store)
     ordered.write.mode("overwrite").json(path)
+    here = seen_here(spark, path)
+    if here is not None:
+        return _rows_in(here)
     written: int = spark.read.option("lineSep", "\n").text(path).count()
     return written
 
@@ -177,6 +192,30 @@ def rejected_table(spark: SparkSession, rejected: Iterable[Rejected]) -> DataFra
 def _is_empty_folder(path: str) -> bool:
     local = local_path(path)
     return local is not None and local.is_dir() and not any(local.iterdir())
+
+
+def seen_here(spark: SparkSession, path: str) -> Path | None:
+    """The path on this machine, if that is where Spark's driver looks, too.
+
+    To look there takes microseconds, and to have Spark look some hundredths of a second, or a job.
+    """
+    local = local_path(path)
+    # What a relative path is within is for Java to say.
+    if local is None or not local.is_absolute() or is_connect(spark):
+        return None
+    if not path.startswith("file:"):
+        java: Any = spark.sparkContext._jsc
+        if not java.hadoopConfiguration().get("fs.defaultFS").startswith("file:"):
+            return None
+    return local
+
+
+def _rows_in(folder: Path) -> int:
+    """The number of rows of a result on this machine."""
+    from pyarrow.fs import LocalFileSystem
+
+    files = LocalFileSystem()
+    return sum(rows_in(files, path) for path in look_into(files, str(folder)).belong)
 
 
 def local_path(path: str) -> Path | None:

@@ -54,7 +54,6 @@ class Routed(NamedTuple):
     onward: Sequence[Onward]
 
 
-@runtime_checkable
 class Numbering(Protocol):
     """A strategy that numbers the keys of clients' subscriptions, and routes to numbers.
 
@@ -67,7 +66,6 @@ class Numbering(Protocol):
         ...
 
 
-@runtime_checkable
 class Clearing(Protocol):
     """A strategy that forgets what came over a link that is gone bit by bit.
 
@@ -81,6 +79,18 @@ class Clearing(Protocol):
 
     def clear(self, count: int) -> None:
         """Forget so many of the subscriptions of sides that were removed."""
+        ...
+
+
+@runtime_checkable
+class Naming(Protocol):
+    """A strategy whose digests may name all who get a publication, behind a link.
+
+    Nobody further on looks at the content of such a publication, so it need not travel.
+    """
+
+    def is_complete(self, digest: bytes) -> bool:
+        """Whether a digest of this strategy does."""
         ...
 
 

@@ -2,12 +2,58 @@
 
 from __future__ import annotations
 
+from sapwood.matching.engine_names import Engines
 from sapwood.overlay.disjoint import FindTree
 from sapwood.routing.core import RoutingCore
+from sapwood.routing.effects import Effect
+from sapwood.routing.inputs import Change, DetachClient
+from sapwood.routing.strategies import Protocol
+from sapwood.routing.supply import SupplyWatch
 
 
 class Given(RoutingCore):
-    """The core of a router whose links are all there is."""
+    """The core of a router whose links are all there is.
+
+    Where it routes by advertisements, clients hear which of their subscriptions somebody advertises
+    for.
+    """
+
+    def __init__(
+        self, name: str, protocol: Protocol, engines: Engines, incarnation: int | str = 0
+    ) -> None:
+        super().__init__(name, protocol, engines, incarnation)
+        self._supply: SupplyWatch | None = None
+        self._watch()
+
+    def apply(self, change: Change) -> list[Effect]:
+        """Change what is known; see `RoutingCore.apply`."""
+        supply = self._supply
+        if supply is None:
+            return super().apply(change)
+        if isinstance(change, DetachClient):
+            supply.left(change.client)
+        return supply.said(super().apply(change))
+
+    def rebuild(self) -> None:
+        """Make what only follows from the entries afresh."""
+        super().rebuild()
+        self._watch()
+        if self._supply is not None:
+            for client, own in self.subscriptions.entries.by_client.items():
+                in_force = [id_ for id_, one in own.items() if self.subscriptions.in_force(one.key)]
+                self._supply.take(client, in_force)
+
+    def _watch(self) -> None:
+        if self.protocol.clients_advertise:
+            self._supply = SupplyWatch(self.subscriptions.own)
+            self.advertisements.entries.follow(self._supply)
+            self._supply.said(())
+
+    def validate(self) -> None:
+        """Check every relation between the tables; raises `InvariantError`."""
+        super().validate()
+        if self._supply is not None:
+            self._supply.validate(self.advertisements.entries.sides())
 
     @property
     def is_tree(self) -> bool:

@@ -14,7 +14,7 @@ from typing import Protocol
 from sapwood.model.publication import Publication
 from sapwood.overlay.disjoint import FindTree
 from sapwood.routing.effects import Effect
-from sapwood.routing.inputs import Input
+from sapwood.routing.inputs import ClientInput, Input
 from sapwood.routing.tables import LinkSubscription, Stated
 
 
@@ -63,6 +63,10 @@ class Membership(Protocol):
 
     def stated(self, client: str) -> Stated:
         """What an attached client has stated, by its ids."""
+        ...
+
+    def statements(self) -> Iterator[ClientInput]:
+        """What makes a router that knows nothing have the clients of this one, and their wants."""
         ...
 
     def next_deadline(self) -> float | None:

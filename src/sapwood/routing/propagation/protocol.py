@@ -220,6 +220,10 @@ class SubscriptionPropagation(Protocol):
 
     # Clients: as in `ClientEntries` ---------------------------------------------------------------
 
+    def in_force(self, key: str) -> bool:
+        """Whether all that has to know of a client's subscription has confirmed it."""
+        ...
+
     def attach(self, client: str) -> None:
         """A client has come, with nothing."""
         ...

@@ -39,6 +39,7 @@ from sapwood.routing.inputs import (
     Recalled,
     Receive,
     ReceiveMany,
+    Renewal,
     Restored,
     Suspicion,
 )
@@ -64,8 +65,9 @@ class Refill:
     parts: Sequence[bytes]
 
 
-Action: TypeAlias = Change | BatchInput | Effect | Resume | Refill
-"""What is to be done: an input for the membership, an effect, or to be what an earlier life was."""
+Action: TypeAlias = Change | BatchInput | Effect | Resume | Refill | Renewal
+"""What is to be done: an input for the membership, an effect, to be what an earlier life was, or to
+forget all that is known."""
 
 
 class Kept(Protocol):

@@ -11,7 +11,7 @@ has a space in it, which no client's has.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from sapwood.errors import InputError, LimitError
@@ -425,13 +425,19 @@ class DurableSubscriptions:
             raise InputError(f"there is no durable subscription {name!r} here")
         return there
 
+    def filter_of(self, name: str) -> InterestText | None:
+        """The filter of a durable subscription, if there is one of this name."""
+        there = self._by_owner.get(OWNER + name)
+        return None if there is None else there.filter
+
     def show(self, name: str, time: float) -> DurableState:
         """One durable subscription. Raises `InputError` where there is none of this name."""
         return self._named(name).state(time)
 
-    def listed(self, after: str, time: float) -> DurablesReply:
-        """The durable subscriptions whose names come after one."""
-        kept = [one for one in self._by_owner.values() if one.is_kept and one.name > after]
+    def listed(self, after: str, time: float, names: Callable[[str], bool]) -> DurablesReply:
+        """The durable subscriptions whose names come after one, of those that `names` allows."""
+        after_it = (one for one in self._by_owner.values() if one.is_kept and one.name > after)
+        kept = [one for one in after_it if names(one.name)]
         kept.sort(key=lambda one: one.name)
         states = tuple(one.state(time) for one in kept[:DURABLES_LISTED_MAX])
         return DurablesReply(states, more=len(kept) > len(states))

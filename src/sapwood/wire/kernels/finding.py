@@ -157,10 +157,10 @@ def _tail(letters: U8, body: int, at: int, end: int) -> int:
 def _record(letters: U8, at: int, end: int) -> tuple[int, int]:
     """Where the record of a publication begins and ends; -1 if that is not plainly one.
 
-    Whether it is one that ends there is for those to find out who read it. Where a document may be
-    behind it, it is said to end with the publication.
+    Whether it is one that ends there is for those to find out who read it. Where a document or a
+    payload may be behind it, it is said to end with the publication.
     """
-    if at >= end or not _ARRAY + 2 <= signed(letters[at]) <= _ARRAY + 3:
+    if at >= end or not _ARRAY + 2 <= signed(letters[at]) <= _ARRAY + 4:
         return -1, 0
     is_whole = signed(letters[at]) == _ARRAY + 3
     first, last = _text(letters, at + 1, end)

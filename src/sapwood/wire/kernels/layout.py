@@ -12,7 +12,8 @@ client, numbered 7 and 8, whose frames begin at byte 0 and 60 and are 60 bytes l
     RECORD_END 59  119    -     and where that ends
 
 The third frame was no publication, or not plainly one, so nothing is said of it. Where a document
-may stand behind the record, that is said to end with the publication, here at byte 60 or 120.
+or a payload may stand behind the record, that is said to end with the publication, here at byte 60
+or 120.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ CLIENT_SENDS, NEIGHBOR_SENDS = range(2)
 
 COUNT, END, SEQUENCE, DIGESTS, STRIDE, DOCUMENTS, RUN_HEAD = range(7)
 """How many publications; the byte behind the last one; the number of the first one, from a client;
-how many have a digest; the length of a column; how many may have a document. The last number is the
-size of the head."""
+how many have a digest; the length of a column; how many may have a document or a payload. The last
+number is the size of the head."""
 
 BODY, BEGIN, FINISH, RECORD, RECORD_END, RUN_COLUMNS = range(6)
 """The columns of a run. The last number is how many there are."""

@@ -1,6 +1,7 @@
 """Tree patterns from a DTD: random walks down its paths (XNet, table 6.1; XPE dissemination, 4.1).
 
-A walk goes down from the root of the DTD; each element that it stops at becomes a step, so that
+A walk goes down from the root of the DTD; each element that it stops at becomes a step. A branch is
+one more walk, through a child that the element can have beside those of the other walks, so that
 every pattern without values accepts some valid document. The parameters are those of the XPath
 generators that both works used: the length and its bounds, the chances of `*` and `//`, of branches
 and of comparisons with values, and a Zipf skew of names. Names rank as the content model has them.
@@ -30,6 +31,7 @@ from sapwood.model.patterns.conditions import (
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood.xml.dtd import Dtd
 from sapwood_lab.workload.documents.draws import Skew, check_chances, scalar_random, value_of
+from sapwood_lab.workload.documents.together import can_have
 
 _BRANCHES_MAX: Final = XPATH_PREDICATES_MAX // 2 - 1
 """A branch takes two conditions, and the value one."""
@@ -43,10 +45,11 @@ class PatternShape:
     """How patterns look. Chances are between 0 and 1; depths in levels of elements.
 
     A pattern reaches `depth_min` (m) to `depth_max` (h) levels deep, uniformly, less where a walk
-    ends early; a `//` skips up to `gap_max` - 1 levels (d). `descendant` (p_//, DO) and `wildcard`
-    (p_*, W) are chances of each step, `branch` (p_lambda) that of one more path below an element,
-    `value` that the last step asks for a value. `skew` is the Zipf exponent of names, and
-    `distinct` leaves out what was made before.
+    ends early, and each of its leaves is `depth_min` levels deep at least; a `//` skips up to
+    `gap_max` - 1 levels (d). `descendant` (p_//, DO) and `wildcard` (p_*, W) are chances of each
+    step, `branch` (p_lambda) that of one more path below an element, `value` that the last step
+    asks for a value. `skew` is the Zipf exponent of names, and `distinct` leaves out what was made
+    before.
 
     Raises `InvalidValueError` for anything else.
     """
@@ -90,8 +93,19 @@ def draw_patterns(
     return [walk.pattern() for _ in range(count)]
 
 
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Where a walk begins: the level of an element, and the children to choose from."""
+
+    level: int
+    children: tuple[str, ...]
+
+
 class _Walk:
-    """Draws one pattern after the other; counts the steps and branches of the present one."""
+    """Draws one pattern after the other.
+
+    It knows the steps and branches of the present one, and the level of its highest leaf.
+    """
 
     def __init__(self, dtd: Dtd, shape: PatternShape, random: Random) -> None:
         self.dtd = dtd
@@ -99,53 +113,79 @@ class _Walk:
         self.random = random
         self.names = Skew(shape.skew)
         self.values = Skew(1.0)
-        self.steps = self.branches = self.deepest = 0
+        #: element and sorted children -> the children that it can have beside them
+        self.found: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
+        self.steps = self.branches = 0
+        self.shallowest = XPATH_STEPS_MAX
 
     def pattern(self) -> TreePattern:
-        shape = self.shape
+        shape, start = self.shape, _Start(0, (self.dtd.paths.root,))
         for _ in range(_TRIES):
-            self.steps = self.branches = self.deepest = 0
+            self.steps = self.branches = 0
+            self.shallowest = XPATH_STEPS_MAX
             target = self.random.randint(shape.depth_min, shape.depth_max)
             has_value = self.random.random() < shape.value
-            root = self.below(None, 0, target, XPATH_DESCENDANTS_MAX, has_value=has_value)
-            if self.deepest >= shape.depth_min:
+            root = self.below(start, target, XPATH_DESCENDANTS_MAX, has_value=has_value)[0]
+            if self.shallowest >= shape.depth_min:
                 return TreePattern(root)
         raise InputError(f"hardly a path of the DTD is {shape.depth_min} levels deep; ask for less")
 
-    def below(
-        self, name: str | None, level: int, target: int, gaps: int, *, has_value: bool
-    ) -> Below:
-        """A step below the element `name` at `level`, and what follows it down to `target`."""
+    def below(self, start: _Start, target: int, gaps: int, *, has_value: bool) -> tuple[Below, str]:
+        """A step below an element, and what follows it down to `target`; with the child it is in.
+
+        The child is that of the element, also where a `//` skips it.
+        """
         shape, random = self.shape, self.random
-        axis = Axis.CHILD
+        axis, level = Axis.CHILD, start.level
+        options, within = start.children, None
         if gaps and random.random() < shape.descendant:
             axis, gaps = Axis.DESCENDANT, gaps - 1
             for _ in range(random.randrange(shape.gap_max)):
-                passed = self.names.choose(random, self.children(name))
+                passed = self.names.choose(random, options)
                 if level + 2 > target or not self.children(passed):
                     break
-                name, level = passed, level + 1
-        child = self.names.choose(random, self.children(name))
+                options, level, within = self.children(passed), level + 1, within or passed
+        child = self.names.choose(random, options)
         self.steps += 1
-        self.deepest = max(self.deepest, level + 1)
         test = None if random.random() < shape.wildcard else NameTest(child)
         condition = self.condition(child, level + 1, target, gaps, has_value=has_value)
-        return Below(axis, test, condition)
+        return Below(axis, test, condition), within or child
 
     def condition(
         self, name: str, level: int, target: int, gaps: int, *, has_value: bool
     ) -> Condition:
         """What is asked of the element `name`: the path further down, and branches."""
         if level >= target or not self.children(name):
+            self.shallowest = min(self.shallowest, level)
             return self.value(name) if has_value else all_of(())
-        asked: list[Condition] = [self.below(name, level, target, gaps, has_value=has_value)]
+        start = _Start(level, self.children(name))
+        step, within = self.below(start, target, gaps, has_value=has_value)
+        asked: list[Condition] = [step]
+        taken = [within]
         while self.random.random() < self.shape.branch:
-            end = self.random.randint(level + 1, target)
+            end = self.random.randint(max(level + 1, min(self.shape.depth_min, target)), target)
             if self.branches >= _BRANCHES_MAX or self.steps + end - level >= XPATH_STEPS_MAX:
                 break
+            beside = self.beside(name, taken)
+            if not beside:
+                break
             self.branches += 1
-            asked.append(self.below(name, level, end, gaps, has_value=False))
+            step, within = self.below(_Start(level, beside), end, gaps, has_value=False)
+            asked.append(step)
+            taken.append(within)
         return all_of(asked)
+
+    def beside(self, name: str, taken: Sequence[str]) -> tuple[str, ...]:
+        """The children that the element `name` can have beside those of the walks so far."""
+        key = name, tuple(sorted(taken))
+        found = self.found.get(key)
+        if found is None:
+            found = self.found[key] = tuple(
+                child
+                for child in self.children(name)
+                if can_have(self.dtd, name, tuple(sorted((*taken, child))))
+            )
+        return found
 
     def value(self, name: str) -> Condition:
         """A comparison with an attribute or the text of the element; nothing if it has neither."""
@@ -160,9 +200,8 @@ class _Walk:
         comparison = Comparison(relation, literal)
         return Text(comparison) if leaf is None else Attribute(_test(leaf.name), comparison)
 
-    def children(self, name: str | None) -> tuple[str, ...]:
-        paths = self.dtd.paths
-        return (paths.root,) if name is None else paths.children(name)
+    def children(self, name: str) -> tuple[str, ...]:
+        return self.dtd.paths.children(name)
 
 
 def _test(attribute: str) -> NameTest:

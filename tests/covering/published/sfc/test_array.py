@@ -14,6 +14,7 @@ from sapwood.covering.published.sfc.cells import Cell
 from sapwood.covering.published.sfc.cubes import StandardCube
 from sapwood.covering.published.sfc.curves import CURVES, Curve
 from sapwood.errors import InvariantError
+from tests.examples import examples
 
 every_curve = pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES)
 SHAPES = st.tuples(st.integers(1, 5), st.integers(1, 4))
@@ -103,7 +104,7 @@ def test_array_finds_the_slots_in_the_run_of_a_cube(
 
 
 @every_curve
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.integers(1, 12), st.sampled_from((1, 10, 32)), st.randoms(use_true_random=False))
 def test_array_walks_in_universes_of_any_width(
     curve: Curve, dimensions: int, bits: int, random: Random

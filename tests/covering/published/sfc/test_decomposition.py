@@ -35,6 +35,7 @@ from tests.covering.published.sfc.regions import (
     small_rectangles,
     smallest_partition,
 )
+from tests.examples import examples
 
 TINY_REGIONS = st.sampled_from([(1, 3), (2, 2), (3, 1)]).flatmap(
     lambda shape: st.frozensets(st.sampled_from(all_cells(*shape))).map(
@@ -140,7 +141,7 @@ def test_cubes_needed_counts_what_reaches_the_share(
     assert cubes_needed(rectangle, epsilon) == first
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(rectangles(dimensions_max=12))
 def test_exact_search_needs_all_cubes(rectangle: ExtremalRectangle) -> None:
     assert cubes_needed(rectangle, Fraction(0)) == count(rectangle)

@@ -15,6 +15,7 @@ from sapwood.covering.published.sfc.curves import CURVES, Curve
 from sapwood.covering.published.sfc.decomposition import cubes_needed, cut_size, size_at
 from sapwood.covering.published.sfc.rectangles import ExtremalRectangle
 from sapwood.covering.published.sfc.search import Search, by_cubes, by_points, one_by_one
+from tests.examples import examples
 
 every_curve = pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES)
 every_search = pytest.mark.parametrize("search", [by_cubes, by_points])
@@ -136,7 +137,7 @@ def test_search_goes_on_after_candidates_that_fail(
 
 
 @every_curve
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(query=queries(), epsilon=EPSILONS, budget=st.integers(1, 40))
 def test_budget_of_cubes_ends_a_search_early_but_soundly(
     curve: Curve, query: tuple[int, dict[int, Cell], Cell], epsilon: Fraction, budget: int

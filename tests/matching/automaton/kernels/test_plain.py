@@ -12,6 +12,7 @@ from sapwood.language.xpath import XPathBounds, parse_xpath
 from sapwood.matching.automaton import PathAutomatonEngine
 from sapwood.matching.automaton.kernels import compiled, plain
 from sapwood.matching.automaton.states import Growth
+from tests.examples import examples
 from tests.xml.made import documents
 from tests.xpaths import expressions
 
@@ -70,7 +71,7 @@ def _marks(arguments: Any) -> Any:
     return next(one for one in arguments if type(one).__name__ == "Marks")
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     texts=st.lists(expressions(), max_size=8), asked=st.lists(documents(), min_size=1, max_size=3)
 )

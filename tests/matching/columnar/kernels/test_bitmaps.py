@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.kernels import compiled
 from sapwood.model.publication import Record
+from tests.examples import examples
 from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import made, measured, told
 from tests.strategies import records
@@ -25,7 +26,7 @@ SHAPES = (
 """Filters of which many lie in one cluster."""
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     seed=st.integers(0, 2**32 - 1),
     shapes=st.lists(st.sampled_from(SHAPES), min_size=1, max_size=3, unique=True),

@@ -27,7 +27,7 @@ from tests.matching.tabled import Tabled, column_of, tables
 from tests.strategies import filters, records
 
 
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 @given(
     wanted=st.lists(filters(), max_size=8),
     asked=st.lists(records(), max_size=4),
@@ -81,7 +81,7 @@ def test_match_table_is_its_twins_and_finds_what_match_batch_finds(
     assert [array.dtype for array in found[:4]] == [array.dtype for array in twin[:4]]
 
 
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 @given(
     wanted=st.lists(filters(), min_size=1, max_size=12),
     asked=st.lists(records(), min_size=1, max_size=5),

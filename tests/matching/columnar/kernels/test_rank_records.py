@@ -59,7 +59,7 @@ def rank_of(
 CONSTANTS = st.one_of(numbers(), st.sampled_from(EXTREMES), st.integers(-50, 50))
 
 
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 @given(
     constants=st.lists(CONSTANTS, max_size=9)
     | st.lists(CONSTANTS, min_size=30, max_size=90)

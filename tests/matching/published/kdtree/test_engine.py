@@ -13,6 +13,7 @@ from sapwood.matching.protocol import Engine
 from sapwood.matching.published.kdtree import KdTreeEngine
 from sapwood.model.publication import Publication, Record
 from sapwood_lab.workload.records import WORKLOADS
+from tests.examples import examples
 from tests.matching.engine_laws import EngineMachine
 
 
@@ -100,4 +101,4 @@ class KdTreeMachine(EngineMachine):
 
 
 TestKdTreeMachine = KdTreeMachine.TestCase
-TestKdTreeMachine.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestKdTreeMachine.settings = settings(max_examples=examples(40), stateful_step_count=20)

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from sapwood.errors import InvariantError
 from sapwood.matching.published.kdtree.boxes import Point
 from sapwood.matching.published.kdtree.tree import BUCKET, DominanceTree
+from tests.examples import examples
 
 COORDINATES = st.one_of(st.integers(-3, 3), st.sampled_from((float("inf"), float("-inf"), 0.5)))
 
@@ -43,7 +44,7 @@ def filled(held: Mapping[int, Point]) -> DominanceTree[int]:
     data=st.data(),
     removed=st.integers(0, 5),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_tree_finds_what_a_scan_finds(
     dimensions: int, size: int, removed: int, data: st.DataObject
 ) -> None:
@@ -221,7 +222,7 @@ class TreeMachine(RuleBasedStateMachine):
 
 
 TestTreeMachine = TreeMachine.TestCase
-TestTreeMachine.settings = settings(max_examples=20, stateful_step_count=15, deadline=None)
+TestTreeMachine.settings = settings(max_examples=examples(20), stateful_step_count=15)
 
 
 def test_points_without_coordinates_dominate_each_other() -> None:

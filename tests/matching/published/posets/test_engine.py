@@ -20,6 +20,7 @@ from sapwood.matching.published.posets.hasse import HasseDiagram
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 from tests import strategies as some
+from tests.examples import examples
 from tests.matching.engine_laws import RELATED, EngineMachine
 from tests.matching.published.posets.nesting import boxes
 
@@ -95,7 +96,7 @@ def test_validate_finds_a_node_that_no_slot_needs() -> None:
         max_size=4,
     ),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 def test_all_engines_name_the_same_interfaces_for_every_record(
     held: list[tuple[Filter, int]], records: list[Record]
 ) -> None:
@@ -125,6 +126,6 @@ class PosetForestMachine(EngineMachine):
 
 
 TestSienaPosetMachine = SienaPosetMachine.TestCase
-TestSienaPosetMachine.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+TestSienaPosetMachine.settings = settings(max_examples=examples(25), stateful_step_count=20)
 TestPosetForestMachine = PosetForestMachine.TestCase
-TestPosetForestMachine.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+TestPosetForestMachine.settings = settings(max_examples=examples(25), stateful_step_count=20)

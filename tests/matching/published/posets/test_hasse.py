@@ -132,8 +132,6 @@ class PlainShapes(AnyShape):
 
 
 TestAnyShape = AnyShape.TestCase
-TestAnyShape.settings = settings(max_examples=examples(15), stateful_step_count=20, deadline=None)
+TestAnyShape.settings = settings(max_examples=examples(15), stateful_step_count=20)
 TestPlainShapes = PlainShapes.TestCase
-TestPlainShapes.settings = settings(
-    max_examples=examples(25), stateful_step_count=25, deadline=None
-)
+TestPlainShapes.settings = settings(max_examples=examples(25), stateful_step_count=25)

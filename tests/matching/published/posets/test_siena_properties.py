@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sapwood.matching.published.posets.hasse import HasseDiagram
 from sapwood.model.filter import Filter
+from tests.examples import examples
 from tests.matching.published.posets.nesting import boxes
 
 INTERFACES = frozenset(range(3))
@@ -62,7 +63,7 @@ class Broker:
 
 
 @given(st.lists(st.tuples(boxes(), st.sampled_from(sorted(INTERFACES))), max_size=14))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 def test_a_broker_s_poset_is_shallow_and_forwards_near_its_roots_only(
     arrivals: list[tuple[Filter, int]],
 ) -> None:

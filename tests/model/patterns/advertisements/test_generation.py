@@ -16,6 +16,7 @@ from sapwood.model.patterns.advertisements import (
 from sapwood.xml import read_document
 from sapwood.xml.dtd import Paths, read_dtd
 from sapwood_lab.workload.documents import DocumentShape, documents
+from tests.examples import examples
 from tests.model.patterns.advertisements.made import document_of
 from tests.xml.dtd.made import declarations, words
 
@@ -45,14 +46,14 @@ def admitted(advertisement: Advertisement, levels: int) -> set[tuple[str, ...]]:
 
 
 @given(declarations())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_advertisement_has_exactly_the_paths_of_the_dtd(text: str) -> None:
     paths = stated_exactly(text)
     assert admitted(advertisement_of(paths, EVERY), 5) == set(paths.up_to(5))
 
 
 @given(declarations())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_advertisement_with_careful_components_has_all_paths(text: str) -> None:
     paths = stated_exactly(text)
     exact, careful = (advertisement_of(paths, most) for most in (EVERY, 0))
@@ -61,7 +62,7 @@ def test_advertisement_with_careful_components_has_all_paths(text: str) -> None:
 
 
 @given(declarations())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_advertisements_of_the_work_are_the_same_in_parts(text: str) -> None:
     paths = paths_of(text)
     whole, parts = advertisement_of(paths), advertisements_of(paths)

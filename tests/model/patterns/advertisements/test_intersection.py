@@ -10,6 +10,7 @@ from sapwood import parse_xpath
 from sapwood.language.advertisements import parse_advertisement
 from sapwood.model.patterns.advertisements import Advertisement, Expression
 from sapwood.model.patterns.advertisements import intersection as module
+from tests.examples import examples
 from tests.model.patterns.advertisements.made import document_of, expressions, words
 
 LEVELS = 9
@@ -57,21 +58,21 @@ def accepts_some(expression: Expression, text: str) -> bool:
 
 
 @given(expressions(3), linear())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_intersects_is_exact_for_path_expressions(expression: Expression, text: str) -> None:
     found = Advertisement(expression).intersects(parse_xpath(text))
     assert found == accepts_some(expression, text)
 
 
 @given(expressions(3), branching())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_intersects_is_exact_for_tree_patterns(expression: Expression, text: str) -> None:
     found = Advertisement(expression).intersects(parse_xpath(text))
     assert found == accepts_some(expression, text)
 
 
 @given(expressions(3), expressions(3))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_covers_is_inclusion_of_words(wide: Expression, narrow: Expression) -> None:
     covers = Advertisement(wide).covers(Advertisement(narrow))
     assert covers == (words(narrow, 7) <= words(wide, 7))

@@ -25,6 +25,7 @@ from sapwood.routing.forwarding.bloom.digest import shape_of
 from sapwood.routing.forwarding.bloom.structures import number_of
 from sapwood.routing.protocols import protocol
 from sapwood.routing.tables import CLIENTS
+from tests.examples import examples
 from tests.routing.forwarding.deciding import SIDES, Known, accepted, sent, tell
 
 FILTERS: Final = [parse_filter(f"a > {bound}") for bound in range(4)] + [
@@ -63,7 +64,7 @@ def digest_of(filters: Sequence[Interest], word: str, publication: Publication) 
 
 
 @pytest.mark.parametrize("word", WORDS)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(known=tables, batch=batches)
 def test_where_a_publication_enters_exactly_those_get_it_that_want_it(
     word: str, known: list[tuple[str, Interest]], batch: list[Publication]
@@ -87,7 +88,7 @@ def test_where_a_publication_enters_exactly_those_get_it_that_want_it(
 
 
 @pytest.mark.parametrize("word", WORDS)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(known=tables, batch=batches)
 def test_further_on_no_bits_are_missed_and_clients_get_exactly_what_they_want(
     word: str, known: list[tuple[str, Interest]], batch: list[Publication]
@@ -108,7 +109,7 @@ def test_further_on_no_bits_are_missed_and_clients_get_exactly_what_they_want(
 
 
 @pytest.mark.parametrize("word", WORDS)
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(known=tables, data=st.data())
 def test_what_went_leaves_no_bits(word: str, known: list[tuple[str, Interest]], data: Any) -> None:
     forwarding, table = made(known, word)

@@ -46,7 +46,8 @@ class Ring:
     A link carries messages in order; which link moves next is drawn. `sent` counts messages.
     """
 
-    def __init__(self, space: IdentifierSpace, random: Random) -> None:
+    def __init__(self, space: IdentifierSpace, random: Random, kind: type[Pastry] = Pastry) -> None:
+        self.kind = kind
         self.space = Literal(space.base, space.digits)
         self.random = random
         self.now = 0.0
@@ -65,7 +66,7 @@ class Ring:
         """Let a router run, introduced by another one."""
 
         def make(own: str, kept: object, engines: object, life: int) -> Pastry:
-            return Pastry(own, self.kept, DEFAULT_ENGINES, life, self.space)
+            return self.kind(own, self.kept, DEFAULT_ENGINES, life, self.space)
 
         strategy = replace(self.kept.membership, make=make)
         chosen = replace(self.kept, membership=strategy)
@@ -183,16 +184,18 @@ class Ring:
                 has = {
                     v
                     for v in VALUES
-                    if any(one.matches(Publication("p", {"x": v})) for one in known)
+                    if any(one.matches(Publication("probe", {"x": v})) for one in known)
                 }
                 if has != should.get(slot, set()):
                     found.append(f"{name} has {has} for {slot}, not {should.get(slot, set())}")
         return found
 
 
-def drawn_ring(random: Random, count: int, space: IdentifierSpace) -> Ring:
+def drawn_ring(
+    random: Random, count: int, space: IdentifierSpace, kind: type[Pastry] = Pastry
+) -> Ring:
     """So many routers at drawn identifiers, which have joined one after the other."""
-    ring = Ring(space, random)
+    ring = Ring(space, random, kind)
     numbers = random.sample(range(space.size), min(count, space.size))
     for number in numbers:
         by = random.choice(list(ring.routers)) if ring.routers else None

@@ -16,6 +16,7 @@ from sapwood.errors import InvariantError
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.xroute.triples import Operation
+from tests.examples import examples
 from tests.routing.propagation.xroute.networks import NUMBERS, Forgetful, Network, S, random_tree
 
 Letters = dict[Interest, str]
@@ -371,4 +372,4 @@ class ChurnMachine(RuleBasedStateMachine):
 
 
 TestChurn = ChurnMachine.TestCase
-TestChurn.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+TestChurn.settings = settings(max_examples=examples(25), stateful_step_count=25)

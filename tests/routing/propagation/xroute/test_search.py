@@ -13,6 +13,7 @@ from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.xroute.search import Containment
+from tests.examples import examples
 from tests.matching.published.posets.nesting import EQUIVALENT
 from tests.routing.propagation.xroute.networks import S, strictly_contains
 
@@ -25,7 +26,7 @@ POOL: tuple[Interest, ...] = (
 
 
 @pytest.mark.parametrize("name", EXACT)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(acts=st.lists(st.integers(0, len(POOL) - 1), max_size=30))
 def test_containment_finds_what_pairs_of_filters_say(name: str, acts: list[int]) -> None:
     search = Containment(interest_index(COVERING_INDEXES[name]))

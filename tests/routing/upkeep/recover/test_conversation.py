@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 import pytest
@@ -47,14 +48,27 @@ def test_an_end_that_has_taken_nothing_learns_the_name_of_the_other() -> None:
     [
         (Conversation(A, B, taken=1), Back(C, A, 0)),  # what came is of a life that is no more
         (Conversation(A, B, owed=said(5, acknowledged=3)), Back(C, None, 0)),  # it lost that
-        (Conversation(A, B, owed=said(5, acknowledged=3)), Back(B, C, 3)),
+        (Conversation(C, B, owed=said(5, acknowledged=3)), Back(B, A, 3)),  # it knows an earlier id
         (Conversation(A, B, owed=said(5, acknowledged=3)), Back(B, A, 2)),  # it has older state
         (Conversation(A, B, owed=said(5)), Back(B, A, 6)),  # this end has
-        (Conversation(A, B, owed=said(5), restored=2), Back(B, A, 3)),
     ],
 )
 def test_what_does_not_fit_begins_afresh(one: Conversation, back: Back) -> None:
     assert one.hear(back) is Verdict.AFRESH
+    assert (one.sent, one.expected) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("one", "back"),
+    [
+        (Conversation(A, B, owed=said(5), restored=5), Back(B, A, 6)),  # it has what this end lost
+        (Conversation(A, B, owed=said(5), restored=2), Back(B, A, 3)),  # what this life made
+        (Conversation(A, B, owed=said(5, acknowledged=3)), Back(B, C, 3)),  # C is none of this end
+        (Conversation(A), Back(B, C, 0)),
+    ],
+)
+def test_an_end_that_has_older_state_notices(one: Conversation, back: Back) -> None:
+    assert one.hear(back) is Verdict.BEHIND
     assert (one.sent, one.expected) == (None, None)
 
 
@@ -111,6 +125,12 @@ class End:
     def __post_init__(self) -> None:
         self.begin()
 
+    @property
+    def bound(self) -> int:
+        """What the other can have at most, for a life that begins with this state."""
+        one = self.conversation
+        return one.owed.made if one.restored is None else one.restored
+
     def begin(self, theirs: ConversationId | None = None) -> None:
         self.begun += 1
         self.conversation = Conversation(ConversationId(self.life, self.begun), theirs)
@@ -131,7 +151,7 @@ class End:
             case Back() as back:
                 before = one.theirs
                 verdict = one.hear(back)
-                if verdict is Verdict.AFRESH:
+                if verdict in {Verdict.AFRESH, Verdict.BEHIND}:
                     self.begin(back.mine)
                     self.conversation.has_heard = True
                     other.inbox.append(self.conversation.back())
@@ -153,13 +173,17 @@ class End:
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["say", "read", "cut", "forget"]), st.integers(0, 1)), max_size=60
+    st.tuples(
+        st.sampled_from(["say", "read", "cut", "forget", "keep", "relapse"]), st.integers(0, 1)
+    ),
+    max_size=60,
 )
 
 
 @given(STEPS)
 def test_both_ends_always_come_to_mean_the_same(steps: list[tuple[str, int]]) -> None:
     ends, lives = [End(0), End(1)], 2
+    copies = deepcopy(ends)
 
     def cut() -> None:
         for end in ends:
@@ -182,6 +206,14 @@ def test_both_ends_always_come_to_mean_the_same(steps: list[tuple[str, int]]) ->
         elif what == "forget":
             lives += 1
             ends[which] = End(lives)
+            cut()
+        elif what == "keep":
+            copies[which] = deepcopy(end)
+        elif what == "relapse":
+            lives += 1
+            older = ends[which] = deepcopy(copies[which])
+            older.life, older.begun = lives, 0
+            older.conversation.restored = older.bound
             cut()
         for one in ends:
             one.conversation.validate()

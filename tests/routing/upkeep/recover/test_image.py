@@ -23,6 +23,7 @@ from sapwood.routing.upkeep.recover.checkpoint import FORMS
 from sapwood.routing.upkeep.recover.image import Reader, Unwritable, Writer
 from sapwood.simulation.trace import Trace
 from tests import strategies
+from tests.examples import examples
 
 
 def image(root: object) -> list[bytes]:
@@ -57,7 +58,7 @@ values: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.dictionaries(keys, values))
 def test_values_come_back_equal_in_their_order_and_of_their_types(root: dict[Any, Any]) -> None:
     made = again(root)
@@ -66,7 +67,7 @@ def test_values_come_back_equal_in_their_order_and_of_their_types(root: dict[Any
     assert image(made) == image(root)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(strategies.filters()))
 def test_filters_come_back_equal_and_once_each(filters: list[Filter]) -> None:
     made = again([*filters, *filters])
@@ -98,7 +99,7 @@ def test_arrays_come_back_and_can_be_written() -> None:
     assert made.dtype == np.uint16
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(strategies.filters(), max_size=20), st.lists(strategies.filters(), max_size=10))
 def test_a_covering_manager_decides_as_the_one_that_it_is_the_image_of(
     before: list[Filter], after: list[Filter]

@@ -33,7 +33,7 @@ def reuse_by(text: str) -> ForwardingStrategy:
         return replace(_reuse(text, summary, 0), mark=None)
     if text == "always":
         summary = "the first router names all subscriptions that it has found; others look them up"
-        return replace(_reuse(text, summary, KEYS_MAX), requires=(_ALL_KNOWN,))
+        return replace(_reuse(text, summary, KEYS_MAX), requires=(_ALL_KNOWN,), names_all=True)
     if word == "partial" and number.isascii() and number.isdigit():
         count = int(number)
         if 1 <= count <= KEYS_MAX:

@@ -304,6 +304,10 @@ class Reuse:
             letters = np.array(named, "<u8").tobytes()
         return (ALL if is_whole else SOME) + letters if letters else NO_DIGEST
 
+    def is_complete(self, digest: bytes) -> bool:
+        """Whether a digest names all subscriptions that lie ahead."""
+        return digest.startswith(ALL)
+
     def counters(self) -> dict[str, int]:
         """The matches and lookups so far."""
         return {"content_matches": self.content_matches, "lookups": self.lookups}

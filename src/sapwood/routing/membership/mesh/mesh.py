@@ -110,6 +110,7 @@ from sapwood.routing.messages import (
     Ready,
     Version,
 )
+from sapwood.routing.stating import statements_of
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import LinkSubscription, Stated
 
@@ -171,6 +172,14 @@ class Mesh:
     def stated(self, client: str) -> Stated:
         """What an attached client has stated, by its ids."""
         return self.forest.own.core.stated(client)
+
+    def statements(self) -> Iterator[ClientInput]:
+        """Its clients, and what they have stated: see `Membership.statements`."""
+        for client in self.clients.names:
+            asked = self.clients.of(client)
+            yield from statements_of(
+                client, asked.advertisements.items(), asked.subscriptions.items()
+            )
 
     def next_deadline(self) -> float | None:
         """Never: everything that is waited for is on its way."""

@@ -34,6 +34,7 @@ from sapwood.routing.effects import (
     SendMany,
     Subscribed,
     SubscribedMany,
+    Supply,
     Unadvertised,
     Unsubscribed,
     UnsubscribedMany,
@@ -253,8 +254,8 @@ class TreeSet:
                 case Accepted() | Refused() | Unsubscribed() | UnsubscribedMany() | Unadvertised():
                     if branch is self.own:
                         effects.append(effect)
-                case Persist() | Release() | Recall() | Connect() | Disconnect():
-                    raise InvariantError("a core asks for no link, and for nothing to be kept")
+                case Supply() | Persist() | Release() | Recall() | Connect() | Disconnect():
+                    raise InvariantError(f"a core of a tree never says {type(effect).__name__}")
         if waiting is not None:
             place = request.place if isinstance(request, Receive) else None
             effects.extend(self._hold(branch, Held(waiting, place)))

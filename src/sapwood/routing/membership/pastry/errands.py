@@ -15,8 +15,10 @@ than the work asks for (it has a message sent and forgotten), and what it promis
   for the ranges on it. Where another one has come to stand for a range, or nobody does, what comes
   next waits until all before it has been answered (`_Lane`).
 
-Ranges that are handed on get shorter, and routers on the way round get nearer; so nothing waits for
-itself, and everything is answered, or the link is gone over which it should be.
+Whoever answers for a range waits for what was handed on in it, and for nothing else, also where
+more was handed on before; ranges that are handed on get shorter, and routers on the way round
+nearer. So nothing waits for itself, and everything is answered, or the link is gone over which it
+should be.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
@@ -76,6 +79,7 @@ class Run:
 
     #: it is over when waiting and blockers are empty, and then `after` is called once
     #: waiting[slot] is who was handed that slot; "" where it waits in a lane
+    #: blockers are what else has to be done here; then `after_blockers` is called
     """
 
     errand: Errand
@@ -87,6 +91,7 @@ class Run:
     is_again: bool = False
     blockers: int = 0
     after: list[Callable[[], None]] = field(default_factory=list)
+    after_blockers: list[Callable[[], None]] = field(default_factory=list)
 
     @property
     def is_publication(self) -> bool:
@@ -183,33 +188,46 @@ class Errands:
             assert is_redirected, "who hands a range on hands it to somebody in it"
             self._take_round(neighbor, errand, order)
             return
-        known = self._ranges.get(task, {})
-        wider = next((one for one in known if range_.startswith(one)), None)
-        if wider is not None:
-            run = self._runs.get((task, wider, not _ROUND))
-            if run is None:
-                self._circle.send(neighbor, RangeReached(task, range_))
-            else:
-                run.answers[neighbor, range_] = None
+        run = self._runs.get((task, range_, not _ROUND))
+        if run is not None:
+            run.answers[neighbor, range_] = None
             return
-        self._look_after(neighbor, errand, order, tuple(known))
+        self._look_after(neighbor, errand, order)
 
-    def _look_after(
-        self, neighbor: str, errand: Errand, order: Order, narrower: tuple[Range, ...]
-    ) -> None:
+    def _look_after(self, neighbor: str, errand: Errand, order: Order) -> None:
+        """Begin to look after a range, some or all of which may have been looked after before."""
         task, range_, _, is_again = order
+        known = tuple(self._ranges.get(task, ()))
         run = Run(errand, task, range_, {(neighbor, range_): None}, is_again=is_again)
+        if known:
+            self._join(run)
         self._runs[task, range_, not _ROUND] = run
-        self._remember(task, range_)
         run.blockers += 1  # while it is begun
-        for slot in self._parts(errand, range_, not narrower):
-            if not any(slot.startswith(one) for one in narrower):
-                self._hand_on(run, slot)
-        for one in narrower:
-            inner = self._runs.get((task, one, not _ROUND))
-            if inner is not None:
-                inner.after.append(self.block(run))
+        if not any(range_.startswith(one) for one in known):
+            self._remember(task, range_)
+            for slot in self._parts(errand, range_, not known):
+                if not any(slot.startswith(one) for one in known):
+                    self._hand_on(run, slot)
         self._unblock(run)
+
+    def _join(self, run: Run) -> None:
+        """Let a run wait for what others of its task wait for in its range, and for no more.
+
+        Two routers that look after ranges with a common part may each have the other in theirs: if
+        one waited for all that the other has to do, that could be to wait for itself.
+        """
+        others = [one for (task, _, way), one in self._runs.items() if task == run.task and not way]
+        for other in others:
+            for slot, hop in other.waiting.items():
+                if slot.startswith(run.range) and len(slot) > len(run.range):
+                    run.waiting[slot] = hop
+                    if hop:
+                        self._sent[run.task, slot, hop].append(run)
+                    else:
+                        self._lanes[slot].held.append(run)
+            if other.blockers:
+                run.blockers += 1
+                other.after_blockers.append(partial(self._unblock, run))
 
     def block(self, run: Run) -> Callable[[], None]:
         """Let a run not be over until what this returns is called, once."""
@@ -222,6 +240,10 @@ class Errands:
 
     def _unblock(self, run: Run) -> None:
         run.blockers -= 1
+        if not run.blockers:
+            waiting, run.after_blockers = run.after_blockers, []
+            for call in waiting:
+                call()
         self.check(run)
 
     def _take_round(self, neighbor: str, errand: Errand, order: Order) -> None:

@@ -35,6 +35,7 @@ from sapwood.overlay.disjoint import FindTree, tree_finders
 from sapwood.routing.client_entries import unexpected_message
 from sapwood.routing.effects import CloseLink, Effect, Refused, Send
 from sapwood.routing.inputs import (
+    ClientInput,
     ClientPublish,
     ClientPublishMany,
     Compare,
@@ -118,6 +119,10 @@ class Redundant:
     def stated(self, client: str) -> Stated:
         """What an attached client has stated, by its ids."""
         return self.paths[0].mesh.stated(client)
+
+    def statements(self) -> Iterator[ClientInput]:
+        """Its clients, and what they have stated: see `Membership.statements`."""
+        return self.paths[0].mesh.statements()
 
     def next_deadline(self) -> float | None:
         """Never: everything that is waited for is on its way."""

@@ -62,8 +62,9 @@ class CountingPropagation(ClientEntries[Interest]):
         self._sendings = 0
         #: changes that began here
         self._began = 0
-        #: name of a router -> its latest identity, and the latest of its changes that came here
-        self._heard: dict[str, tuple[str, int]] = {}
+        #: name of a router -> its latest identity, the latest of its changes that came here, and
+        #: the link over which it came, while that is there
+        self._heard: dict[str, tuple[str, int, str]] = {}
 
     @property
     def links(self) -> Mapping[str, View]:
@@ -130,6 +131,8 @@ class CountingPropagation(ClientEntries[Interest]):
         """A link is gone: give up all that was counted behind it, at once."""
         self.entries.link_down(neighbor)
         del self._keys[neighbor]
+        # Whoever is behind it may have lost what it said, and say something else in its place.
+        self._heard = {name: last for name, last in self._heard.items() if last[-1] != neighbor}
         effects = [
             effect for cause in self._receipts.link_down(neighbor) for effect in self._answer(cause)
         ]
@@ -160,7 +163,7 @@ class CountingPropagation(ClientEntries[Interest]):
 
     def _update(self, neighbor: str, message: Update) -> Outcome:
         """A neighbor tells of a change."""
-        if self._has_come(message):
+        if self._has_come(message, neighbor):
             what = f"change {message.number} of subscriptions at router {message.origin}"
             return Outcome([], objection=cycle_reason(what, "here", neighbor))
         interface = self._node.interfaces[neighbor]
@@ -250,15 +253,14 @@ class CountingPropagation(ClientEntries[Interest]):
             return []
         return [self.kind.in_force(entry.client, entry.id)]
 
-    def _has_come(self, message: Update) -> bool:
+    def _has_come(self, message: Update, neighbor: str) -> bool:
         """Whether a change is one of this router or the last that came from its origin."""
         if message.origin == self._identity:
             return True
         name, _, _ = message.origin.rpartition(".")
-        change = (message.origin, message.number)
-        has_come = self._heard.get(name) == change
-        self._heard[name] = change
-        return has_come
+        heard = self._heard.get(name)
+        self._heard[name] = (message.origin, message.number, neighbor)
+        return heard is not None and heard[:2] == (message.origin, message.number)
 
     def _give_keys(
         self, neighbor: str, touched: Iterable[Interest], counted: Container[Interest]

@@ -26,6 +26,7 @@ A checkpoint's first part says where it stands; the others are the image.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
@@ -57,11 +58,13 @@ _COLUMN: Final = 4096
 class Head(Struct, array_like=True, frozen=True):
     """Where a checkpoint stands: behind so many state records.
 
-    `links` are those that routing believes up, in the order in which they came up.
+    `links` are those that routing believes up, in the order in which they came up. `incarnation` is
+    that of the router, if it is not the first one that its log is of.
     """
 
     states: int
     links: tuple[str, ...]
+    incarnation: int | None = None
 
 
 _HEAD: Final = msgspec.msgpack.Decoder(Head)
@@ -202,7 +205,7 @@ _SCRATCH: Final = frozenset(
 FORMS: Final[Mapping[type[Any], Form]] = MappingProxyType(
     {
         RoutingCore: _CORE,
-        Given: _CORE,
+        Given: replace(_CORE, finish=Given.rebuild),
         Mesh: Form(
             without=frozenset({"name", "protocol"}), within=frozenset({"map", "clients", "forest"})
         ),

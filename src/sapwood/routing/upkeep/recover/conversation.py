@@ -6,6 +6,9 @@ tells an end that goes on from one that has lost its state, or has older one:
 * both know both: they go on, each from what the other has taken;
 * an end learns a new id of the other's while it has taken nothing and nothing that it said is
   missing: it takes the id over;
+* the other has heard of an id that this end never gave, or has taken what this end never made: this
+  end has an older state than it once had. Whatever it says may contradict what it has said: it
+  begins afresh with everybody;
 * all else: what came from there is void. The end begins afresh, under a new id.
 
 Whoever changes what it knows says `Back` again, and sends nothing that is counted until the other
@@ -29,6 +32,7 @@ class Verdict(Enum):
     AGREED = "both ends mean the same: send what the other lacks"
     WAIT = "the other does not know this end's id yet: it will answer"
     AFRESH = "what was said before is void"
+    BEHIND = "the other knows more of this end than this end does"
 
 
 @dataclass(slots=True)
@@ -76,6 +80,8 @@ class Conversation:
         self.has_heard = True
         self.expected = self.sent = None
         is_known, is_new = back.theirs == self.mine, back.mine != self.theirs
+        if self._is_behind(back):
+            return Verdict.BEHIND
         if is_known and not self._can_have(back.taken):
             return Verdict.AFRESH
         if not is_known and self.owed.acknowledged:
@@ -129,6 +135,12 @@ class Conversation:
             raise InvariantError("more is acknowledged than was taken")
         if self.sent is not None and not self.owed.acknowledged <= self.sent <= self.owed.made:
             raise InvariantError(f"{self.sent} messages were sent of {self.owed.made}")
+
+    def _is_behind(self, back: Back) -> bool:
+        """Whether the other end knows what only a later life of this one can have said."""
+        if back.theirs is None or back.theirs != self.mine:
+            return back.theirs is not None and back.theirs > self.mine
+        return self.restored is not None and back.taken > self.restored
 
     def _can_have(self, taken: int) -> bool:
         """Whether the other end may have taken so many messages of this one."""

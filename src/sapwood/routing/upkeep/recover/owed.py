@@ -58,8 +58,10 @@ class LetGo:
         return replace(self, places=self.places[first:], digests=self.digests[first:])
 
     def read(self, publications: Sequence[Publication]) -> PublishMany:
-        """The first ones, which were read back."""
+        """The first ones, which were read back; what was published here may be blind."""
         digests = self.digests[: len(publications)]
+        if not isinstance(publications, PublicationBatch):
+            publications = [one.beyond() for one in publications]
         return PublishMany(self.origin, self.hops, publications, digests, self.tree)
 
     def takes(self, other: LetGo) -> bool:
@@ -217,3 +219,17 @@ def send(neighbor: str, content: Content) -> Send | SendMany:
     if isinstance(content, PublishMany):
         return SendMany(neighbor, content)
     return Send(neighbor, content)
+
+
+def several(content: Content) -> PublishMany | None:
+    """Publications, one or several, as several; `None` for what is none."""
+    match content:
+        case PublishMany():
+            return content
+        case Publish(origin, hops, publication, digest):
+            return PublishMany(origin, hops, (publication,), (digest,) if digest else ())
+        case OnTree(source, epoch, Publish(origin, hops, publication, digest)):
+            digests = (digest,) if digest else ()
+            return PublishMany(origin, hops, (publication,), digests, (source, epoch))
+        case _:
+            return None

@@ -53,12 +53,11 @@ from sapwood.routing.inputs import (
     Receive,
     ReceiveMany,
     Record,
+    Renewal,
     Restored,
 )
 from sapwood.routing.messages import (
-    OnTree,
     Publish,
-    PublishMany,
     UpkeepMessage,
     UpkeepNote,
     carried,
@@ -76,7 +75,7 @@ from sapwood.routing.upkeep.recover.notes import (
     note_of,
     said_in,
 )
-from sapwood.routing.upkeep.recover.owed import Content, LetGo, Owed, send
+from sapwood.routing.upkeep.recover.owed import Content, LetGo, Owed, send, several
 
 INCARNATION: Final = "incarnation"
 """The note with the incarnation that the router's names go back to."""
@@ -91,7 +90,7 @@ known when a life began that has not heard of it; empty once one has."""
 MARK: Final = "mark"
 """The note with the last mark before which nothing is owed."""
 
-_RECORDED: Final = (*get_args(Change), ReceiveMany, ClientPublishMany)
+_RECORDED: Final = (*get_args(Change), ReceiveMany, ClientPublishMany, Renewal)
 _IDS: Final = tuple[ConversationId, ConversationId | None]
 
 
@@ -111,6 +110,8 @@ class Recover:
         self._life = router.incarnation
         self._begun = 0
         self._is_known = False
+        #: whether this life has found itself to be an older one
+        self._is_renewed = False
         self._is_restoring = False
         #: whether what is said now is owed already, or was, and is not to be counted again
         self._is_muted = False
@@ -256,7 +257,7 @@ class Recover:
         """What is kept of publications that are not: where they are in the journal."""
         assert self._record is not None, "a place is that of a record"
         assert self._place is not None, "a place is that of a record"
-        many = _many(content)
+        many = several(content)
         if many is None:
             return None
         places = places_of(self._record, self._place, many.batch)
@@ -289,6 +290,8 @@ class Recover:
                     head = head_of(parts)
                     self._states = head.states
                     self._links = {neighbor: self._make() for neighbor in head.links}
+                    if head.incarnation is not None:
+                        yield Resume(head.incarnation)
                     yield Refill(parts)
                 case _:
                     yield from self._again(record, mark)
@@ -307,7 +310,7 @@ class Recover:
 
     def checkpoint(self) -> Checkpoint:
         """What a router that was restored up to a mark has come to. Raises `Unwritable`."""
-        head = Head(self._states, tuple(self._links))
+        head = Head(self._states, tuple(self._links), self._router.incarnation)
         return Checkpoint(list(checkpoint_of(self._router.membership, head)))
 
     def _again(self, record: Record, mark: Mark) -> Iterator[Action]:
@@ -328,6 +331,8 @@ class Recover:
                 self._links[neighbor] = self._make()
             case LinkDown(neighbor):
                 self._links.pop(neighbor, None)
+            case Renewal():
+                self._links.clear()
             case Receive(neighbor):
                 self._links[neighbor].taken += 1
             case ReceiveMany(neighbor, many):
@@ -407,7 +412,10 @@ class Recover:
         before, was_bounded = conversation.theirs, conversation.restored is not None
         verdict = conversation.hear(back)
         self._due.pop(neighbor, None)
-        if verdict is Verdict.AFRESH:
+        if verdict is Verdict.BEHIND and not self._is_renewed and back.theirs is not None:
+            conversation.theirs = back.mine
+            return self._renew(back.theirs.life)
+        if verdict in {Verdict.AFRESH, Verdict.BEHIND}:
             return self._begin_afresh(neighbor, back.mine)
         actions: list[Action] = []
         if was_bounded and conversation.restored is None:
@@ -433,6 +441,31 @@ class Recover:
         remembered = self._remember(neighbor, begun)
         actions.append(_unbounded(neighbor))
         return [*actions, *self._log(up), up, remembered, Send(neighbor, note_of(begun.back()))]
+
+    def _renew(self, known: int) -> Sequence[Action]:
+        """A later life of this router, as late as `known`, has said what nobody here remembers.
+
+        Under its names and numbers neighbors have other things than this life would say. So it
+        becomes another router, which has the same clients and nothing else.
+        """
+        self._is_renewed = True
+        self._life = max(self._life, known + 1)
+        self._due.clear()
+        stated = list(self._router.membership.statements())
+        renewal = Renewal(self._life)
+        actions: list[Action] = [*self._log(renewal), renewal]
+        # Before there are links: what was in force stays so, and publications are not refused.
+        for change in stated:
+            actions += [*self._log(change), change]
+        for neighbor, before in list(self._links.items()):
+            begun = self._links[neighbor] = self._make()
+            if before.has_heard:
+                begun.theirs, begun.has_heard = before.theirs, True
+            up = LinkUp(neighbor)
+            actions += [self._remember(neighbor, begun), _unbounded(neighbor), *self._log(up), up]
+            if neighbor in self._up:
+                actions.append(Send(neighbor, note_of(begun.back())))
+        return actions
 
     def _send_on(self, neighbor: str, conversation: Conversation) -> Sequence[Effect]:
         """Send what the neighbor lacks, as much of it as it may be sent at once."""
@@ -546,20 +579,6 @@ class _Reading(NamedTuple):
     conversation: Conversation
     number: int
     places: tuple[int, ...]
-
-
-def _many(content: Content) -> PublishMany | None:
-    """Publications, one or several, as several; `None` for what is none."""
-    match content:
-        case PublishMany():
-            return content
-        case Publish(origin, hops, publication, digest):
-            return PublishMany(origin, hops, (publication,), (digest,) if digest else ())
-        case OnTree(source, epoch, Publish(origin, hops, publication, digest)):
-            digests = (digest,) if digest else ()
-            return PublishMany(origin, hops, (publication,), digests, (source, epoch))
-        case _:
-            return None
 
 
 def _unbounded(neighbor: str) -> Persist:

@@ -1,0 +1,91 @@
+"""`sapwood grants`: what an identity may do, before a broker is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sapwood.cli.output import ExitStatus, json_option, print_json, print_table
+from sapwood.errors import InputError
+
+if TYPE_CHECKING:
+    from sapwood.session.grants import Grant
+
+
+@click.group
+def command() -> None:
+    """Say what identities may do, by the grants in a file of identities."""
+
+
+@command.command
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--as", "name", required=True, metavar="NAME", help="The identity.")
+@click.argument("filter", required=False)
+@click.option("--xpath", help="The same for a filter of documents.")
+@json_option
+@click.pass_context
+def check(
+    ctx: click.Context,
+    *,
+    file: Path,
+    name: str,
+    filter: str | None,
+    xpath: str | None,
+    as_json: bool,
+) -> None:
+    """Say what is left of a subscription to FILTER for an identity, or all that it may do.
+
+    Status 0: all of FILTER or a part of it; 1: nothing of it.
+    """
+    from sapwood.broker.access.identities import read_identities
+    from sapwood.language import parse_filter
+    from sapwood.language.xpath import parse_xpath
+    from sapwood.model.interest import Interest
+    from sapwood.session.grants import fields_of
+
+    if filter is not None and xpath is not None:
+        raise click.UsageError("a FILTER or --xpath, not both")
+    found = read_identities(file)
+    grant = found.grant_of(name)
+    asked: Interest | None = None
+    if filter is not None:
+        asked = parse_filter(filter)
+    elif xpath is not None:
+        asked = parse_xpath(xpath)
+    if asked is not None:
+        said = _left(grant, asked)
+        if as_json:
+            print_json(said)
+        else:
+            click.echo(" ".join(f"{key}: {value}" for key, value in said.items()))
+        ctx.exit(ExitStatus.REJECTED if "refused" in said else ExitStatus.DONE)
+    members = {"everything": True} if grant is None else fields_of(grant)
+    if as_json:
+        print_json(members)
+    else:
+        print_table((name, ""), [(key.replace("_", " "), _cell(of)) for key, of in members.items()])
+    ctx.exit(ExitStatus.DONE)
+
+
+def _left(grant: Grant | None, asked: object) -> dict[str, str]:
+    """What is left of a filter: all, a part, or nothing and why."""
+    from sapwood.model.interest import Interest
+
+    assert isinstance(asked, Interest)
+    if grant is None:
+        return {"granted": str(asked)}
+    try:
+        left = grant.narrowed(asked)
+    except InputError as error:
+        return {"refused": str(error)}
+    return {"granted" if left == asked else "narrowed to": str(left)}
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(value) or "none"
+    return (
+        {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+    )

@@ -1,0 +1,67 @@
+"""The choices of a containment hierarchy, with the work's values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from sapwood.errors import InputError
+from sapwood.limits.semantic import (
+    ADAPTIVE_LOAD,
+    ADAPTIVE_RATE,
+    EQUIVALENT_CHILDREN,
+    EQUIVALENT_ROOT_SHARE,
+)
+
+
+class Variant(Enum):
+    """How thoroughly a peer joins (section 7.3.3)."""
+
+    FULL = "full"
+    """Peers that the newcomer contains are found as well, and moved below it."""
+    BASIC = "basic"
+    """The newcomer is placed, and nobody moves."""
+    ADAPTIVE = "adaptive"
+    """The adaptive periodic join: each peer on the way decides, by its load and by chance."""
+
+
+class Departure(Enum):
+    """How those below are placed again when a peer leaves (section 7.3.4)."""
+
+    BASIC = "basic"
+    """They go to their grandparent."""
+    FULL = "full"
+    """They look for the best place, and so do those below them that got nearer to the root."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HierarchyOptions:
+    """The choices of a hierarchy.
+
+    `equivalent_children` is L, and the root of an equivalence tree takes L / `root_share`, rounded
+    down, at least 1. `load` and `rate` belong to the adaptive join (L_APJ, gamma_APJ). `strict`
+    moves a peer for balance only where that is a gain of its own (the work's test also swaps 0
+    against 1). `cascade` lets peers that got deeper look once more for those that now belong below
+    them, without which a full join is not optimal, although the work says so (L2801).
+
+    Raises `InputError` for anything that is no such choice.
+    """
+
+    variant: Variant = Variant.ADAPTIVE
+    equivalent_children: int = EQUIVALENT_CHILDREN
+    root_share: int = EQUIVALENT_ROOT_SHARE
+    load: int = ADAPTIVE_LOAD
+    rate: float = ADAPTIVE_RATE
+    strict: bool = False
+    cascade: bool = False
+
+    def __post_init__(self) -> None:
+        if min(self.equivalent_children, self.root_share) < 1:
+            raise InputError("a peer takes one equivalent child at least: L and its share are >= 1")
+        if not 0 <= self.rate <= 1 or self.load < 0:
+            raise InputError("the rate of adaptive joins is a chance, their load at least 0")
+
+    @property
+    def root_children(self) -> int:
+        """The equivalent children that the root of an equivalence tree takes."""
+        return max(1, self.equivalent_children // self.root_share)

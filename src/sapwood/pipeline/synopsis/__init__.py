@@ -1,0 +1,1 @@
+"""The job `synopsis`: publications to a summary of their documents."""

@@ -1,0 +1,295 @@
+"""Similarity: how likely a document for one pattern is one for another (8.4, L3126-3177).
+
+The source gives the principle and ten examples; the rest is the completion in which all ten come
+out (one has a slip: S7 is 1/8). `Sim(S1, S2)` looks for S2 in the expansion of S1:
+
+* branches of S2 that fall on different occurrences: probabilities multiply; on the same one: it
+  counts once; on alternatives for the same step of S1: they exclude each other as a rule, and a
+  penalty says so; on occurrences that the DTD opposes: zero;
+* alternatives for one step add up (S9), placements on different steps are alternatives to each
+  other, and the best counts (S4);
+* a text that S1 asks and S2 asks too: 1; that S1 excludes: 0; else a small constant;
+* what S1 says nothing about is estimated from the knowledge alone: with a synopsis the share of
+  documents that have the path among those that have its beginning.
+
+If S2 covers S1, the similarity is 1, whatever the estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+from itertools import combinations
+from typing import Final, NamedTuple
+
+from sapwood.errors import InputError
+from sapwood.limits import (
+    EXPANSION_DEPTH_MAX,
+    SIMILARITIES_KNOWN_MAX,
+    SIMILARITY_COMBINATIONS_MAX,
+)
+from sapwood.model.interest import Interest
+from sapwood.model.patterns.conditions import Axis
+from sapwood.model.patterns.pattern import TreePattern
+from sapwood.model.patterns.texts import Texts
+from sapwood.similarity.expansion import Occurrence, expanded
+from sapwood.similarity.knowledge import Knowledge, Place
+from sapwood.similarity.steps import Step, steps_of
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What the work leaves open: a text nothing is known of, a conflict, an unmatched step."""
+
+    unknown_text: float = 0.1
+    conflict: float = 0.2
+    unmatched: float = 0.5
+
+    def __post_init__(self) -> None:
+        for value in (self.unknown_text, self.conflict, self.unmatched):
+            if not 0 <= value <= 1:
+                raise InputError(f"{value} is no probability; name one from 0 to 1")
+
+
+DEFAULT_CONSTANTS: Final = Constants()
+
+
+class _Option(NamedTuple):
+    """A place for a branch: the number and position of the occurrence (-1: none), and a weight."""
+
+    number: int
+    at: int
+    weight: float
+
+
+class _Found(NamedTuple):
+    """The options of a branch; if there are none, whether that is because they exclude it."""
+
+    options: Sequence[_Option]
+    is_refuted: bool = False
+
+
+class _Value(NamedTuple):
+    """A probability; `is_refuted`: what S1 says makes it zero, and no estimate may mend that."""
+
+    value: float
+    is_refuted: bool = False
+
+
+_REFUTED: Final = _Value(0.0, is_refuted=True)
+
+
+class Similarity:
+    """How likely a document that one pattern accepts is accepted by another: a number in [0, 1].
+
+    A callable of two filters, not symmetric. It remembers the expansions of patterns and what it
+    has found, up to `limits.SIMILARITIES_KNOWN_MAX` pairs.
+    """
+
+    __slots__ = ("_chances", "_expansions", "_known", "constants", "knowledge")
+
+    def __init__(self, knowledge: Knowledge, constants: Constants = DEFAULT_CONSTANTS) -> None:
+        self.knowledge = knowledge
+        self.constants = constants
+        self._expansions: dict[TreePattern, tuple[tuple[float, Occurrence], ...]] = {}
+        self._chances: dict[tuple[Step, Place], float] = {}
+        self._known: dict[tuple[TreePattern, TreePattern], float] = {}
+
+    def __call__(self, one: Interest, other: Interest) -> float:
+        """The probability that `other` accepts a document that `one` accepts.
+
+        Raises `InputError` for filters that are no tree patterns, `LimitError` for patterns with
+        more alternatives than can be compared (`limits.COVERING_ALTERNATIVES_MAX`).
+        """
+        given, asked = _pattern(one), _pattern(other)
+        found = self._known.get((given, asked))
+        if found is None:
+            if len(self._known) >= SIMILARITIES_KNOWN_MAX:
+                self._known.clear()
+            found = 1.0 if asked.covers(given) else self.estimate(given, asked)
+            self._known[given, asked] = found
+        return found
+
+    def proximity(self, one: Interest, other: Interest) -> float:
+        """The mean of both directions: symmetric, and 1 for equivalent filters (f_s, L2848)."""
+        return (self(one, other) + self(other, one)) / 2
+
+    def probability(self, filter_: Interest) -> float:
+        """The share of all documents that the filter is expected to accept."""
+        every = steps_of(_pattern(filter_))
+        return max(self._chance(one, self.knowledge.root) for one in every)
+
+    def estimate(self, one: TreePattern, other: TreePattern) -> float:
+        """The similarity without asking whether `other` covers `one`.
+
+        For a pattern with `or` it is the mean over its alternatives, as likely as they are, of the
+        best alternative of `other`; zero for one that no document can match.
+        """
+        asked = steps_of(other)
+        total = 0.0
+        for weight, given in self.expansions(one):
+            total += weight * max(self._joint((step,), given).value for step in asked)
+        return min(1.0, total)
+
+    def expansions(self, pattern: TreePattern) -> tuple[tuple[float, Occurrence], ...]:
+        """The expansions of a pattern's alternatives that are possible, with their shares."""
+        found = self._expansions.get(pattern)
+        if found is None:
+            if len(self._expansions) >= SIMILARITIES_KNOWN_MAX >> 4:
+                self._expansions.clear()
+            made = [(step, expanded(step, self.knowledge)) for step in steps_of(pattern)]
+            some = [(step, one) for step, one in made if one is not None]
+            shares = [self._chance(step, self.knowledge.root) for step, _ in some]
+            total = sum(shares)
+            found = tuple(
+                (share / total if total else 1 / len(some), one)
+                for share, (_, one) in zip(shares, some, strict=True)
+            )
+            self._expansions[pattern] = found
+        return found
+
+    def _joint(self, steps: Sequence[Step], above: Occurrence) -> _Value:
+        """The probability that all steps are there below an occurrence, which is there."""
+        every: list[Sequence[_Option]] = []
+        for step in steps:
+            options, is_refuted = self._options(step, above)
+            if not options:
+                if is_refuted:
+                    return _REFUTED
+                chance = self._unsaid(step, above)
+                if not chance:
+                    return _Value(0.0)
+                options = (_Option(0, -1, chance),)
+            every.append(options)
+        return self._weighed(every, above)
+
+    def _weighed(self, every: Iterable[Sequence[_Option]], above: Occurrence) -> _Value:
+        """The best of all ways to give each branch one of its options."""
+        ways: list[tuple[float, frozenset[int], tuple[int, ...]]] = [(1.0, frozenset(), ())]
+        for options in every:
+            ways = [
+                (
+                    weight * one.weight,
+                    used | ({one.at} if one.at >= 0 else set()),
+                    (*to, one.number),
+                )
+                for weight, used, to in ways
+                for one in options
+            ]
+            if len(ways) > SIMILARITY_COMBINATIONS_MAX:
+                ways = nlargest(SIMILARITY_COMBINATIONS_MAX, ways, key=lambda way: way[0])
+        sums: dict[tuple[int, ...], float] = {}
+        for weight, used, numbers in ways:
+            sums[numbers] = sums.get(numbers, 0.0) + weight * self._together(used, above)
+        best = min(1.0, max(sums.values()))
+        return _Value(best) if best else _REFUTED
+
+    def _together(self, used: frozenset[int], above: Occurrence) -> float:
+        """The probability that these children of an occurrence are all there."""
+        weight = 1.0
+        for at in used:
+            weight *= above.children[at].probability
+        for one, other in combinations(sorted(used), 2):
+            if above.children[one].number == above.children[other].number:
+                weight *= self.constants.conflict
+            elif (one, other) in above.opposed:
+                return 0.0
+        return weight
+
+    def _options(self, step: Step, above: Occurrence) -> _Found:
+        """Where a step can fall below an occurrence, and how likely all that it asks is there."""
+        options: list[_Option] = []
+        is_refuted = False
+        for at, child in enumerate(above.children):
+            best = _Value(0.0)
+            if step.accepts(child.place):
+                best = self._asked(step, child)
+                is_refuted |= best.is_refuted
+            if step.axis is Axis.DESCENDANT and not child.place.is_attribute:
+                found, refuted = self._options(step, child)
+                is_refuted |= refuted
+                # Nothing further down is no reason to guess: it may be here.
+                deeper = self._weighed((found,), child) if found else _Value(0.0)
+                best = max(best, deeper, key=lambda one: one.value)
+            if best.value:
+                options.append(_Option(child.number, at, best.value))
+        return _Found(options, is_refuted and not options)
+
+    def _asked(self, step: Step, found: Occurrence) -> _Value:
+        """The probability that an occurrence has the text and the branches that a step asks."""
+        weight = 1.0
+        for wanted in step.texts:
+            weight *= self._text(wanted, found.texts)
+        if not weight:
+            return _REFUTED
+        below, is_refuted = self._joint(step.steps, found) if step.steps else _Value(1.0)
+        return _Value(weight * below, is_refuted)
+
+    def _text(self, wanted: Texts, there: Sequence[Texts]) -> float:
+        """The probability that a text is wanted, given the sets that it is in."""
+        if any(wanted.includes(one) for one in there):
+            return 1.0
+        if not all(wanted.meets(one) for one in there):
+            return 0.0
+        return self.constants.unknown_text
+
+    def _unsaid(self, step: Step, above: Occurrence) -> float:
+        """The probability of a branch of which the expansion says nothing."""
+        if step.axis is Axis.CHILD and not step.is_attribute:
+            certain = [one.place for one in above.children if one.probability >= 1]
+            places = [place for place, _ in self.knowledge.elements(above.place)]
+            named = [place for place in places if step.accepts(place)]
+            if named and all(
+                any(self.knowledge.opposed(above.place, place, one) for one in certain)
+                for place in named
+            ):
+                return 0.0
+        return self._chance(step, above.place)
+
+    def _chance(self, step: Step, above: Place) -> float:
+        """The probability of a step and all below it at a place, from the knowledge alone.
+
+        Of several paths the likeliest counts.
+        """
+        found = self._chances.get((step, above))
+        if found is not None:
+            return found
+        if len(self._chances) >= SIMILARITIES_KNOWN_MAX:
+            self._chances.clear()
+        knowledge, best = self.knowledge, 0.0
+        weighed = knowledge.attributes(above) if step.is_attribute else knowledge.elements(above)
+        for place, _ in weighed:
+            if step.accepts(place) and (not step.needs_text or knowledge.holds_text(place)):
+                chance = self._share(above, place, len(weighed))
+                chance *= self.constants.unknown_text ** len(step.texts)
+                for one in step.steps:
+                    chance *= self._chance(one, place)
+                best = max(best, chance)
+        if step.axis is Axis.DESCENDANT and above.depth + 2 <= EXPANSION_DEPTH_MAX:
+            name = None if step.test is None else step.test.local
+            for place, _ in weighed:
+                if name is None or knowledge.reaches(place, name):
+                    share = self._share(above, place, len(weighed))
+                    best = max(best, share * self._chance(step, place))
+        self._chances[step, above] = best
+        return best
+
+    def _share(self, above: Place, place: Place, beside: int) -> float:
+        """The probability of a place where the one above it is there."""
+        documents, having = self.knowledge.count(above), self.knowledge.count(place)
+        if documents and having is not None:
+            return having / documents
+        if place.is_attribute:
+            is_required = self.knowledge.is_required(above, place)
+            return 1.0 if is_required else self.constants.unmatched
+        return self.constants.unmatched / beside
+
+
+def _pattern(filter_: Interest) -> TreePattern:
+    if not isinstance(filter_, TreePattern):
+        raise InputError(
+            f"similarity is that of tree patterns; {filter_} is a record filter, of which no "
+            "document says anything"
+        )
+    return filter_

@@ -1,0 +1,184 @@
+"""The catalogue of semantic overlays, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from sapwood.errors import InputError, UnknownNameError
+from sapwood.limits.semantic import RANDOM_NEIGHBORS
+from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
+from sapwood.model.publication import Publication
+from sapwood.overlay.semantic.graph.boxes import box_similarity
+from sapwood.overlay.semantic.graph.graph import SimilarityGraph
+from sapwood.overlay.semantic.graph.options import GraphOptions
+from sapwood.overlay.semantic.hierarchy.hierarchy import Hierarchy
+from sapwood.overlay.semantic.hierarchy.joining import Cost
+from sapwood.overlay.semantic.hierarchy.options import Departure, HierarchyOptions, Variant
+from sapwood.overlay.semantic.interests import Interests
+from sapwood.overlay.semantic.spreading import Spread
+from sapwood.similarity import Knowledge, Similarity, SynopsisBuilder
+
+
+class SemanticOverlay(Protocol):
+    """Peers with interests, whatever they are neighbors for."""
+
+    def __len__(self) -> int:
+        """The number of peers."""
+
+    @property
+    def interests(self) -> Interests[Interest]:
+        """All different interests."""
+
+    @property
+    def bytes(self) -> int:
+        """What the state of all peers takes."""
+
+    def interest(self, peer: int) -> int:
+        """The number of a peer's interest."""
+
+    def join(self, filter: Interest, random: Random) -> tuple[int, Cost]:
+        """A new peer joins; returns its number."""
+
+    def leave(self, peer: int, random: Random, departure: Departure = ...) -> Cost:
+        """A peer says goodbye."""
+
+    def crash(self, peers: list[int], random: Random) -> Cost:
+        """Peers are gone at once, and the others repair the overlay."""
+
+    def spread(self, is_interested: Callable[[int], bool], random: Random) -> Spread:
+        """One publication's way, from where the work's experiments publish it."""
+
+    def validate(self) -> None:
+        """Raise `InvariantError` unless the invariants hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SemanticProtocol:
+    """A way to be neighbors by interest.
+
+    `exact` is false for each: a peer gets what it has no use for, and filters. `loses` says whether
+    one may not get what it wants; where it may not, the verdict `lost` is the overlay's defect.
+    `make` is given the publications, for overlays that look at what is published to know what is
+    alike.
+    """
+
+    name: str
+    summary: str
+    make: Callable[[Sequence[Publication]], SemanticOverlay]
+    loses: bool
+    choose: Callable[[str], SemanticProtocol] | None = None
+    exact: bool = False
+    kinds: tuple[str, ...] = ("records", "documents")
+
+
+def _tree(variant: Variant, name: str) -> SemanticProtocol:
+    return SemanticProtocol(
+        name=name,
+        summary="each peer is below the most specific one that contains its interest; "
+        f"{variant.value} joins",
+        make=lambda _: Hierarchy[Interest](HierarchyOptions(variant=variant)),
+        loses=False,
+        choose=_chosen_tree,
+    )
+
+
+def _chosen_tree(argument: str) -> SemanticProtocol:
+    known = {variant.value: variant for variant in Variant}
+    if argument not in known:
+        raise UnknownNameError("join variant", argument, known)
+    return _tree(known[argument], f"semantic-tree:{argument}")
+
+
+def _graph(options: GraphOptions, name: str) -> SemanticProtocol:
+    return SemanticProtocol(
+        name=name,
+        summary=f"each peer is linked to the {options.closest} most similar ones and "
+        f"{options.random} by chance; may lose publications",
+        make=lambda publications: SimilarityGraph(interest_similarity(publications), options),
+        loses=True,
+        choose=_chosen_graph,
+    )
+
+
+def _chosen_graph(argument: str) -> SemanticProtocol:
+    """The graph of n, or n,r, or n,r,rho."""
+    texts = [*argument.split(","), *_LEFT_OUT[argument.count(",") :]]
+    try:
+        closest, by_chance, forwarding = int(texts[0]), int(texts[1]), float(texts[2])
+        [] = texts[3:]
+    except ValueError:
+        raise InputError(
+            f"protocol 'semantic-graph:{argument}': behind the colon go the closest neighbors, "
+            "those by chance and the share of random links that forward, as in "
+            "semantic-graph:10,1,0.5"
+        ) from None
+    options = GraphOptions(closest=closest, random=by_chance, forwarding=forwarding)
+    return _graph(options, f"semantic-graph:{argument}")
+
+
+_LEFT_OUT: Final = (str(RANDOM_NEIGHBORS), "1")
+"""What stands for neighbors by chance and the share that forward where a name leaves them out."""
+
+
+def interest_similarity(
+    publications: Sequence[Publication],
+) -> Callable[[Interest, Interest], float]:
+    """The similarity of interests: of records as boxes, of documents by a synopsis.
+
+    The synopsis is of all documents that are published, one that all peers share. Nothing is
+    similar across the two languages.
+    """
+    builder = SynopsisBuilder()
+    for publication in publications:
+        document = publication.read_document()
+        if document is not None:
+            builder.add(document)
+    of_documents = Similarity(Knowledge(synopsis=builder.synopsis()))
+
+    def similarity(one: Interest, other: Interest) -> float:
+        if isinstance(one, Filter) and isinstance(other, Filter):
+            return box_similarity(one, other)
+        if isinstance(one, Filter) or isinstance(other, Filter):
+            return 0.0
+        return of_documents(one, other)
+
+    return similarity
+
+
+SEMANTIC: Final[Mapping[str, SemanticProtocol]] = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            _tree(Variant.ADAPTIVE, "semantic-tree"),
+            _graph(GraphOptions(), "semantic-graph"),
+        )
+    }
+)
+"""All semantic overlays; some take an argument behind a colon."""
+
+
+def is_semantic(name: str) -> bool:
+    """Whether a protocol's name is that of a semantic overlay."""
+    return name.partition(":")[0] in SEMANTIC
+
+
+def semantic_protocol(name: str) -> SemanticProtocol:
+    """The semantic overlay of a name, with what stands behind its colon.
+
+    Raises `UnknownNameError` for a name that there is not, `InputError` for an argument that the
+    overlay does not take.
+    """
+    word, colon, argument = name.partition(":")
+    chosen = SEMANTIC.get(word)
+    if chosen is None:
+        raise UnknownNameError("protocol", name, SEMANTIC)
+    if not colon:
+        return chosen
+    if chosen.choose is None:
+        raise InputError(f"protocol {name!r}: {word} takes nothing behind a colon")
+    return chosen.choose(argument)

@@ -1,0 +1,259 @@
+"""A semantic overlay from the first join to the last publication, and the verdict on it.
+
+All peers join in the order of their subscriptions, then publications spread one after the other,
+with churn between them. Peers decide with a matching index, one match for each peer that a
+publication reaches; the verdict is by the reference evaluation, which shares no code with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from sapwood.limits import ORACLE_PAIRS_MAX
+from sapwood.matching.index import Index
+from sapwood.model.interest import Interest
+from sapwood.model.publication import Publication
+from sapwood.model.subscription import Subscription
+from sapwood.overlay.semantic.accuracy import Accuracy, together
+from sapwood.overlay.semantic.hierarchy.joining import Cost
+from sapwood.simulation.oracle import Meaning, publications_checked
+from sapwood.simulation.semantic.churn import Churn
+from sapwood.simulation.semantic.protocols import SemanticOverlay, SemanticProtocol
+
+
+@dataclass(slots=True)
+class Costs:
+    """What changes of the overlay cost, all of one kind together."""
+
+    count: int = 0
+    messages: int = 0
+    #: the sum of the shares of peers that handled a message
+    involved: float = 0.0
+
+    def add(self, cost: Cost, peers: int) -> None:
+        """One more change, of an overlay of so many peers."""
+        self.count += 1
+        self.messages += cost.messages
+        self.involved += len(cost.involved) / max(1, peers)
+
+    def members(self) -> dict[str, float]:
+        """The figures as a JSON object."""
+        mean = self.involved / self.count if self.count else 0.0
+        return {"count": self.count, "messages": self.messages, "involved_share": round(mean, 6)}
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationFigures:
+    """One publication: its accuracy, the copies sent, and the most that one peer sent."""
+
+    id: str
+    accuracy: Accuracy
+    copies: int
+    sent_max: int
+
+
+@dataclass(slots=True)
+class SemanticRun:
+    """What came of a run.
+
+    `lost` and `unexpected` hold pairs of the ids of a publication and a subscription: what a peer
+    wanted and did not get, of the `checked` publications, and what it was given without wanting it.
+    """
+
+    protocol: SemanticProtocol
+    peers: int = 0
+    interests: int = 0
+    state_bytes: int = 0
+    joins: Costs = field(default_factory=Costs)
+    departures: Costs = field(default_factory=Costs)
+    publications: list[PublicationFigures] = field(default_factory=list)
+    pairs: dict[str, list[str]] = field(default_factory=dict)
+    checked: int = 0
+    lost: list[tuple[str, str]] = field(default_factory=list)
+    unexpected: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """Of all publications together."""
+        return together(one.accuracy for one in self.publications)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing is wrong; what an overlay that may lose has lost is no fault."""
+        return not self.unexpected and (self.protocol.loses or not self.lost)
+
+    def members(self) -> dict[str, object]:
+        """All figures as a JSON object."""
+        whole = self.accuracy
+        return {
+            "protocol": self.protocol.name,
+            "exact": self.protocol.exact,
+            "peers": self.peers,
+            "interests": self.interests,
+            "state_bytes": self.state_bytes,
+            "joins": self.joins.members(),
+            "departures": self.departures.members(),
+            "messages": {
+                "join": self.joins.messages,
+                "departure": self.departures.messages,
+                "publication": sum(one.copies for one in self.publications),
+            },
+            "accuracy": _ratios(whole),
+            "publications": [
+                {
+                    "id": one.id,
+                    "interested": one.accuracy.interested,
+                    "false_positives": one.accuracy.false_positives,
+                    "false_negatives": one.accuracy.false_negatives,
+                    "copies": one.copies,
+                    "sent_max": one.sent_max,
+                }
+                for one in self.publications
+            ],
+            "verdicts": {
+                "checked": self.checked,
+                "lost": len(self.lost),
+                "lost_is_a_fault": not self.protocol.loses,
+                "unexpected": len(self.unexpected),
+            },
+        }
+
+
+def _ratios(whole: Accuracy) -> Mapping[str, float]:
+    return {
+        "false_positives": whole.false_positives,
+        "false_negatives": whole.false_negatives,
+        "false_positive_ratio": round(whole.false_positive_ratio, 6),
+        "false_negative_ratio": round(whole.false_negative_ratio, 6),
+        "uninterested_ratio": round(whole.uninterested_ratio, 6),
+    }
+
+
+@dataclass(slots=True)
+class _World:
+    """An overlay, whose subscription each peer is, and one index for the decisions of all."""
+
+    overlay: SemanticOverlay
+    random: Random
+    run: SemanticRun
+    #: exactly the peers that are there
+    owners: dict[int, Subscription] = field(default_factory=dict)
+    gone: list[Subscription] = field(default_factory=list)
+    #: the filters of all numbers that were indexed; as many as `indexed`
+    index: Index = field(default_factory=Index)
+    indexed: int = 0
+
+    def join(self, subscription: Subscription) -> None:
+        peer, cost = self.overlay.join(subscription.filter, self.random)
+        self.owners[peer] = subscription
+        self.run.joins.add(cost, len(self.overlay))
+
+    def change(self, churn: Churn) -> None:
+        """Some crash at once, then some leave one by one, then some of all who are gone return."""
+        crashing = self._drawn(churn.crash)
+        if crashing:
+            self.run.departures.add(
+                self.overlay.crash(crashing, self.random), len(self.overlay) + len(crashing)
+            )
+            self.gone.extend(self.owners.pop(peer) for peer in crashing)
+        for peer in self._drawn(churn.leave):
+            cost = self.overlay.leave(peer, self.random, churn.departure)
+            self.run.departures.add(cost, len(self.overlay) + 1)
+            self.gone.append(self.owners.pop(peer))
+        back = self.random.sample(range(len(self.gone)), round(churn.back * len(self.gone)))
+        for subscription in [self.gone[place] for place in back]:
+            self.join(subscription)
+        self.gone = [one for place, one in enumerate(self.gone) if place not in set(back)]
+        self.overlay.validate()
+
+    def _drawn(self, share: float) -> list[int]:
+        peers = list(self.owners)
+        return self.random.sample(peers, round(share * len(peers)))
+
+    def publish(self, publication: Publication) -> None:
+        """Spread a publication; each peer that it reaches matches it against its own filter."""
+        for number, filter_ in enumerate(self.overlay.interests):
+            if number >= self.indexed:
+                self.index.add(str(number), filter_)
+        self.indexed = len(self.overlay.interests)
+        hits = set(map(int, self.index.match(publication)))
+        wanting = {peer for peer in self.owners if self.overlay.interest(peer) in hits}
+        way = self.overlay.spread(wanting.__contains__, self.random)
+        received = way.received
+        self.run.pairs[publication.id] = sorted(
+            self.owners[peer].id for peer in received if peer in wanting
+        )
+        self.run.publications.append(
+            PublicationFigures(
+                publication.id,
+                Accuracy.of(len(self.overlay), wanting, received),
+                way.sent.total(),
+                way.sent_max,
+            )
+        )
+
+
+def run_semantic(
+    protocol: SemanticProtocol,
+    subscriptions: Sequence[Subscription],
+    publications: Sequence[Publication],
+    *,
+    churn: Sequence[Churn] = (),
+    seed: int = 0,
+    pairs_max: int = ORACLE_PAIRS_MAX,
+    advance: Callable[[int], None] = lambda _: None,
+) -> SemanticRun:
+    """Run a semantic overlay; `advance` is told of each join and each publication.
+
+    Where publications times different filters exceed `pairs_max`, publications drawn with the seed
+    are checked for losses, and each delivery in any case.
+    """
+    random = Random(f"{seed}/semantic")  # noqa: S311 - reproducible
+    world = _World(protocol.make(publications), random, SemanticRun(protocol))
+    for subscription in subscriptions:
+        world.join(subscription)
+        advance(1)
+    world.run.peers = len(world.overlay)
+    checked = set(
+        publications_checked(
+            [one.id for one in publications], len(world.overlay.interests), pairs_max, seed
+        )
+    )
+    meaning = Meaning()
+    waiting = iter(churn)
+    due = next(waiting, None)
+    for number, publication in enumerate(publications):
+        while due is not None and due.after <= number:
+            world.change(due)
+            due = next(waiting, None)
+        world.publish(publication)
+        _judge(world, publication, meaning, is_checked=publication.id in checked)
+        advance(1)
+    run = world.run
+    run.interests, run.state_bytes = len(world.overlay.interests), world.overlay.bytes
+    return run
+
+
+def _judge(world: _World, publication: Publication, meaning: Meaning, *, is_checked: bool) -> None:
+    """Compare what was delivered with what the subscriptions of the peers say."""
+    run, delivered = world.run, set(world.run.pairs[publication.id])
+    run.checked += is_checked
+    verdicts: dict[Interest, bool] = {}
+    for subscription in _to_judge(world, delivered, is_checked=is_checked):
+        wanted = verdicts.get(subscription.filter)
+        if wanted is None:
+            wanted = verdicts[subscription.filter] = meaning.accepts(
+                subscription.filter, publication
+            )
+        if wanted and subscription.id not in delivered:
+            run.lost.append((publication.id, subscription.id))
+        elif not wanted and subscription.id in delivered:
+            run.unexpected.append((publication.id, subscription.id))
+
+
+def _to_judge(world: _World, delivered: set[str], *, is_checked: bool) -> Iterator[Subscription]:
+    for subscription in world.owners.values():
+        if is_checked or subscription.id in delivered:
+            yield subscription

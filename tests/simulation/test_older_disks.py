@@ -1,0 +1,235 @@
+"""A router whose disk has an older state than its neighbors know: a snapshot that was put back.
+
+What is only on the lost disk may be lost, and what neighbors and clients send again may come twice
+until the overlay has settled. All else holds as ever: nothing comes that nobody wants, and routing
+becomes right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+
+from sapwood.errors import SapwoodError
+from sapwood.routing.effects import Effect
+from sapwood.routing.inputs import Renewal, Restored
+from sapwood.routing.propagation.xroute.counting import CountingPropagation
+from sapwood.routing.protocols import protocol
+from sapwood.routing.router import Router
+from sapwood.routing.upkeep.protocol import Action
+from sapwood.routing.upkeep.recover.conversation import Conversation
+from sapwood.routing.upkeep.recover.notes import Back
+from sapwood.routing.upkeep.recover.recover import Recover
+from sapwood.simulation.machine import MakeRouter
+from sapwood.simulation.scenario import Scenario
+from sapwood.simulation.stored import Tail
+from sapwood.simulation.swarm import Mixture, draw_scenario
+from sapwood.simulation.world import World
+from tests.routing.wiring import core_of
+from tests.simulation.helpers import (
+    advertise,
+    delivered,
+    faults_found,
+    publish,
+    run_with,
+    subscribe,
+)
+from tests.simulation.test_recover import LINE, RECOVERING, maker, mixture_for, right
+
+MARK_EVERY = 3
+SEEDS = 40
+
+
+def older(name: str, *, small: bool = True) -> Mixture:
+    return replace(mixture_for(name, small=small), relapses=True)
+
+
+@pytest.mark.parametrize("name", RECOVERING)
+def test_routing_becomes_right_whatever_disks_are_older(name: str) -> None:
+    right(name, range(1 if "mesh" in name else 3), older(name))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", RECOVERING)
+def test_routing_becomes_right_on_many_seeds(name: str) -> None:
+    right(name, range(1000, 1500), older(name, small=False))
+
+
+def world_of(name: str) -> World:
+    return World(LINE, maker(name))
+
+
+def relapsed(world: World) -> int:
+    """Let r2 go back to an older disk, when all has settled; its incarnation after that."""
+    advertise(world, "r1", "a", "true")
+    subscribe(world, "r4", "s", "y = 1")
+    for number in range(8):
+        subscribe(world, "r2", f"s{number}", f"x = {number}")
+        world.drain()
+    world.crash_router("r2", Tail.OLD)
+    world.return_router("r2")
+    world.drain()
+    router = world.routers["r2"]
+    assert isinstance(router, Router)
+    return router.incarnation
+
+
+TELLING = [name for name in RECOVERING if "flooding" not in name]
+"""Protocols under which neighbors are told something that they may know better later."""
+
+
+@pytest.mark.parametrize("name", TELLING)
+def test_a_router_with_an_older_disk_begins_anew_with_its_clients(name: str) -> None:
+    world = world_of(name)
+    assert relapsed(world) > 0
+    publish(world, "r1", "p", x=3, y=1)
+    world.drain()
+    assert sorted(delivered(world)) == ["p>r2/ann/s3", "p>r4/ann/s"]
+
+
+def test_a_router_that_lost_nothing_that_others_know_stays_what_it_was() -> None:
+    world = world_of("covering+recover")
+    subscribe(world, "r2", "s", "x = 1")
+    world.drain()
+    world.crash_router("r2", Tail.LOST)
+    world.return_router("r2")
+    world.drain()
+    router = world.routers["r2"]
+    assert isinstance(router, Router)
+    assert router.incarnation == 0
+
+
+def test_a_router_that_began_anew_is_that_one_after_further_crashes() -> None:
+    """Also where checkpoints stand for the records that say so."""
+    world = world_of("covering+recover")
+    incarnation = relapsed(world)
+    for number in range(10):
+        before = len(delivered(world))
+        publish(world, "r1", f"p{number}", x=number, y=1)
+        world.drain()
+        world.crash_router("r2", Tail.WHOLE)
+        world.return_router("r2")
+        world.drain()
+        router = world.routers["r2"]
+        assert isinstance(router, Router)
+        assert router.incarnation == incarnation
+        assert core_of(router).subscriptions.own("ann").keys() == {f"s{n}" for n in range(8)}
+        wanted = ["r2/ann/s" + str(number)] * (number < 8) + ["r4/ann/s"]
+        assert sorted(delivered(world)[before:]) == [f"p{number}>{one}" for one in wanted]
+
+
+# Planted bugs -----------------------------------------------------------------------------------
+
+
+class Unchecked(Recover):
+    """The strategy as it is, which marks often and does not check itself."""
+
+    def __init__(self, router: Router) -> None:
+        super().__init__(router, mark_every=MARK_EVERY)
+
+    def validate(self) -> None:
+        """Look away."""
+
+
+class BeginsOneLinkAfresh(Unchecked):
+    """It begins afresh with the neighbor that knows more, and stays who it is for all others."""
+
+    def _hear_back(
+        self, neighbor: str, conversation: Conversation, back: Back, now: float
+    ) -> Sequence[Action]:
+        self._is_renewed = True
+        return super()._hear_back(neighbor, conversation, back, now)
+
+
+class KeepsItsNames(Unchecked):
+    """It forgets what it knew, and says other things under the names that it had."""
+
+    def _renew(self, known: int) -> Sequence[Action]:
+        actions = super()._renew(known)
+        renewal = Renewal(self._router.incarnation)
+        return [renewal if isinstance(one, Renewal) else one for one in actions]
+
+
+class ForgetsItsClients(Unchecked):
+    """What clients have stated goes with the rest."""
+
+    def _renew(self, known: int) -> Sequence[Action]:
+        statements = [*self._router.membership.statements()]
+        return [one for one in super()._renew(known) if one not in statements]
+
+
+class PersistsNoRenewal(Unchecked):
+    """That it began anew is gone with the next crash."""
+
+    def restored(self, restored: Restored, now: float) -> Iterator[Action]:
+        kept = (one for one in restored.records if not isinstance(one, Renewal))
+        return super().restored(Restored(kept, restored.first), now)
+
+
+class TrustsItsNumbers(Unchecked):
+    """What a life made before it heard of a neighbor counts as what the neighbor can have."""
+
+    def restored(self, restored: Restored, now: float) -> Iterator[Action]:
+        yield from super().restored(restored, now)
+        for one in self._links.values():
+            one.restored = None
+
+
+MUTANTS: Sequence[tuple[type[Unchecked], int]] = (
+    (BeginsOneLinkAfresh, 66),
+    (KeepsItsNames, 14),
+    (ForgetsItsClients, 0),
+    (PersistsNoRenewal, 0),
+    (TrustsItsNumbers, 0),
+)
+"""Each with a seed not long before the first that finds it."""
+
+
+def drawn(seed: int) -> Scenario:
+    return draw_scenario(seed, older("xroute+recover"))
+
+
+def planted(mutant: type[Unchecked]) -> MakeRouter:
+    chosen = protocol("xroute+recover")
+    chosen = replace(chosen, upkeep=replace(chosen.upkeep, make=mutant))
+    return lambda name, incarnation: Router(name, chosen, incarnation=incarnation)
+
+
+def found_in(mutant: type[Unchecked], seeds: range) -> str:
+    """What is wrong with a mutant, and on which seed; empty where nothing is."""
+    for seed in seeds:
+        try:
+            trial = run_with(drawn(seed), planted(mutant), "xroute+recover", inputs_max=4_000)
+            found = faults_found(trial, planted(Unchecked))
+        except (SapwoodError, KeyError, AssertionError) as error:
+            return f"seed {seed}: {error!r}"
+        if found:
+            return f"seed {seed}: {found}"
+    return ""
+
+
+@pytest.mark.parametrize(("mutant", "first"), MUTANTS)
+def test_a_planted_bug_is_found(mutant: type[Unchecked], first: int) -> None:
+    assert found_in(mutant, range(first, first + SEEDS))
+
+
+def test_changes_are_remembered_that_came_over_a_link_that_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Planted: with the disks of two neighbors older, the second one takes news for a cycle."""
+    link_down = CountingPropagation.link_down
+
+    def keep(self: CountingPropagation, neighbor: str, at_once: int | None = None) -> list[Effect]:
+        heard = self._heard
+        effects = link_down(self, neighbor, at_once)
+        self._heard = heard
+        return effects
+
+    monkeypatch.setattr(CountingPropagation, "link_down", keep)
+    assert found_in(Unchecked, range(188, 188 + SEEDS))
+
+
+def test_the_strategy_without_a_defect_is_found_right() -> None:
+    assert found_in(Unchecked, range(10)) == ""

@@ -367,10 +367,9 @@ class Broker:
                 for part in admitted(self.store, client, request):
                     yield from self._in_parts(part, now)
                 first = last
-            if first < len(run.batch):  # not all have been admitted together
-                for message in run.part(first, last + 1).messages():
-                    yield
-                    self.received(tcp, message, now)
+            for message in run.part(first, last + 1).messages():
+                yield
+                self.received(tcp, message, now)
             first = last + 1
 
     def _in_parts(self, batch: BatchInput, now: float) -> Iterator[None]:

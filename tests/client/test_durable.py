@@ -305,11 +305,12 @@ async def test_what_bounds_let_go_is_said(tmp_path: Path, caplog: pytest.LogCapt
         assert "3 publications let go, as its mailbox was full; 3 in all" in caplog.text
         assert broker.counters.durable_dropped == 3
         left = list[int]()
-        for _ in range(3):
+        while not left or left[-1] < 6:  # the first may have been handed out before it was let go
             (one,) = await take(subscription, 1)
             left.append(one.number)
             one.acknowledge()
         assert left[-2:] == [5, 6]
+        assert len(left) <= 4
 
 
 async def test_one_that_is_removed_ends_its_consumers(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ def test_bytes_leave_in_the_order_in_which_they_came(steps: list[tuple[str, int]
         assert len(outgoing) == len(expected)
     assert taken(outgoing) == expected
     assert (len(outgoing), outgoing.take()) == (0, [])
+    outgoing.take().append((b"a stamp",))  # what is taken is the caller's
+    assert outgoing.take() == []
 
 
 def test_what_is_long_is_not_copied_unless_it_is_a_small_part_of_what_it_keeps() -> None:

@@ -58,13 +58,14 @@ class Outgoing:
         self._set_aside(piece)
 
     def take(self) -> list[Piece]:
-        """All there is, piece by piece."""
+        """All there is, piece by piece, in a list that is the caller's."""
         pieces, frames = self._pieces, self.frames
         if frames:
             pieces.append((bytes(frames),))
             frames.clear()
-        if pieces:
-            self._pieces, self._long_bytes = [], 0
+        elif not pieces:
+            return []
+        self._pieces, self._long_bytes = [], 0
         return pieces
 
     def _set_aside(self, piece: Piece) -> None:

@@ -49,6 +49,11 @@ class Authenticator:
         self._engines = engines
         self._gates: dict[Grant, Gate] = {}
 
+    def take(self, identities: Identities) -> None:
+        """Decide among others from here on."""
+        self.identities = identities
+        self._gates = {}
+
     def is_slow(self, hello: Hello) -> bool:
         """Whether `decide` would hash a password, which belongs beside the event loop."""
         shown = hello.credentials

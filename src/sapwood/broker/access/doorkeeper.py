@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, TypeAlias
+from weakref import WeakKeyDictionary
 
 from sapwood import tls
 from sapwood.broker.access.authentication import Admitted, Authenticator
@@ -57,8 +58,8 @@ class Doorkeeper:
         self._authenticator = None if read is None else Authenticator(read, engines)
         #: who has no certificate comes in if an identity is known by something else
         self.context = tls.accepting(files, must_be_signed=identities is None)
-        #: of greetings whose password was hashed, what came of it
-        self._decided: dict[TcpConnection, Admitted | Refused] = {}
+        #: of greetings whose password was hashed, what came of it; who has gone meanwhile is forgotten
+        self._decided: WeakKeyDictionary[TcpConnection, Admitted | Refused] = WeakKeyDictionary()
         self._waiting = 0
         self._executor: ThreadPoolExecutor | None = None
         self._seen = self._look()
@@ -154,7 +155,7 @@ class Doorkeeper:
         self._seen = self._look()
         try:
             if self._path is not None and self._authenticator is not None:
-                self._authenticator.identities = read_identities(self._path)
+                self._authenticator.take(read_identities(self._path))
             if self.context is not None:
                 tls.renew(self.context, self._files)
         except InputError as error:

@@ -58,7 +58,7 @@ class Doorkeeper:
         self._authenticator = None if read is None else Authenticator(read, engines)
         #: who has no certificate comes in if an identity is known by something else
         self.context = tls.accepting(files, must_be_signed=identities is None)
-        #: of greetings whose password was hashed, what came of it; who has gone meanwhile is forgotten
+        #: of greetings whose password was hashed, what came of it; who went away is forgotten
         self._decided: WeakKeyDictionary[TcpConnection, Admitted | Refused] = WeakKeyDictionary()
         self._waiting = 0
         self._executor: ThreadPoolExecutor | None = None

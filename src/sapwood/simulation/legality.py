@@ -17,7 +17,7 @@ that nobody stated, and what is right of them is not said here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -36,7 +36,7 @@ from sapwood.routing.messages import (
     UnsubscribeMany,
 )
 from sapwood.routing.router import Router
-from sapwood.routing.tables import Entries
+from sapwood.routing.tables import Entries, LocalEntry
 from sapwood.simulation.world import World
 
 Filters = dict[str, AdvertisedContent]
@@ -172,7 +172,7 @@ def _known(world: World, sender: str, holder: str, noun: str) -> Filters:
     if noun == "advertisement" and not _is_advertised(world):
         return {}
     entries = _entries(world, sender, noun)
-    known: Filters = {key: entry.filter for key, entry in entries.by_key.items()}
+    known = _telling(entries.by_key)
     for neighbor, table in entries.received.items():
         if neighbor != holder:
             known.update((key, entry.filter) for key, entry in table.items())
@@ -181,10 +181,19 @@ def _known(world: World, sender: str, holder: str, noun: str) -> Filters:
 
 def _stated(world: World, routers: Iterable[str], noun: str) -> Filters:
     """What clients of some routers have stated."""
+    stated: Filters = {}
+    for router in routers:
+        stated.update(_telling(_entries(world, router, noun).by_key))
+    return stated
+
+
+def _telling(entries: Mapping[str, LocalEntry[Any]]) -> Filters:
+    """What clients have stated that somebody else may have to hear of: it accepts something."""
+    wanted = {key: entry.filter for key, entry in entries.items()}
     return {
-        key: entry.filter
-        for router in routers
-        for key, entry in _entries(world, router, noun).by_key.items()
+        key: one
+        for key, one in wanted.items()
+        if not isinstance(one, Interest) or one.intersects(one)
     }
 
 

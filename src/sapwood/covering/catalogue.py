@@ -1,7 +1,7 @@
 """Covering indexes, relation graphs and what can be made of them, by name.
 
 A combination is written `graph,index`: `flat-1,columnar`. Graphs that search in themselves stand
-alone: `poset`.
+alone: `poset`. An index may take an argument: `flat-1,sfc-z:0.05`.
 
 The indexes of the catalogue are those of record filters. Tree patterns lie beside them in an index
 of their own (XSearch), below the same graph; nothing covers across kinds. Another graph and index
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
 from sapwood.catalogue import Catalogue
@@ -25,7 +26,7 @@ from sapwood.covering.published.poset import PosetForest, SienaPoset
 from sapwood.covering.published.subscription_tree import SubscriptionTree
 from sapwood.covering.reference import ReferenceCovering
 from sapwood.covering.xsearch import XSearchIndex
-from sapwood.errors import UnknownNameError
+from sapwood.errors import InputError, UnknownNameError
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.patterns.pattern import TreePattern
@@ -35,13 +36,16 @@ from sapwood.model.patterns.pattern import TreePattern
 class IndexInfo:
     """A covering index of record filters by name.
 
-    `exact` means that it finds whatever `Filter.covers` finds.
+    `exact` means that it finds whatever `Filter.covers` finds. `choose` is there where an argument
+    may stand behind the colon of the name: it makes the index that this asks for, or raises
+    `InputError`.
     """
 
     name: str
     exact: bool
     summary: str
     make: Callable[[], CoveringIndex[Filter]]
+    choose: Callable[[str], IndexInfo] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +86,38 @@ def _kdtree() -> CoveringIndex[Filter]:
     return KdTreeCovering()
 
 
-def _space_filling(curve: str) -> Callable[[], CoveringIndex[Filter]]:
-    def make() -> CoveringIndex[Filter]:
-        from sapwood.covering.published.sfc import SpaceFillingIndex
+def _space_filling(curve: str, epsilon: Fraction = Fraction()) -> CoveringIndex[Filter]:
+    from sapwood.covering.published.sfc import SpaceFillingIndex
 
-        return SpaceFillingIndex(curve)
+    return SpaceFillingIndex(curve, epsilon)
 
-    return make
+
+def _approximate(curve: str) -> Callable[[str], IndexInfo]:
+    """What chooses the index on a curve that may miss a share of the space."""
+
+    def choose(text: str) -> IndexInfo:
+        epsilon = _share(text, f"sfc-{curve}")
+        return IndexInfo(
+            f"sfc-{curve}:{text}",
+            exact=epsilon == 0,
+            summary=f"the same with epsilon {text}, the share of the space that may be left out",
+            make=partial(_space_filling, curve, epsilon),
+        )
+
+    return choose
+
+
+def _share(text: str, name: str) -> Fraction:
+    try:
+        share = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(-1)
+    if not 0 <= share < 1:
+        raise InputError(
+            f"covering index {name}:{text}: epsilon is a share from 0 (nothing is missed) to below "
+            f"1, as in {name}:0.05"
+        )
+    return share
 
 
 def _space_filling_cubes() -> CoveringIndex[Filter]:
@@ -130,14 +159,16 @@ COVERING_INDEXES: Final = Catalogue(
         IndexInfo(
             "sfc-z",
             exact=True,
-            summary="the Z curve with epsilon 0, walked over point by point",
-            make=_space_filling("z"),
+            summary="the Z curve, walked over point by point; :EPSILON is the share left out",
+            make=partial(_space_filling, "z"),
+            choose=_approximate("z"),
         ),
         IndexInfo(
             "sfc-hilbert",
             exact=True,
-            summary="Hilbert's curve with epsilon 0, walked over point by point",
-            make=_space_filling("hilbert"),
+            summary="Hilbert's curve, walked over point by point; :EPSILON is the share left out",
+            make=partial(_space_filling, "hilbert"),
+            choose=_approximate("hilbert"),
         ),
         IndexInfo(
             "sfc-z-cubes",
@@ -255,6 +286,17 @@ def _alone(graph: GraphInfo) -> CoveringInfo:
     )
 
 
+def _index_named(name: str) -> IndexInfo:
+    """The index of a name, which may have an argument; raises `KeyError` or `InputError`."""
+    word, colon, argument = name.partition(":")
+    index = COVERING_INDEXES[word]
+    if not colon:
+        return index
+    if index.choose is None:
+        raise InputError(f"covering index {word} takes no argument: leave :{argument} out")
+    return index.choose(argument)
+
+
 class Combinations(Mapping[str, CoveringInfo]):
     """Every graph with every index that it can use, and alone if it searches itself.
 
@@ -269,7 +311,7 @@ class Combinations(Mapping[str, CoveringInfo]):
         graph = RELATION_GRAPHS[graph_name]
         if graph.searches_itself is bool(comma):
             raise KeyError(name)
-        return _combined(graph, COVERING_INDEXES[index_name]) if comma else _alone(graph)
+        return _combined(graph, _index_named(index_name)) if comma else _alone(graph)
 
     def __iter__(self) -> Iterator[str]:
         """All names, graph by graph."""
@@ -306,7 +348,7 @@ def _with_documents(records: CoveringInfo, documents: DocumentCoveringInfo) -> C
     graph, _, index = records.name.partition(",")
     make_graph = RELATION_GRAPHS[graph].make
     # A graph that searches itself asks nothing, but what is beside it may: so all are held.
-    make_index = COVERING_INDEXES[index].make if index else ReferenceCovering
+    make_index = _index_named(index).make if index else ReferenceCovering
     return CoveringInfo(
         f"{records.name}+{documents.name}",
         exact=records.exact,

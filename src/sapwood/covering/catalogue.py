@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from sapwood.catalogue import Catalogue
 from sapwood.covering.flat import FlatGraph
@@ -58,6 +58,14 @@ class GraphInfo:
     make: Callable[[], RelationGraph]
 
 
+class MakeManager(Protocol):
+    """Makes an empty manager; one that `is_maximal` withdraws what a newcomer covers."""
+
+    def __call__(self, *, is_maximal: bool = False) -> CoveringManager[Interest]:
+        """One more."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class CoveringInfo:
     """A combination by name, and how to make an empty manager of it."""
@@ -65,7 +73,7 @@ class CoveringInfo:
     name: str
     exact: bool
     summary: str
-    make: Callable[[], CoveringManager[Interest]]
+    make: MakeManager
 
 
 def _columnar() -> CoveringIndex[Filter]:
@@ -269,21 +277,18 @@ def document_covering_named(name: str) -> DocumentCoveringInfo:
 
 
 def _combined(graph: GraphInfo, index: IndexInfo) -> CoveringInfo:
-    return CoveringInfo(
-        f"{graph.name},{index.name}",
-        exact=index.exact,
-        summary=f"{graph.summary}; {index.summary}",
-        make=lambda: CoveringManager(graph.make(), interest_index(index)),
-    )
+    def make(*, is_maximal: bool = False) -> CoveringManager[Interest]:
+        return CoveringManager(graph.make(), interest_index(index), is_maximal=is_maximal)
+
+    summary = f"{graph.summary}; {index.summary}"
+    return CoveringInfo(f"{graph.name},{index.name}", index.exact, summary, make)
 
 
 def _alone(graph: GraphInfo) -> CoveringInfo:
-    return CoveringInfo(
-        graph.name,
-        exact=True,
-        summary=graph.summary,
-        make=lambda: CoveringManager(graph.make()),
-    )
+    def make(*, is_maximal: bool = False) -> CoveringManager[Interest]:
+        return CoveringManager(graph.make(), is_maximal=is_maximal)
+
+    return CoveringInfo(graph.name, exact=True, summary=graph.summary, make=make)
 
 
 def _index_named(name: str) -> IndexInfo:
@@ -349,14 +354,17 @@ def _with_documents(records: CoveringInfo, documents: DocumentCoveringInfo) -> C
     make_graph = RELATION_GRAPHS[graph].make
     # A graph that searches itself asks nothing, but what is beside it may: so all are held.
     make_index = _index_named(index).make if index else ReferenceCovering
+
+    def make(*, is_maximal: bool = False) -> CoveringManager[Interest]:
+        both = InterestGraph(make_graph(), documents.make_graph())
+        indexes = InterestIndex(make_index(), documents.make_index())
+        return CoveringManager(both, indexes, is_maximal=is_maximal)
+
     return CoveringInfo(
         f"{records.name}+{documents.name}",
         exact=records.exact,
         summary=f"{records.summary}; documents: {documents.summary}",
-        make=lambda: CoveringManager(
-            InterestGraph(make_graph(), documents.make_graph()),
-            InterestIndex(make_index(), documents.make_index()),
-        ),
+        make=make,
     )
 
 

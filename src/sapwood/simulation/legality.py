@@ -10,9 +10,9 @@ stated at each router, and the messages under way; nothing of what routers belie
   have stated, and has nothing else.
 
 What serves what depends on the propagation strategy. Simple routing: exactly the same entries.
-Identity: of each class of equal filters one. Covering: some, so that every one is covered.
-Advertisements: of those that an advertisement on the other side intersects. Mergers are entries
-that nobody stated, and what is right of them is not said here.
+Identity: of each class of equal filters one. Covering: some, so that every one is covered; maximal:
+of these none that another one covers. Advertisements: of those that an advertisement on the other
+side intersects. Mergers are entries that nobody stated, and what is right of them is not said here.
 """
 
 from __future__ import annotations
@@ -132,7 +132,9 @@ def _judged(
             if content in seen:
                 wrong.append(key)
             seen.add(content)
-    if rule == "covering" and lacking:
+    if rule == "maximal":
+        wrong.extend(key for key, one in held.items() if _is_below(one, right))
+    if rule in {"covering", "maximal"} and lacking:
         lacking = [
             key
             for key in lacking
@@ -141,6 +143,12 @@ def _judged(
     if wrong or lacking:
         noun = "advertisement" if rule == "advertisement" else "subscription"
         yield Illegal(sender, holder, noun, tuple(sorted(set(wrong))), tuple(lacking))
+
+
+def _is_below(content: AdvertisedContent, others: Iterable[Interest]) -> bool:
+    """Whether another of some interests covers one, and is not covered by it."""
+    own = cast("Interest", content)
+    return any(one.covers(own) and not own.covers(one) for one in others if one != own)
 
 
 def _serves(rule: str, key: str, content: AdvertisedContent, held: Filters) -> bool:
@@ -246,4 +254,4 @@ def _is_advertised(world: World) -> bool:
 def _propagation(world: World) -> str:
     """The rule by which what travels serves what is known."""
     words = _words(world)
-    return next((word for word in words if word in ("identity", "covering")), "simple")
+    return next((word for word in words if word in ("identity", "covering", "maximal")), "simple")

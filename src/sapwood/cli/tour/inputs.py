@@ -6,19 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sapwood.cli.output import Advance
-from sapwood.cli.tour.flights import flights, interests
+from sapwood.cli.tour.flights import are_installed, flights, interests
+from sapwood.cli.tour.invented import invented
 from sapwood.files import encode_publication, encode_subscription, replacing
 from sapwood.model.subscription import Subscription
 
 
 @dataclass(frozen=True, slots=True)
 class TourInputs:
-    """Where the files are, and what is in them."""
+    """Where the files are, and what is in them; `are_real` if the flights took place."""
 
     subscriptions_file: Path
     publications_file: Path
     subscriptions: tuple[Subscription, ...]
     publications: int
+    are_real: bool
 
 
 def write_inputs(folder: Path, limit: int | None, advance: Advance) -> TourInputs:
@@ -33,11 +35,11 @@ def write_inputs(folder: Path, limit: int | None, advance: Advance) -> TourInput
     with replacing(str(subscriptions_file)) as out:
         out.writelines(encode_subscription(subscription) + b"\n" for subscription in subscriptions)
     publications_file = folder / "publications.jsonl"
-    count = 0
+    count, are_real = 0, are_installed()
     with replacing(str(publications_file)) as out:
-        for publication in flights(limit):
+        for publication in flights(limit) if are_real else invented(limit):
             home = str(publication.record["origin"])
             out.write(encode_publication(publication, home) + b"\n")
             count += 1
             advance(1)
-    return TourInputs(subscriptions_file, publications_file, subscriptions, count)
+    return TourInputs(subscriptions_file, publications_file, subscriptions, count, are_real)

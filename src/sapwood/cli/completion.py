@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
 import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
-SHELLS: dict[str, type[ShellComplete]] = {
-    "bash": BashComplete,
-    "zsh": ZshComplete,
-    "fish": FishComplete,
-}
+SHELLS: Final[Mapping[str, type[ShellComplete]]] = MappingProxyType(
+    {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
+)
 
 
 @click.command
 @click.argument("shell", type=click.Choice(list(SHELLS)))
 @click.pass_context
 def command(ctx: click.Context, *, shell: str) -> None:
-    """Print the script that lets a shell complete `sapwood`.
+    """Print the script that lets a shell complete commands and options.
 
     For this session: eval "$(sapwood completion bash)". For all: put that line into ~/.bashrc
     (zsh: ~/.zshrc), or the output into ~/.config/fish/completions/sapwood.fish.

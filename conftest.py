@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Generator
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,6 +20,9 @@ __all__ = ("quick_java", "s3", "spark")
 
 HEAVY: Final = ("spark", "network")
 """Markers of tests that start processes: those of each run in one worker, one after the other."""
+
+LONGEST: Final = ("tests/simulation/", "tests/matching/", "tests/routing/", "tests_lab/")
+"""Where most time goes: handed out before the other files, so that all workers end together."""
 
 GARBAGE_AFTER: Final = 10_000
 """Objects between two looks for garbage. Python's own 700 are for programs that stay small; what is
@@ -56,7 +59,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is long, and keep what is heavy together (`-n 3 --dist loadgroup`)."""
+    """Leave out what is long, and keep what is heavy together (`-n 4 --dist loadgroup`)."""
     if not config.getoption("--long"):
         long = [item for item in items if item.get_closest_marker("long")]
         items[:] = [item for item in items if not item.get_closest_marker("long")]
@@ -66,3 +69,33 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.xdist_group(marker))
                 break
+    if hasattr(config, "workerinput"):
+        items.sort(key=turn)
+
+
+def turn(item: pytest.Item) -> int:
+    """When a test's file is handed to a worker: earlier than those of a larger number."""
+    for at, marker in enumerate(HEAVY):
+        if item.get_closest_marker(marker):
+            return at
+    return len(HEAVY) + (not item.nodeid.startswith(LONGEST))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand out groups, and else whole files: what the tests of a file share is made once.
+
+    Tests one by one would cost the process that hands them out as much as two hundred of them: for
+    each it counts all that there were before.
+    """
+    from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]
+
+    class ByFile(LoadGroupScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            scope: str = super()._split_scope(nodeid)
+            return nodeid.partition("::")[0] if scope == nodeid else scope
+
+    if config.getoption("dist") != "loadgroup":
+        return None
+    config.option.loadscopereorder = False  # by number, whatever each of them costs
+    return ByFile(config, log)

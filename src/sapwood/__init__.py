@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from sapwood.client import connect
-    from sapwood.errors import SapwoodError
+    from sapwood.errors import NeverMatchesWarning, SapwoodError
     from sapwood.language import parse_filter
     from sapwood.language.advertisements import parse_advertisement
     from sapwood.language.xpath import parse_xpath
@@ -26,6 +26,7 @@ __all__ = (
     "Filter",
     "Index",
     "Merge",
+    "NeverMatchesWarning",
     "Publication",
     "SapwoodError",
     "Subscription",
@@ -40,6 +41,7 @@ _HOMES: Final = (
     ("Filter", "sapwood.model.filter"),
     ("Index", "sapwood.matching.index"),
     ("Merge", "sapwood.model.filter"),
+    ("NeverMatchesWarning", "sapwood.errors"),
     ("Publication", "sapwood.model.publication"),
     ("SapwoodError", "sapwood.errors"),
     ("Subscription", "sapwood.model.subscription"),

@@ -20,6 +20,8 @@
     ├── ContributionError         what another distribution adds to a catalogue cannot be used
     └── InvariantError            our own fault: a state that must never be
 
+    NeverMatchesWarning           (a `UserWarning`) a filter that no publication can match
+
 A caller can therefore tell apart its own mistake (`InputError`), the peer's (`PeerError`), the
 machine's (`ConnectionLostError`, `EnvironmentMissingError`), that of somebody else's code
 (`ContributionError`) and ours (`InvariantError`).
@@ -151,6 +153,13 @@ class FileFormatError(InputError):
 
     def __reduce__(self) -> tuple[type[FileFormatError], tuple[str, str, int | None]]:
         return type(self), (self.path, self.reason, self.line)
+
+
+class NeverMatchesWarning(UserWarning):
+    """A filter that no publication can match was added; it is kept, and costs nothing.
+
+    `warnings.simplefilter("error", NeverMatchesWarning)` makes it an error.
+    """
 
 
 class PeerError(SapwoodError):

@@ -332,3 +332,21 @@ def test_match_writes_the_same_bytes_as_when_each_line_is_looked_at_closely(
     assert told[0] == told[1]
     assert told[0][0].count(b"\n") > 2_000
     assert told[0][1].count(b"\n") > 20
+
+
+NEVER = SUBSCRIPTIONS + '{"id": "never", "filter": "price < 1 and price > 2"}\n'
+
+
+def test_match_says_which_subscriptions_can_never_match(folder: Folder) -> None:
+    result = folder.match(subscriptions=folder.write("never.jsonl", NEVER))
+    assert result.exit_code == 0
+    assert pairs(result.stdout) == DELIVERIES
+    first, why, _ = result.stderr.splitlines()
+    assert first == "1 subscription can never match:"
+    assert why == "  line 4: price < 1 and price > 2 exclude each other"
+
+
+def test_match_strictly_fails_at_a_subscription_that_can_never_match(folder: Folder) -> None:
+    result = folder.match("--strict", subscriptions=folder.write("never.jsonl", NEVER))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "line 4: can never match: price < 1 and price > 2 exclude each other" in result.stderr

@@ -218,3 +218,22 @@ def test_a_file_has_the_filters_and_nothing_beside_it(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["subscribe", "x > 1", "--file", str(file)])
     assert result.exit_code == 2
     assert "--file has the filters" in result.stderr
+
+
+def test_a_file_with_a_filter_that_can_never_match(
+    overlay: BrokerProcesses, tmp_path: Path
+) -> None:
+    file = tmp_path / "subscriptions.jsonl"
+    lines = ({"id": "s1", "filter": "x > 1"}, {"id": "s2", "filter": "x > 3 and x < 2"})
+    file.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    with subscribing(overlay.addresses["r1"], "--file", str(file)) as process:
+        assert process.stderr is not None
+        said = [process.stderr.readline() for _ in range(2)]
+    assert said == [
+        "1 subscription can never match:\n",
+        "  line 2: x > 3 and x < 2 exclude each other\n",
+    ]
+    broker = ("--broker", str(overlay.addresses["r1"]))
+    result = CliRunner().invoke(main, ["subscribe", *broker, "--file", str(file), "--strict"])
+    assert result.exit_code == 2
+    assert "line 2: can never match: x > 3 and x < 2 exclude each other" in result.stderr

@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from sapwood import parse_filter
+from sapwood import NeverMatchesWarning, parse_filter
 from sapwood.client import connect
 from sapwood.client.subscription import ClientSubscription, Deliveries
-from sapwood.errors import ConnectionLostError, LimitError
+from sapwood.errors import ConnectionLostError, InputError, LimitError
 from sapwood.session.delivery import Delivery
-from tests.broker.helpers import running, soon
+from tests.broker.helpers import running, settings, soon
 
 
 def delivery(number: int) -> Delivery:
@@ -139,3 +139,23 @@ async def test_a_merged_iterator_that_is_too_slow_can_be_had_anew() -> None:
         again = client.deliveries()
         await client.publish({"a": 3})
         assert (await soon(anext(again))).attributes == {"a": 3}
+
+
+async def test_a_filter_that_can_never_match_is_warned_of_once_and_kept() -> None:
+    async with running() as broker, connect(str(broker.address)) as client:
+        with pytest.warns(NeverMatchesWarning, match="'s' can never match: a > 3 and a < 2 excl"):
+            subscription = await client.subscribe("a > 3 and a < 2", "s")
+        assert subscription.never_match == {"s": "a > 3 and a < 2 exclude each other"}
+        with pytest.warns(NeverMatchesWarning) as warned:
+            group = await client.subscribe_many({"x": "a = 1", "y": "a = 1 and a = 2"})
+        assert len(warned) == 1
+        assert group.never_match.keys() == {"y"}
+        await client.unsubscribe("s")
+        assert broker.router.table_sizes()["local"] == 2
+
+
+async def test_a_strict_broker_refuses_a_filter_that_can_never_match() -> None:
+    strict = settings(strict=True)
+    async with running(strict) as broker, connect(str(broker.address)) as client:
+        with pytest.raises(InputError, match="no record can match"):
+            await client.subscribe("a > 3 and a < 2")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from sapwood import parse_filter
@@ -14,7 +16,7 @@ from sapwood.covering.catalogue import (
 )
 from sapwood.covering.interests import InterestIndex
 from sapwood.covering.published.sfc import SpaceFillingIndex
-from sapwood.errors import UnknownNameError
+from sapwood.errors import InputError, UnknownNameError
 
 
 def test_catalogue_combines_every_graph_with_every_index_it_can_use() -> None:
@@ -76,3 +78,24 @@ def test_only_an_index_that_misses_covers_is_not_exact() -> None:
     assert [name for name, info in COVERING_INDEXES.items() if not info.exact] == ["sfc-z-cubes"]
     assert COVERINGS["flat-8,sfc-z-cubes"].exact is False
     assert DEFAULT_COVERING in COVERINGS
+
+
+def test_an_index_on_a_curve_is_told_what_share_it_may_leave_out() -> None:
+    assert COVERINGS["flat-1,sfc-z:0"].exact
+    approximate = COVERINGS["flat-8,sfc-hilbert:1/20"]
+    assert (approximate.name, approximate.exact) == ("flat-8,sfc-hilbert:1/20", False)
+    manager = covering_manager("flat-1,sfc-z:0.3+subscription-tree")
+    assert isinstance(manager.index, InterestIndex)
+    assert isinstance(manager.index.records, SpaceFillingIndex)
+    assert manager.index.records.epsilon == Fraction("0.3")
+
+
+@pytest.mark.parametrize("text", ["", "1", "-0.1", "half", "1/0", "nan"])
+def test_a_share_that_is_none_is_refused_with_what_is_one(text: str) -> None:
+    with pytest.raises(InputError, match=r"from 0 .* to below 1, as in sfc-z:0\.05"):
+        covering_manager(f"flat-1,sfc-z:{text}")
+
+
+def test_an_index_without_an_argument_says_so() -> None:
+    with pytest.raises(InputError, match="kdtree takes no argument: leave :3 out"):
+        covering_manager("flat-1,kdtree:3")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import sapwood
-from sapwood import Index, Publication, parse_filter, parse_xpath
+from sapwood import Index, NeverMatchesWarning, Publication, parse_filter, parse_xpath
 from sapwood.errors import (
     DuplicateIdError,
     FileFormatError,
@@ -505,3 +506,21 @@ def test_filters_without_ids_are_known_by_slot(info: EngineInfo) -> None:
     index._free.append(2)
     with pytest.raises(InvariantError, match="without ids"):
         index.validate()
+
+
+def test_an_index_warns_of_a_filter_that_can_never_match() -> None:
+    index = Index()
+    with pytest.warns(NeverMatchesWarning, match="'s1' can never match: a = 1 and a = 2 excl") as w:
+        index.add("s1", "a = 1 and a = 2")
+    assert w[0].filename == __file__
+    with pytest.warns(NeverMatchesWarning, match="'s3'") as w:
+        index.add_many([("s2", "a = 1"), ("s3", "false")])
+    assert len(w) == 1
+    assert w[0].filename == __file__
+    assert index.match({"a": 1}) == ["s2"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Index(warns=False).add("s1", "false")
+        with pytest.raises(NeverMatchesWarning):
+            index.add("s4", "false")
+    assert "s4" not in index

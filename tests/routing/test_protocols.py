@@ -30,7 +30,8 @@ def test_the_upkeep_is_a_word_in_any_place() -> None:
 
 
 def test_unknown_protocol_is_an_error_with_the_known_names() -> None:
-    with pytest.raises(UnknownNameError, match="known: covering, identity, simple, flooding"):
+    known = "known: covering, maximal, identity, simple, flooding"
+    with pytest.raises(UnknownNameError, match=known):
         protocol("gossip")
 
 

@@ -151,7 +151,7 @@ class Wiring:
 
 LINE = (("r1", "r2"), ("r2", "r3"))
 STAR = (("r1", "r2"), ("r1", "r3"), ("r1", "r4"))
-PROTOCOLS = ("flooding", "simple", "identity", "covering", "covering+merging", "xroute")
+PROTOCOLS = ("flooding", "simple", "identity", "covering", "covering+merging", "maximal", "xroute")
 ADVERTISED = (
     "advertisement",
     "advertisement+identity",

@@ -17,6 +17,7 @@ from sapwood.limits import (
     FRAME_OVERHEAD_BYTES,
     SUBSCRIPTIONS_AT_ONCE_MAX,
 )
+from sapwood.model.filter import NOTHING
 from sapwood.model.publication import Publication
 from sapwood.routing.inputs import (
     AttachClient,
@@ -30,6 +31,7 @@ from sapwood.routing.inputs import (
 )
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker, ReadMany
 from sapwood.session.connection import Connection
+from sapwood.session.judging import Judge
 from sapwood.session.ledger import PublisherLedger
 from sapwood.wire.interests import XPathText
 from sapwood.wire.messages import (
@@ -40,6 +42,7 @@ from sapwood.wire.messages import (
     Delivery,
     LinkEstablished,
     Message,
+    NeverNotice,
     PublicationRefused,
     PublishRequest,
     SubscribedManyReply,
@@ -65,13 +68,19 @@ BODY = encode_publication(Publication("p1", {"a": 1}))
 class Meeting:
     """A client peer, and what its client hears."""
 
-    def __init__(self, ledger: PublisherLedger | None = None, acknowledged: int = 0) -> None:
+    def __init__(
+        self,
+        ledger: PublisherLedger | None = None,
+        acknowledged: int = 0,
+        judging: Judge | None = None,
+    ) -> None:
         self.client, broker = open_pair()
         self.peer = ClientSessionAtBroker(
             "c1",
             broker,
             ledger or PublisherLedger("s"),
             acknowledged=acknowledged,
+            judging=judging,
         )
 
     @property
@@ -294,3 +303,22 @@ def test_answers_about_many_ids_are_in_as_many_frames_as_they_need() -> None:
     assert isinstance(first, SubscribedManyReply)
     assert isinstance(second, SubscribedManyReply)
     assert (*first.ids, *second.ids) == ids
+
+
+def test_a_client_hears_that_a_filter_can_never_match() -> None:
+    meeting = Meeting()
+    asked = SubscribeRequest("s1", "a > 3 and a < 2")
+    assert meeting.peer.interpret(asked) == ClientSubscribe("c1", "s1", NOTHING)
+    assert meeting.heard() == [NeverNotice("s1", "a > 3 and a < 2 exclude each other")]
+
+
+def test_a_strict_broker_refuses_what_can_never_match() -> None:
+    meeting = Meeting(judging=Judge(is_strict=True))
+    assert meeting.peer.interpret(SubscribeRequest("s1", "a > 3 and a < 2")) is None
+    assert meeting.heard() == [SubscriptionRefused("s1", "a > 3 and a < 2 exclude each other")]
+    many = SubscribeManyRequest(("s1", "s2"), ("a = 1 and a = 2", "a = 1"))
+    (read,) = meeting.peer.portions(many)
+    assert isinstance(read, ReadMany)
+    granted = ClientSubscribeMany("c1", (("s2", parse_filter("a = 1")),))
+    assert meeting.peer.interpret(read) == granted
+    assert meeting.heard() == [SubscriptionRefused("s1", "a = 1 and a = 2 exclude each other")]

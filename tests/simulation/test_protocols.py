@@ -43,6 +43,7 @@ COVERING_PAIRS = (
     "flat-1,kdtree",
     "flat-1,sfc-hilbert",
     "flat-1,sfc-z-cubes",
+    "flat-8,sfc-hilbert:0.5",
     "dense,reference",
     "poset",
     "forest",

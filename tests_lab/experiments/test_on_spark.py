@@ -31,6 +31,8 @@ SLOW = {
     "planetlab": Choices((24,), 3),
     "lookup-reuse": Choices((40,), 3),
     "sketch-errors": Choices((40,), 3),
+    "approximate-covering": Choices((60,), 3),
+    "curve-runs": Choices((9,), 3),
     "link-outages": Choices((4,), 3),
     "lease-times": Choices((4,), 3),
     "delay-bounds": Choices((300,), 3),

@@ -68,6 +68,7 @@ from sapwood.routing.router import Router
 from sapwood.session.admission import Identity
 from sapwood.session.circles import Circles
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker, ReadMany
+from sapwood.session.judging import Judge
 from sapwood.session.ledger import SessionMemory
 from sapwood.store.opening import told_name
 from sapwood.wire.address import Address
@@ -161,18 +162,14 @@ class Broker:
         self.name = settings.name or earlier or f"{socket.gethostname()}-{port}"
         protocol = settings.planned(self.name, self.address)
         self.router = Router(self.name, protocol, settings.engines, incarnation=time.time_ns())
-        me = Identity(
-            self.name,
-            secrets.token_hex(8),
-            self.router.protocol.name,
-            settings.connection.frame_bytes_max,
-        )
+        spoken, bytes_max = self.router.protocol.name, settings.connection.frame_bytes_max
+        me = Identity(self.name, secrets.token_hex(8), spoken, bytes_max)
         circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
         self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
         shared = (me, self.connections, self._memory, self._log, circles)
         self.handshake = Handshake(
             *shared,
-            elsewhere=self._filter_process.ask,
+            judging=Judge(self._filter_process.ask, is_strict=settings.strict),
             doorkeeper=self.doorkeeper,
             credentials=connecting.credentials,
         )

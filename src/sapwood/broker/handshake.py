@@ -23,7 +23,7 @@ from sapwood.session.admission import (
 )
 from sapwood.session.circles import Circles
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker
-from sapwood.session.judging import Elsewhere, Judge
+from sapwood.session.judging import Judge
 from sapwood.session.ledger import SessionMemory
 from sapwood.session.link_session import LinkSession
 from sapwood.wire.greetings import Credentials, Greeting, Hello, RefusalCode, Role, Welcome
@@ -56,7 +56,7 @@ class Handshake:
         log: Log,
         circles: Circles | None = None,
         *,
-        elsewhere: Elsewhere | None = None,
+        judging: Judge | None = None,
         doorkeeper: Doorkeeper | None = None,
         credentials: Credentials | None = None,
     ) -> None:
@@ -73,7 +73,7 @@ class Handshake:
         self._connections = connections
         self._memory = memory
         self._log = log
-        self._judging = Judge(elsewhere)
+        self._judging = Judge() if judging is None else judging
 
     def hello(self) -> Hello:
         """The greeting of this broker when it connects to another."""

@@ -52,8 +52,8 @@ class BrokerSettings:
     is off at most. Brokers may link by UDP at `listen_datagrams`, and at peers that are so
     addressed. With a file of `identities` only these may connect; a broker that other machines
     reach has identities or speaks TLS, unless it is to `allow_anyone`. Metrics and health are at
-    `http`. Raises `InputError` (or one
-    of its kinds) that names the option of `sapwood broker` and what it takes.
+    `http`. A `strict` one refuses subscriptions that no publication can match. Raises `InputError`
+    (or one of its kinds) that names the option of `sapwood broker` and what it takes.
     """
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
@@ -78,6 +78,7 @@ class BrokerSettings:
     identities: Path | None = None
     allow_anyone: bool = False
     http: Address | None = None
+    strict: bool = False
 
     def __post_init__(self) -> None:
         protocol = self.protocol

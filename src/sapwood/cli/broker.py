@@ -115,6 +115,11 @@ def _bound(option: str, default: float, text: str) -> Callable[[F], F]:
     help="Listen where other machines connect although neither --identities nor TLS guards it.",
 )
 @click.option(
+    "--strict",
+    is_flag=True,
+    help="Refuse subscriptions that no publication can match; without it, clients are warned.",
+)
+@click.option(
     "--http",
     metavar="HOST:PORT",
     help="Serve metrics (/metrics, Prometheus), /healthz and /readyz there.  [default: nowhere]",

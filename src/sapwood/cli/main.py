@@ -7,6 +7,7 @@ but click and the error tree; each command lives in a module of its own.
 from __future__ import annotations
 
 import traceback
+import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import MappingProxyType
@@ -23,7 +24,7 @@ from sapwood.cli.output import (
     say,
     standard_output_works,
 )
-from sapwood.errors import InvariantError, SapwoodError
+from sapwood.errors import InvariantError, NeverMatchesWarning, SapwoodError
 
 
 class Entry(NamedTuple):
@@ -149,7 +150,9 @@ class CommandTable(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn whatever it raises into a message and an exit status."""
         try:
-            return _invoked(super().invoke, ctx)
+            with warnings.catch_warnings():  # commands say it in their own words
+                warnings.simplefilter("ignore", NeverMatchesWarning)
+                return _invoked(super().invoke, ctx)
         except (click.exceptions.Exit, click.UsageError):
             raise
         except click.ClickException as error:

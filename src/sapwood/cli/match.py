@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
+from sapwood.cli.idle import say_idle
 from sapwood.cli.output import (
     ExitStatus,
     engines_option,
@@ -36,6 +37,7 @@ from sapwood.files import (
     rejected_path,
     replacing,
 )
+from sapwood.language.never import why_never
 from sapwood.matching.engine_names import Engines, chosen_engines
 from sapwood.matching.readiness import InPlace, loading
 from sapwood.model.subscription import Subscription
@@ -96,7 +98,7 @@ def command(
         filters = read_subscriptions(subscriptions, rejections)
         published = read_publications(publications, rejections, id_member=id_member)
         deliveries = DeliveryWriter(stream)
-        index = _build(filters, chosen)
+        index = _build(filters, chosen, is_strict=strict)
         _match(index, published, deliveries)
         stream.flush()
     summary = Summary(filters.counts, published.counts, deliveries.count, aside)
@@ -107,15 +109,23 @@ def command(
     ctx.exit(ExitStatus.REJECTED if summary.rejected else ExitStatus.DONE)
 
 
-def _build(filters: Reading[Subscription], engines: Engines) -> Index:
+def _build(filters: Reading[Subscription], engines: Engines, *, is_strict: bool) -> Index:
+    """The index of a file's subscriptions; says which can never match, or fails by the first."""
     from sapwood.matching.index import Index
 
-    index = Index(*engines)
+    index = Index(*engines, warns=False)
+    idle: list[tuple[int, str]] = []
     with progress("reading", "subscriptions") as advance:
-        for batch in _batches(filters):
-            for subscription in batch:
-                index.add(subscription.id, subscription.filter)
+        for batch in _batches(filters.lines()):
+            for line in batch:
+                why = why_never(line.value.filter)
+                if why is not None and is_strict:
+                    filters.reject(line.number, f"can never match: {why}", line.text)
+                if why is not None:
+                    idle.append((line.number, why))
+                index.add(line.value.id, line.value.filter)
             advance(len(batch))
+    say_idle(idle)
     return index
 
 

@@ -200,12 +200,10 @@ def _given(durably: dict[str, Any], fresh_s: float | None, late: str) -> dict[st
 async def _subscribe(
     interest: Interest | None, id_: str, broker: str, durably: dict[str, Any], client: Client
 ) -> ClientSubscription:
-    from sapwood.model.filter import Filter
-
     subscription: ClientSubscription = await client.subscribe(interest, id_, **durably)
     say(f"subscribed to {subscription.filter} as {subscription.id} at {broker}")
-    if isinstance(interest, Filter) and not interest.conjunctions and interest.source != "false":
-        say(f"no record can match {interest.source}: nothing will be delivered")
+    for why in subscription.never_match.values():
+        say(f"{why}: nothing will be delivered")
     return subscription
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
+from sapwood.cli.idle import say_idle
 from sapwood.cli.output import amount, progress, say
 
 if TYPE_CHECKING:
@@ -74,12 +75,21 @@ class SubscriptionFile:
             line = self._lines[id_]
             self._refused += 1
             self._reading.reject(line.number, f"refused by the broker: {reason}", line.text)
-        self._lines.clear()
+        if self._strict:
+            self._refuse_idle(group)
         said = f"subscribed to {amount(len(group.ids), 'filter')} at {broker}"
         if self.rejected:
             said += f"; {amount(self.rejected, 'line')} rejected: see {self._aside.path}"
         say(said)
+        say_idle([(self._lines[id_].number, why) for id_, why in group.never_match.items()])
+        self._lines.clear()
         return group
+
+    def _refuse_idle(self, group: SubscriptionGroup) -> None:
+        """Fail by the first filter that can never match."""
+        for id_, why in group.never_match.items():
+            line = self._lines[id_]
+            self._reading.reject(line.number, f"can never match: {why}", line.text)
 
     def _texts(self) -> Iterator[tuple[str, Written]]:
         for line in self._reading.lines():

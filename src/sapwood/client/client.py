@@ -37,7 +37,7 @@ from sapwood.local_clock import local_clock
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.session.client_entries import SUBSCRIPTION, EntriesEvent, EntryEvent
-from sapwood.session.client_session import ClientEvent, ClientSession, SupplyEvent
+from sapwood.session.client_session import ClientEvent, ClientSession, NeverEvent, SupplyEvent
 from sapwood.session.delivery import Delivery
 from sapwood.session.durable.consuming import CONSUMER_EVENTS
 from sapwood.session.settings import ConnectionSettings, TlsFiles, with_access
@@ -554,8 +554,8 @@ class Client:
                 self._advertisements.answered(event)
         elif isinstance(event, EntriesEvent):
             self._subscriptions.answered_many(event)
-        elif isinstance(event, SupplyEvent):
-            self._queues.supplied(event.ids, is_there=event.is_there)
+        elif isinstance(event, SupplyEvent | NeverEvent):
+            self._queues.told(event)
         elif isinstance(event, Welcome):
             self._publisher.frame_bytes_max = event.frame_bytes_max
             self._queues.returned()

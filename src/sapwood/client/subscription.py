@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import warnings
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final, Self
 
 from sapwood.client.requests import Requests
-from sapwood.errors import InputError, LimitError
+from sapwood.errors import InputError, LimitError, NeverMatchesWarning
+from sapwood.language.never import why_never
 from sapwood.limits import DELIVERIES_WAITING_MAX
 from sapwood.model.interest import Interest
+from sapwood.session.client_session import NeverEvent, SupplyEvent
 from sapwood.session.delivery import Delivery
 from sapwood.wire.interests import InterestText
 
@@ -46,6 +49,8 @@ class Deliveries:
         #: the ids of the subscriptions that nobody advertises for, as the broker says
         self.unadvertised: set[str] = set()
         self._supply_waiters: list[asyncio.Future[None]] = []
+        #: why no publication can match, by the ids of the subscriptions of which that is so
+        self.never_match: dict[str, str] = {}
         self._waiting: deque[Delivery] = deque()
         self._waiters: list[asyncio.Future[None]] = []
         self._ended = False
@@ -224,14 +229,27 @@ class DeliveryQueues:
             self._merged = Deliveries("for all subscriptions", waiting_max)
         return self._merged
 
-    def supplied(self, ids: Iterable[str], *, is_there: bool) -> None:
-        """The broker says whether somebody advertises what subscriptions accept."""
-        for id_ in ids:
+    def told(self, event: SupplyEvent | NeverEvent) -> None:
+        """The broker says of subscriptions that, or whether, nothing will be delivered."""
+        if isinstance(event, NeverEvent):
+            self._never(event)
+            return
+        for id_ in event.ids:
             subscription = self._subscriptions.get(id_)
             if subscription is not None:
-                subscription.supplied(id_, is_there=is_there)
-                if not is_there:
+                subscription.supplied(id_, is_there=event.is_there)
+                if not event.is_there:
                     self._unsupplied.add(subscription)
+
+    def _never(self, event: NeverEvent) -> None:
+        subscription, why = self._subscriptions.get(event.id), event.reason
+        if isinstance(subscription, ClientSubscription):  # whose text did not travel
+            why = why_never(subscription.filter) or why
+        if subscription is None or event.id not in subscription.never_match:  # not said again
+            words = f"subscription {event.id!r} can never match: {why}"
+            warnings.warn(words, NeverMatchesWarning, stacklevel=2)
+        if subscription is not None:
+            subscription.never_match[event.id] = why
 
     def returned(self) -> None:
         """There is a new connection: the broker says again what nobody advertises."""

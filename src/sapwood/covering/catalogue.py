@@ -1,7 +1,7 @@
 """Covering indexes, relation graphs and what can be made of them, by name.
 
 A combination is written `graph,index`: `flat-1,columnar`. Graphs that search in themselves stand
-alone: `poset`.
+alone: `poset`. An index may take an argument: `flat-1,sfc-z:0.05`.
 
 The indexes of the catalogue are those of record filters. Tree patterns lie beside them in an index
 of their own (XSearch), below the same graph; nothing covers across kinds. Another graph and index
@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from functools import partial
+from typing import Final, Protocol
 
 from sapwood.catalogue import Catalogue
 from sapwood.covering.flat import FlatGraph
@@ -25,7 +26,7 @@ from sapwood.covering.published.poset import PosetForest, SienaPoset
 from sapwood.covering.published.subscription_tree import SubscriptionTree
 from sapwood.covering.reference import ReferenceCovering
 from sapwood.covering.xsearch import XSearchIndex
-from sapwood.errors import UnknownNameError
+from sapwood.errors import InputError, UnknownNameError
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.patterns.pattern import TreePattern
@@ -35,13 +36,16 @@ from sapwood.model.patterns.pattern import TreePattern
 class IndexInfo:
     """A covering index of record filters by name.
 
-    `exact` means that it finds whatever `Filter.covers` finds.
+    `exact` means that it finds whatever `Filter.covers` finds. `choose` is there where an argument
+    may stand behind the colon of the name: it makes the index that this asks for, or raises
+    `InputError`.
     """
 
     name: str
     exact: bool
     summary: str
     make: Callable[[], CoveringIndex[Filter]]
+    choose: Callable[[str], IndexInfo] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,14 @@ class GraphInfo:
     make: Callable[[], RelationGraph]
 
 
+class MakeManager(Protocol):
+    """Makes an empty manager; one that `is_maximal` withdraws what a newcomer covers."""
+
+    def __call__(self, *, is_maximal: bool = False) -> CoveringManager[Interest]:
+        """One more."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class CoveringInfo:
     """A combination by name, and how to make an empty manager of it."""
@@ -61,7 +73,7 @@ class CoveringInfo:
     name: str
     exact: bool
     summary: str
-    make: Callable[[], CoveringManager[Interest]]
+    make: MakeManager
 
 
 def _columnar() -> CoveringIndex[Filter]:
@@ -82,13 +94,38 @@ def _kdtree() -> CoveringIndex[Filter]:
     return KdTreeCovering()
 
 
-def _space_filling(curve: str) -> Callable[[], CoveringIndex[Filter]]:
-    def make() -> CoveringIndex[Filter]:
-        from sapwood.covering.published.sfc import SpaceFillingIndex
+def _space_filling(curve: str, epsilon: Fraction = Fraction()) -> CoveringIndex[Filter]:
+    from sapwood.covering.published.sfc import SpaceFillingIndex
 
-        return SpaceFillingIndex(curve)
+    return SpaceFillingIndex(curve, epsilon)
 
-    return make
+
+def _approximate(curve: str) -> Callable[[str], IndexInfo]:
+    """What chooses the index on a curve that may miss a share of the space."""
+
+    def choose(text: str) -> IndexInfo:
+        epsilon = _share(text, f"sfc-{curve}")
+        return IndexInfo(
+            f"sfc-{curve}:{text}",
+            exact=epsilon == 0,
+            summary=f"the same with epsilon {text}, the share of the space that may be left out",
+            make=partial(_space_filling, curve, epsilon),
+        )
+
+    return choose
+
+
+def _share(text: str, name: str) -> Fraction:
+    try:
+        share = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(-1)
+    if not 0 <= share < 1:
+        raise InputError(
+            f"covering index {name}:{text}: epsilon is a share from 0 (nothing is missed) to below "
+            f"1, as in {name}:0.05"
+        )
+    return share
 
 
 def _space_filling_cubes() -> CoveringIndex[Filter]:
@@ -130,14 +167,16 @@ COVERING_INDEXES: Final = Catalogue(
         IndexInfo(
             "sfc-z",
             exact=True,
-            summary="the Z curve with epsilon 0, walked over point by point",
-            make=_space_filling("z"),
+            summary="the Z curve, walked over point by point; :EPSILON is the share left out",
+            make=partial(_space_filling, "z"),
+            choose=_approximate("z"),
         ),
         IndexInfo(
             "sfc-hilbert",
             exact=True,
-            summary="Hilbert's curve with epsilon 0, walked over point by point",
-            make=_space_filling("hilbert"),
+            summary="Hilbert's curve, walked over point by point; :EPSILON is the share left out",
+            make=partial(_space_filling, "hilbert"),
+            choose=_approximate("hilbert"),
         ),
         IndexInfo(
             "sfc-z-cubes",
@@ -238,21 +277,29 @@ def document_covering_named(name: str) -> DocumentCoveringInfo:
 
 
 def _combined(graph: GraphInfo, index: IndexInfo) -> CoveringInfo:
-    return CoveringInfo(
-        f"{graph.name},{index.name}",
-        exact=index.exact,
-        summary=f"{graph.summary}; {index.summary}",
-        make=lambda: CoveringManager(graph.make(), interest_index(index)),
-    )
+    def make(*, is_maximal: bool = False) -> CoveringManager[Interest]:
+        return CoveringManager(graph.make(), interest_index(index), is_maximal=is_maximal)
+
+    summary = f"{graph.summary}; {index.summary}"
+    return CoveringInfo(f"{graph.name},{index.name}", index.exact, summary, make)
 
 
 def _alone(graph: GraphInfo) -> CoveringInfo:
-    return CoveringInfo(
-        graph.name,
-        exact=True,
-        summary=graph.summary,
-        make=lambda: CoveringManager(graph.make()),
-    )
+    def make(*, is_maximal: bool = False) -> CoveringManager[Interest]:
+        return CoveringManager(graph.make(), is_maximal=is_maximal)
+
+    return CoveringInfo(graph.name, exact=True, summary=graph.summary, make=make)
+
+
+def _index_named(name: str) -> IndexInfo:
+    """The index of a name, which may have an argument; raises `KeyError` or `InputError`."""
+    word, colon, argument = name.partition(":")
+    index = COVERING_INDEXES[word]
+    if not colon:
+        return index
+    if index.choose is None:
+        raise InputError(f"covering index {word} takes no argument: leave :{argument} out")
+    return index.choose(argument)
 
 
 class Combinations(Mapping[str, CoveringInfo]):
@@ -269,7 +316,7 @@ class Combinations(Mapping[str, CoveringInfo]):
         graph = RELATION_GRAPHS[graph_name]
         if graph.searches_itself is bool(comma):
             raise KeyError(name)
-        return _combined(graph, COVERING_INDEXES[index_name]) if comma else _alone(graph)
+        return _combined(graph, _index_named(index_name)) if comma else _alone(graph)
 
     def __iter__(self) -> Iterator[str]:
         """All names, graph by graph."""
@@ -306,15 +353,18 @@ def _with_documents(records: CoveringInfo, documents: DocumentCoveringInfo) -> C
     graph, _, index = records.name.partition(",")
     make_graph = RELATION_GRAPHS[graph].make
     # A graph that searches itself asks nothing, but what is beside it may: so all are held.
-    make_index = COVERING_INDEXES[index].make if index else ReferenceCovering
+    make_index = _index_named(index).make if index else ReferenceCovering
+
+    def make(*, is_maximal: bool = False) -> CoveringManager[Interest]:
+        both = InterestGraph(make_graph(), documents.make_graph())
+        indexes = InterestIndex(make_index(), documents.make_index())
+        return CoveringManager(both, indexes, is_maximal=is_maximal)
+
     return CoveringInfo(
         f"{records.name}+{documents.name}",
         exact=records.exact,
         summary=f"{records.summary}; documents: {documents.summary}",
-        make=lambda: CoveringManager(
-            InterestGraph(make_graph(), documents.make_graph()),
-            InterestIndex(make_index(), documents.make_index()),
-        ),
+        make=make,
     )
 
 

@@ -61,6 +61,13 @@ class FlatGraph:
             self._edges.add(key, filter_, covers)
         return [bool(covers) for covers in found]
 
+    def adopt(self, parent: int, child: int) -> bool:
+        """Put a node without parents below a newcomer that covers it; returns whether it is."""
+        if not self._edges.may_link(parent, child):
+            return False
+        self._edges.link(parent, child)
+        return True
+
     def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:
         """Drop a node; returns the children for which no cover is left (algorithm 4.2)."""
         children = self._edges.remove(key)

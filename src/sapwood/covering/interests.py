@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
-from sapwood.covering.protocol import BulkIndex, CoveringIndex, RelationGraph
+from sapwood.covering.protocol import AdoptingGraph, BulkIndex, CoveringIndex, RelationGraph
 from sapwood.errors import InvariantError
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
@@ -146,6 +146,13 @@ class InterestGraph:
         assert isinstance(filter, TreePattern)
         self._patterns.add(key)
         return self.documents.add(key, filter, index)
+
+    def adopt(self, parent: int, child: int) -> bool:
+        """Put a node below a newcomer, where that is not done by itself; returns whether it is."""
+        graph = self._graph(child)
+        if isinstance(graph, AdoptingGraph):
+            return graph.adopt(parent, child)
+        return child in graph.children(parent)
 
     def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:
         """Drop a node; returns its children for which no cover is left."""

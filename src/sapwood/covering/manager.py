@@ -6,17 +6,23 @@ any two messages too, every subscribed filter is covered by a propagated one.
 
 Equal filters share one node with a counter; only the first subscription and the last removal of a
 filter do anything (L872). A filter that was propagated stays so when a wider one comes later: it is
-not withdrawn before it is unsubscribed (L805).
+not withdrawn before it is unsubscribed (L805), unless the manager `is_maximal`.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from sapwood.covering.protocol import BulkGraph, BulkIndex, CoveringIndex, RelationGraph
+from sapwood.covering.protocol import (
+    AdoptingGraph,
+    BulkGraph,
+    BulkIndex,
+    CoveringIndex,
+    RelationGraph,
+)
 from sapwood.errors import InputError, InvariantError
 from sapwood.model.interest import Interest
 
@@ -60,11 +66,21 @@ class Work:
 class CoveringManager(Generic[W]):
     """Covering detection for one outgoing link: a relation graph over a covering index.
 
-    Both must be empty. A graph that searches in itself takes no index. Raises `InputError` for a
-    combination that cannot work.
+    Both must be empty. A graph that searches in itself takes no index. By Shen's rule what was
+    propagated stays so when a newcomer covers it; a manager that `is_maximal` withdraws it, so that
+    what is propagated are the maximal filters (XPath dissemination, "covering-based routing").
+    Raises `InputError` for a combination that cannot work.
+
+    #: if it is maximal, exactly the nodes without parents are propagated
     """
 
-    def __init__(self, graph: RelationGraph, index: CoveringIndex[W] | None = None) -> None:
+    def __init__(
+        self,
+        graph: RelationGraph,
+        index: CoveringIndex[W] | None = None,
+        *,
+        is_maximal: bool = False,
+    ) -> None:
         if graph.searches_itself != (index is None):
             remedy = (
                 "needs an index" if index is None else "finds covers itself: leave the index out"
@@ -73,6 +89,7 @@ class CoveringManager(Generic[W]):
         if len(graph) or (index is not None and len(index)):
             raise InputError("a covering manager starts with an empty graph and an empty index")
         self._graph = graph
+        self._is_maximal = is_maximal
         self._index: CoveringIndex[W] = _NoIndex() if index is None else index
         self.work = Work()
         self._asked = _CountedIndex(self._index, self.work)
@@ -112,15 +129,13 @@ class CoveringManager(Generic[W]):
         if is_covered:
             return NOTHING_TO_SAY
         self._propagated[key] = None
-        return Change((filter,))
+        return Change((filter,), self._step_down(key) if self._is_maximal else ())
 
     def subscribe_many(self, filters: Sequence[W]) -> Change[W]:
         """Take in several subscriptions: what `subscribe` of one after the other comes to."""
         graph, index = self._graph, self._asked
         if not (isinstance(graph, BulkGraph) and isinstance(self._index, BulkIndex)):
-            return Change(
-                tuple(one for given in filters for one in self.subscribe(given).propagate)
-            )
+            return _net([self.subscribe(given) for given in filters])
         free, known = self._free, self._filters
         fresh: dict[int, W] = {}
         for filter_ in filters:
@@ -135,7 +150,27 @@ class CoveringManager(Generic[W]):
         self.work.subscriptions += len(fresh)
         told = [key for key, is_covered in zip(fresh, covered, strict=True) if not is_covered]
         self._propagated.update(dict.fromkeys(told))
-        return Change(tuple(fresh[key] for key in told))
+        if not self._is_maximal:
+            return Change(tuple(fresh[key] for key in told))
+        # What steps down before its turn is covered by what made it: that has taken its place.
+        return _net(
+            [
+                Change((fresh[key],), self._step_down(key) if key in self._propagated else ())
+                for key in told
+            ]
+        )
+
+    def _step_down(self, key: int) -> tuple[W, ...]:
+        """Let a newcomer stand for what it covers of the propagated; returns what that is."""
+        graph, known, told = self._graph, self._filters, self._propagated
+        if isinstance(graph, AdoptingGraph):
+            covered = [other for other in self._index.covered(known[key]) if other in told]
+            below = [other for other in covered if graph.adopt(key, other)]
+        else:
+            below = [other for other in graph.children(key) if other in told]
+        for other in below:
+            del told[other]
+        return tuple(known[other] for other in below)
 
     def unsubscribe(self, filter: W) -> Change[W]:
         """Remove a subscription; what loses its cover is propagated before the withdrawal.
@@ -223,8 +258,24 @@ class CoveringManager(Generic[W]):
             # The graph has checked that edges are covers and that no path of parents is endless.
             if key not in self._propagated and not self._graph.parents(key):
                 raise InvariantError(f"{candidate} is neither propagated nor covered")
+            if self._is_maximal and key in self._propagated and self._graph.parents(key):
+                raise InvariantError(f"{candidate} is propagated and covered")
         if not self._propagated.keys() <= self._filters.keys():
             raise InvariantError("a filter is propagated that nobody subscribed")
+
+
+def _net(changes: Iterable[Change[W]]) -> Change[W]:
+    """What changes that come with newcomers amount to: what is told and withdrawn is neither."""
+    told: dict[W, None] = {}
+    withdrawn: list[W] = []
+    for change in changes:
+        told.update(dict.fromkeys(change.propagate))
+        for one in change.withdraw:
+            if one in told:
+                del told[one]
+            else:
+                withdrawn.append(one)
+    return Change(tuple(told), tuple(withdrawn))
 
 
 class _CountedIndex:

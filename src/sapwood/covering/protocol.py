@@ -67,6 +67,14 @@ class BulkGraph(Protocol):
         """`add` for each filter in order, which the index takes at the same time."""
 
 
+@runtime_checkable
+class AdoptingGraph(Protocol):
+    """A graph that places nodes without parents below a newcomer when it is told to."""
+
+    def adopt(self, parent: int, child: int) -> bool:
+        """Put a node below another that covers it, unless that is below it; returns whether."""
+
+
 class RelationGraph(Protocol):
     """The upper layer: which filter is known to cover which.
 

@@ -21,6 +21,7 @@ from sapwood.errors import (
     InvariantError,
     UnknownIdError,
 )
+from sapwood.language.never import warn_if_never
 from sapwood.language.written import given_interest
 from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineInfo
 from sapwood.matching.encoded_records import EncodedRecords
@@ -85,9 +86,12 @@ class Index:
         self,
         records: str | EngineInfo = "auto",
         documents: str | DocumentEngineInfo = "auto",
+        *,
+        warns: bool = True,
     ) -> None:
         self._info = ENGINES.chosen(records)
         self._document_info = DOCUMENT_ENGINES.chosen(documents)
+        self._warns = warns
         self._records = record_store(self._info)
         self._documents = document_store(self._document_info)
         #: slot -> id; "" where the slot is free
@@ -133,13 +137,16 @@ class Index:
 
         Raises `DuplicateIdError` for an id that is taken, `FilterSyntaxError` or `LimitError` for a
         text that is no filter, `InputError` for what is neither filter nor text,
-        `InvalidValueError` for an id that is no text or is empty. The index is then as it was.
+        `InvalidValueError` for an id that is no text or is empty. The index is then as it was. One
+        that `warns` warns of a filter that no publication can match (`NeverMatchesWarning`).
         """
         _check_id(id)
         slots = self._by_id()
         if id in slots:
             raise DuplicateIdError("subscription", id)
         wanted = given_interest(filter)
+        if self._warns:
+            warn_if_never(id, wanted, stacklevel=2)
         slot = self._free[-1] if self._free else len(self._ids)
         if isinstance(wanted, Filter):
             self._records.add(slot, wanted)
@@ -155,7 +162,7 @@ class Index:
     def add_many(self, items: Iterable[tuple[str, Interest | str]]) -> list[int]:
         """Add many filters, each under its id; all of them, or none where an error is raised.
 
-        Returns their slots, in order. Errors are those of `add`. Where the engine takes many at
+        Returns their slots. Errors and warnings are those of `add`. Where the engine takes many at
         once, as the default one does from some on, each costs a few microseconds.
         """
         slots = self._by_id()
@@ -165,6 +172,8 @@ class Index:
             if name in slots or name in wanted:
                 raise DuplicateIdError("subscription", name)
             wanted[name] = given_interest(given)
+        for name, one in wanted.items() if self._warns else ():
+            warn_if_never(name, one, stacklevel=2)
         chosen = self._take([*wanted.values()], len(self._ids))
         for slot, name in zip(chosen, wanted, strict=True):
             self._ids[slot] = name

@@ -82,6 +82,11 @@ class Filter(Interest):
             normal = self._key()
         return normal if isinstance(normal, bytes) else None
 
+    @property
+    def accepts_nothing(self) -> bool:
+        """Whether no record is accepted: the normal form has no conjunction left."""
+        return self._key() == _NOTHING_KEPT
+
     def compact(self) -> Filter:
         """An equal filter in little memory: without its source, and as bytes if it has them."""
         normal = self._key()
@@ -270,6 +275,8 @@ class Filter(Interest):
 
 EVERYTHING: Final = Filter((EVERY_RECORD,))
 NOTHING: Final = Filter(())
+
+_NOTHING_KEPT: Final = NOTHING.packed
 
 
 def _hull(boxes: tuple[Conjunction, ...]) -> Conjunction:

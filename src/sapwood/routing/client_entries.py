@@ -13,6 +13,7 @@ from typing import Any, Final, Generic
 
 from sapwood.errors import InvariantError
 from sapwood.language.interests import Interests
+from sapwood.model.kept import accepts_nothing
 from sapwood.routing.effects import (
     Advertised,
     Effect,
@@ -201,28 +202,57 @@ class ClientEntries(ABC, Generic[W]):
         """Withdraw so many of the entries that clients have left behind, the newest first."""
         return self.withdraw_many(self.entries.remove_leaving(count))
 
-    @abstractmethod
     def announce(self, entry: LocalEntry[W]) -> list[Effect]:
-        """Let the overlay know of what was registered."""
+        """Let the overlay know of what was registered.
 
-    def announce_many(
-        self,
-        entries: Sequence[LocalEntry[W]],
-        filters: Sequence[W],  # noqa: ARG002 - for who tells of all at once
-    ) -> list[Effect]:
+        What accepts nothing is in force at once, and nobody else hears of it.
+        """
+        if accepts_nothing(entry.content):
+            return [self.kind.in_force(entry.client, entry.id)]
+        return self._announce(entry)
+
+    def announce_many(self, entries: Sequence[LocalEntry[W]], filters: Sequence[W]) -> list[Effect]:
         """Let the overlay know of several things that were registered, in order.
 
         `filters` are what they say.
         """
-        return [effect for entry in entries for effect in self.announce(entry)]
+        idle = [place for place, one in enumerate(entries) if accepts_nothing(one.content)]
+        if not idle:  # as a rule
+            return self._announce_many(entries, filters)
+        effects = [effect for place in idle for effect in self.announce(entries[place])]
+        some = [
+            place for place in range(len(entries)) if not accepts_nothing(entries[place].content)
+        ]
+        left = [entries[place] for place in some]
+        return [*effects, *self._announce_many(left, [filters[place] for place in some])]
 
-    @abstractmethod
     def withdraw(self, entry: LocalEntry[W]) -> list[Effect]:
         """Let the overlay know that something which was registered is so no longer."""
+        return [] if accepts_nothing(entry.content) else self._withdraw(entry)
 
     def withdraw_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
         """The same of several, all of which are registered no longer."""
-        return [effect for entry in entries for effect in self.withdraw(entry)]
+        return self._withdraw_many([one for one in entries if not accepts_nothing(one.content)])
+
+    @abstractmethod
+    def _announce(self, entry: LocalEntry[W]) -> list[Effect]:
+        """Let the overlay know of what accepts something."""
+
+    def _announce_many(
+        self,
+        entries: Sequence[LocalEntry[W]],
+        filters: Sequence[W],  # noqa: ARG002 - for who tells of all at once
+    ) -> list[Effect]:
+        """Let the overlay know of several that accept something."""
+        return [effect for entry in entries for effect in self._announce(entry)]
+
+    @abstractmethod
+    def _withdraw(self, entry: LocalEntry[W]) -> list[Effect]:
+        """Let the overlay know that what accepts something is registered no longer."""
+
+    def _withdraw_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
+        """The same of several."""
+        return [effect for entry in entries for effect in self._withdraw(entry)]
 
     @abstractmethod
     def in_force(self, key: str) -> bool:

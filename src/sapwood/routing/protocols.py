@@ -14,7 +14,13 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
-from sapwood.covering.catalogue import COVERING_INDEXES, covering_named, interest_index
+from sapwood.covering.catalogue import (
+    COVERING_INDEXES,
+    DEFAULT_COVERING,
+    CoveringInfo,
+    covering_named,
+    interest_index,
+)
 from sapwood.covering.merging import PathUniverse, PatternMerger
 from sapwood.covering.merging.records import EitherMerger, PerfectRecordMerger
 from sapwood.errors import InputError, UnknownNameError
@@ -107,22 +113,35 @@ class Travel(Strategy):
     routes_depend_on_order: bool = False
 
 
-def _covering_by(pair: str) -> Travel:
-    """Covering with a pair of graph and index by name."""
-    chosen = covering_named(pair)
-    return replace(
-        _COVERING,
-        name=f"{_COVERING.name}:{chosen.name}",
-        summary=f"{_COVERING.summary}; covers are found by {chosen.name}",
-        links=lambda _: lambda: Covering(chosen.make()),
-    )
+def _by_covering(name: str, summary: str, *, is_maximal: bool) -> Travel:
+    """A word for covering, behind whose colon a pair of graph and index may be named."""
+
+    def found_by(pair: CoveringInfo) -> Links:
+        return lambda _: lambda: Covering(pair.make(is_maximal=is_maximal))
+
+    def choose(pair: str) -> Travel:
+        chosen = covering_named(pair)
+        return replace(
+            plain,
+            name=f"{name}:{chosen.name}",
+            summary=f"{summary}; covers are found by {chosen.name}",
+            links=found_by(chosen),
+        )
+
+    links = found_by(covering_named(DEFAULT_COVERING))
+    plain = Travel(name=name, summary=summary, links=links, choose=choose)
+    return plain
 
 
-_COVERING: Final = Travel(
-    name="covering",
-    summary="subscriptions travel unless one that covers them already did",
-    links=lambda _: Covering,
-    choose=_covering_by,
+_COVERING: Final = _by_covering(
+    "covering",
+    "subscriptions travel unless one that covers them already did",
+    is_maximal=False,
+)
+_MAXIMAL: Final = _by_covering(
+    "maximal",
+    "covering that withdraws what a newcomer covers: the maximal subscriptions are told",
+    is_maximal=True,
 )
 _SIMPLE: Final = Travel(
     name="simple",
@@ -132,6 +151,7 @@ _SIMPLE: Final = Travel(
 
 TRAVELS: Final = _catalogue(
     _COVERING,
+    _MAXIMAL,
     Travel(
         name="identity",
         summary="of equal subscriptions one travels",
@@ -428,6 +448,7 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
         name: CATALOGUES.protocol(name)
         for name in (
             "covering",
+            "maximal",
             "identity",
             "simple",
             "flooding",

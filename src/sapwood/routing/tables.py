@@ -17,7 +17,7 @@ from msgspec.structs import force_setattr
 from sapwood.errors import InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.kept import Kept, content_of, kept
+from sapwood.model.kept import Kept, accepts_nothing, content_of, kept
 
 CLIENTS: Final = ""
 """The side of a router's own clients; no neighbor has an empty name."""
@@ -326,22 +326,28 @@ class Entries(Generic[W]):
         return None
 
     def candidates(self, neighbor: str) -> Iterator[tuple[str, W]]:
-        """All that `neighbor` could be told of: what it did not bring itself."""
+        """All that `neighbor` could be told of: what it did not bring itself.
+
+        What a client stated that accepts nothing is told to nobody.
+        """
         for entry in self.by_key.values():
-            yield entry.key, entry.filter
+            if not accepts_nothing(entry.content):
+                yield entry.key, entry.filter
         for other, received in self.received.items():
             if other != neighbor:
                 for key, heard in received.items():
                     yield key, heard.filter
 
     def size_without(self, neighbor: str) -> int:
-        """How many entries there are that `neighbor` could be told of."""
+        """How many entries there are at most that `neighbor` could be told of."""
         others = (len(received) for other, received in self.received.items() if other != neighbor)
         return len(self.by_key) + sum(others)
 
     def keys_without(self, neighbor: str) -> Iterator[str]:
         """The keys of all that `neighbor` could be told of, in the order of `candidates`."""
-        yield from self.by_key
+        for key, entry in self.by_key.items():
+            if not accepts_nothing(entry.content):
+                yield key
         for other, received in self.received.items():
             if other != neighbor:
                 yield from received

@@ -66,6 +66,7 @@ from sapwood.wire.messages import (
     FiltersReply,
     GoodbyeCode,
     Message,
+    NeverNotice,
     PublicationRefused,
     PublishRequest,
     ReplayRefused,
@@ -85,6 +86,13 @@ from sapwood.wire.messages import (
 from sapwood.wire.runs import Run
 
 
+class NeverEvent(NamedTuple):
+    """No publication can match a subscription, which is in force all the same."""
+
+    id: str
+    reason: str
+
+
 class SupplyEvent(NamedTuple):
     """Somebody advertises what these subscriptions accept, or nobody does."""
 
@@ -102,6 +110,7 @@ ClientEvent: TypeAlias = (
     | ConsumerEvent
     | DurablesReply
     | SupplyEvent
+    | NeverEvent
 )
 """What a client hears of: deliveries and answers, in a form for applications."""
 
@@ -405,8 +414,8 @@ class ClientSession:
             return None
         if isinstance(message, DurablesReply):
             return message
-        if isinstance(message, SuppliedNotice | UnsuppliedNotice):
-            return SupplyEvent(message.ids, isinstance(message, SuppliedNotice))
+        if isinstance(message, NeverNotice | SuppliedNotice | UnsuppliedNotice):
+            return _notice(message)
         if isinstance(message, Welcome):
             self._welcomed(message, connection)
             return message
@@ -512,6 +521,12 @@ class ClientSession:
         if self.connection is None:
             raise ConnectionLostError("the client is not connected")
         return self.connection
+
+
+def _notice(message: NeverNotice | SuppliedNotice | UnsuppliedNotice) -> NeverEvent | SupplyEvent:
+    if isinstance(message, NeverNotice):
+        return NeverEvent(message.id, message.reason)
+    return SupplyEvent(message.ids, isinstance(message, SuppliedNotice))
 
 
 def _answer(entries: ClientEntries[F, Any], reply: _EntryReply) -> EntryEvent | None:

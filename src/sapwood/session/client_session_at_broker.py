@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
+from sapwood.language.never import why_never
 from sapwood.language.plain import plain_filter
 from sapwood.limits import FRAME_OVERHEAD_BYTES, SUBSCRIPTIONS_AT_ONCE_MAX
 from sapwood.model.advertised_content import AdvertisedContent
@@ -37,6 +38,7 @@ from sapwood.wire.messages import (
     AdvertiseRequest,
     AllStated,
     Message,
+    NeverNotice,
     PublicationRefused,
     PublishRequest,
     SubscribedManyReply,
@@ -282,8 +284,17 @@ class ClientSessionAtBroker:
         return ClientSubscribeMany(self.name, tuple(read)) if read else None
 
     def _granted(self, id_: str, asked: AdvertisedContent | Publication | None) -> Interest | None:
-        """What of a filter the client may subscribe to; where that is nothing, it is refused."""
+        """What of a filter the client may subscribe to; where that is nothing, it is refused.
+
+        Of one that can never match the client hears that.
+        """
         assert isinstance(asked, Interest), "paths are refused as subscriptions"
+        never = why_never(asked)
+        if never is not None and self._judging.is_strict:
+            self.connection.send(SubscriptionRefused(id_, shortened(never)))
+            return None
+        if never is not None:
+            self.connection.send(NeverNotice(id_, shortened(never)))
         if self.gate is None:
             return asked
         try:

@@ -68,7 +68,8 @@ Elsewhere: TypeAlias = Callable[[bytes], bytes | None]
 class Judge:
     """Reads the requests of all clients of a broker.
 
-    Long work is done `elsewhere`, if that is given and answers, and else here.
+    Long work is done `elsewhere`, if that is given and answers, and else here. A `strict` one
+    refuses filters of subscriptions that can never match.
 
     It remembers the filters that were refused for the work that they take, by digest, so that who
     sends one fifty times has it worked out once. Errors of syntax are found again: that is cheap.
@@ -76,8 +77,9 @@ class Judge:
     #: at most REFUSALS_REMEMBERED_MAX refusals, in the order in which they came
     """
 
-    def __init__(self, elsewhere: Elsewhere | None = None) -> None:
+    def __init__(self, elsewhere: Elsewhere | None = None, *, is_strict: bool = False) -> None:
         self._elsewhere = elsewhere
+        self.is_strict = is_strict
         self._refused: dict[bytes, LimitError] = {}
         #: normal forms that were begun in full: what tests count instead of seconds
         self.pieces = 0

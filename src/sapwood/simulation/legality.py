@@ -10,14 +10,14 @@ stated at each router, and the messages under way; nothing of what routers belie
   have stated, and has nothing else.
 
 What serves what depends on the propagation strategy. Simple routing: exactly the same entries.
-Identity: of each class of equal filters one. Covering: some, so that every one is covered.
-Advertisements: of those that an advertisement on the other side intersects. Mergers are entries
-that nobody stated, and what is right of them is not said here.
+Identity: of each class of equal filters one. Covering: some, so that every one is covered; maximal:
+of these none that another one covers. Advertisements: of those that an advertisement on the other
+side intersects. Mergers are entries that nobody stated, and what is right of them is not said here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -36,7 +36,7 @@ from sapwood.routing.messages import (
     UnsubscribeMany,
 )
 from sapwood.routing.router import Router
-from sapwood.routing.tables import Entries
+from sapwood.routing.tables import Entries, LocalEntry
 from sapwood.simulation.world import World
 
 Filters = dict[str, AdvertisedContent]
@@ -132,7 +132,9 @@ def _judged(
             if content in seen:
                 wrong.append(key)
             seen.add(content)
-    if rule == "covering" and lacking:
+    if rule == "maximal":
+        wrong.extend(key for key, one in held.items() if _is_below(one, right))
+    if rule in {"covering", "maximal"} and lacking:
         lacking = [
             key
             for key in lacking
@@ -141,6 +143,12 @@ def _judged(
     if wrong or lacking:
         noun = "advertisement" if rule == "advertisement" else "subscription"
         yield Illegal(sender, holder, noun, tuple(sorted(set(wrong))), tuple(lacking))
+
+
+def _is_below(content: AdvertisedContent, others: Iterable[Interest]) -> bool:
+    """Whether another of some interests covers one, and is not covered by it."""
+    own = cast("Interest", content)
+    return any(one.covers(own) and not own.covers(one) for one in others if one != own)
 
 
 def _serves(rule: str, key: str, content: AdvertisedContent, held: Filters) -> bool:
@@ -172,7 +180,7 @@ def _known(world: World, sender: str, holder: str, noun: str) -> Filters:
     if noun == "advertisement" and not _is_advertised(world):
         return {}
     entries = _entries(world, sender, noun)
-    known: Filters = {key: entry.filter for key, entry in entries.by_key.items()}
+    known = _telling(entries.by_key)
     for neighbor, table in entries.received.items():
         if neighbor != holder:
             known.update((key, entry.filter) for key, entry in table.items())
@@ -181,10 +189,19 @@ def _known(world: World, sender: str, holder: str, noun: str) -> Filters:
 
 def _stated(world: World, routers: Iterable[str], noun: str) -> Filters:
     """What clients of some routers have stated."""
+    stated: Filters = {}
+    for router in routers:
+        stated.update(_telling(_entries(world, router, noun).by_key))
+    return stated
+
+
+def _telling(entries: Mapping[str, LocalEntry[Any]]) -> Filters:
+    """What clients have stated that somebody else may have to hear of: it accepts something."""
+    wanted = {key: entry.filter for key, entry in entries.items()}
     return {
-        key: entry.filter
-        for router in routers
-        for key, entry in _entries(world, router, noun).by_key.items()
+        key: one
+        for key, one in wanted.items()
+        if not isinstance(one, Interest) or one.intersects(one)
     }
 
 
@@ -237,4 +254,4 @@ def _is_advertised(world: World) -> bool:
 def _propagation(world: World) -> str:
     """The rule by which what travels serves what is known."""
     words = _words(world)
-    return next((word for word in words if word in ("identity", "covering")), "simple")
+    return next((word for word in words if word in ("identity", "covering", "maximal")), "simple")

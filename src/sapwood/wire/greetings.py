@@ -31,7 +31,7 @@ from sapwood.model.fields import Count, Name
 from sapwood.timing.link_bounds import Stamp
 
 MAGIC: Final = "sapwood"
-VERSION: Final = 5
+VERSION: Final = 6
 
 Reason: TypeAlias = Annotated[str, Meta(max_length=REASON_CHARS_MAX)]
 

@@ -218,6 +218,13 @@ AboutIds: TypeAlias = (
 """What is said of several subscriptions at once."""
 
 
+class NeverNotice(Struct, array_like=True, frozen=True, tag=88, gc=False):
+    """No publication can match the subscription; it is taken nevertheless, as the reply says."""
+
+    id: Id
+    reason: Reason
+
+
 class UnsubscribedReply(Struct, array_like=True, frozen=True, tag=21, gc=False):
     """The subscription is withdrawn; no delivery for it follows."""
 
@@ -391,6 +398,7 @@ BrokerMessage: TypeAlias = (
     | SubscribedReply
     | UnsubscribedReply
     | AboutIds
+    | NeverNotice
     | SubscriptionRefused
     | AdvertisedReply
     | UnadvertisedReply

@@ -60,6 +60,18 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.lookup_reuse"),
         ),
         Experiment(
+            "approximate-covering",
+            "Shen, section 4.7 (analyzed there)",
+            "what travels needlessly where covers are searched with some epsilon",
+            _design("sapwood_lab.experiments.approximate_covering"),
+        ),
+        Experiment(
+            "curve-runs",
+            "Shen, figures 4.6 and 4.7",
+            "cubes and runs of squares on the Z curve and Hilbert's curve",
+            _design("sapwood_lab.experiments.curve_runs"),
+        ),
+        Experiment(
             "sketch-errors",
             "Shen, figure 5.1 and the sizes of section 5.5",
             "how often two different tables have equal sketches: Theorem 6, exactly, counted",

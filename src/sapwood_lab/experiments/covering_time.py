@@ -282,14 +282,14 @@ def _charts(rows: Sequence[Row]) -> Iterable[Chart]:
 
 
 def _verdict(manager: CoveringManager[Interest], done: int, n: int, budget_s: float) -> str:
-    if not _holds(manager):
+    if not holds(manager):
         return VOID
     if done < n:
         return f"not done in {budget_s:g} s ({done:,} of {n:,} operations)"
     return HOLDS
 
 
-def _holds(manager: CoveringManager[Interest]) -> bool:
+def holds(manager: CoveringManager[Interest]) -> bool:
     """Whether every checked subscription is inside a box that was propagated."""
     live = [wanted for wanted in manager.filters if isinstance(wanted, Filter)]
     random = Random(SEED)  # noqa: S311 - a workload, not a secret

@@ -68,7 +68,7 @@ def may_intersect(one: Twig, other: Twig) -> bool:
     Otherwise the two fit into one document side by side, and `True` is certain too where nothing
     is asked of a string-value.
     """
-    if not (_is_satisfiable(one) and _is_satisfiable(other)):
+    if not (is_satisfiable(one) and is_satisfiable(other)):
         return False
     return all(_are_compatible(a, b) for a in one.near for b in other.near)
 
@@ -86,6 +86,6 @@ def _are_compatible(one: Twig, other: Twig) -> bool:
     )
 
 
-def _is_satisfiable(twig: Twig) -> bool:
+def is_satisfiable(twig: Twig) -> bool:
     """Whether no leaf asks for a text that there is not."""
     return not any(leaf.texts.is_empty for one in (twig, *twig.descend()) for leaf in one.leaves)

@@ -92,6 +92,13 @@ class TreePattern(Interest):
         """Whether a document is accepted; it must have its content if the pattern reads it."""
         return DOCUMENT_NODE in satisfying(self.root, document)
 
+    @property
+    def accepts_nothing(self) -> bool:
+        """Whether surely no document is accepted: some text would have to be two at once."""
+        if not any(map(_compares, descend(self.root))):  # as a rule
+            return False
+        return bool(self.twigs) and not any(map(containment.is_satisfiable, self.twigs))
+
     def covers(self, other: Interest) -> bool:
         """Whether every publication that `other` accepts is accepted here; no filter is covered.
 
@@ -173,6 +180,13 @@ class TreePattern(Interest):
 
 def _test(condition: Condition) -> NameTest | None:
     return condition.test if isinstance(condition, Below | Attribute) else None
+
+
+def _compares(condition: Condition) -> bool:
+    """Whether it is asked what a text is."""
+    if not isinstance(condition, Attribute | Text | StringValue):
+        return False
+    return condition.comparison is not None
 
 
 def _merged(one: Below, other: Below) -> Below:

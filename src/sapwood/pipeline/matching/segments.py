@@ -80,7 +80,7 @@ class BuildSegments:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Build all segments of one task."""
         for segment, members in groupby(rows_of(batches), key=itemgetter(0)):
-            index, read = Index(records=self.engine), set[str]()
+            index, read = Index(records=self.engine, warns=False), set[str]()
             with uncollected():
                 for _, home, key, form in members:
                     read_filter = decode_interest(form)

@@ -142,13 +142,13 @@ class ShardMatchWorker:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Match all shards of one task, one after the other."""
-        index, shard, writer = Index(records=self.engine), None, None
+        index, shard, writer = Index(records=self.engine, warns=False), None, None
         for piece in _runs(batches):
             number, kind = piece.column(0)[0].as_py(), piece.column(1)[0].as_py()
             if number != shard:
                 if writer is not None:
                     yield from writer.flush()
-                index, shard, writer = Index(records=self.engine), number, None
+                index, shard, writer = Index(records=self.engine, warns=False), number, None
             if kind == _SUBSCRIPTION:
                 forms, ids = piece.column(2).to_pylist(), piece.column(3).to_pylist()
                 for id_, form in zip(ids, forms, strict=True):

@@ -101,7 +101,7 @@ def compile_candidates(
     candidates: Iterable[Candidate], *, engine: str = DEFAULT_ENGINE
 ) -> SubscriptionSet:
     """Index the good ones among the candidates, in their order, and set the others aside."""
-    index = Index(records=engine)
+    index = Index(records=engine, warns=False)
     first: dict[str, tuple[str | None, int | None]] = {}
     rejected: list[Rejected] = []
     attributes: set[str] = set()

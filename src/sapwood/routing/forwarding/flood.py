@@ -25,7 +25,7 @@ class Flood:
     __slots__ = ("_neighbors", "_own", "digests_unread")
 
     def __init__(self, engines: Engines) -> None:
-        self._own = Index(*engines)
+        self._own = Index(*engines, warns=False)
         #: in the order in which their links came up
         self._neighbors: dict[str, None] = {}
         self.digests_unread = 0

@@ -4,7 +4,8 @@ XSiena 2.5 and Shen 1.5. What is covered is found and remembered by the two laye
 (`sapwood.covering`), one relation graph and one index for each link. On withdrawal the
 subscriptions that lose their cover are propagated first, then the withdrawal goes out: the window
 of lost publications that XSiena 2.5 notes does not exist here. A subscription that arrives after
-narrower ones is propagated beside them; they are not withdrawn.
+narrower ones is propagated beside them, and they are not withdrawn (Shen); under `maximal` they
+are, after it, so that what is propagated are the maximal subscriptions (XPath dissemination).
 
 The two layers know filters, a neighbor knows subscriptions: of those with equal filters one
 *leads*, and when it goes the next is propagated before the withdrawal.
@@ -79,12 +80,13 @@ class Covering(Unconditional[Interest]):
             self._rely(key)
             return NOTHING_TO_SAY
         self._members[filter] = {key: None}
-        if not self._manager.subscribe(filter).propagate:
+        change = self._manager.subscribe(filter)
+        if not change.propagate:
             self._rely(key)
             return NOTHING_TO_SAY
         self._lead(key)
         self._representatives[key] = key
-        return Change(propagate=(key,))
+        return Change((key,), self._step_down(change.withdraw))
 
     def add_many(self, candidates: Sequence[tuple[str, Interest]]) -> Change:
         """Propagate those that are not covered, by one another neither."""
@@ -101,14 +103,15 @@ class Covering(Unconditional[Interest]):
             else:
                 members[key] = None
                 covered.append(key)
-        told = tuple(first.pop(one) for one in self._manager.subscribe_many([*first]).propagate)
+        change = self._manager.subscribe_many([*first])
+        told = tuple(first.pop(one) for one in change.propagate)
         for key in told:
             self._lead(key)
             self._representatives[key] = key
         # What stands for a candidate is what stood for it when it came: nothing is gone since.
         for key in (*covered, *first.values()):
             self._rely(key)
-        return Change(propagate=told)
+        return Change(told, self._step_down(change.withdraw))
 
     def remove(self, key: str) -> Change:
         """Withdraw it if it was propagated; what it alone covered is propagated first."""
@@ -188,6 +191,16 @@ class Covering(Unconditional[Interest]):
         self._leaders[wanted] = key
         self._propagated[key] = wanted
         self._dependents[key] = {}
+
+    def _step_down(self, filters: Sequence[Interest]) -> tuple[str, ...]:
+        """Withdraw filters that a newcomer covers; it stands for what they have stood for."""
+        keys = tuple(self._leaders.pop(one) for one in filters)
+        for key in keys:
+            del self._propagated[key]
+        for key in keys:
+            for dependent in (key, *self._dependents.pop(key)):
+                self._rely(dependent)
+        return keys
 
     def _rely(self, key: str) -> None:
         """Let what the manager knows to stand for the filter stand for the candidate."""

@@ -90,20 +90,22 @@ class EntryPropagation(ClientEntries[W]):
 
     # Clients -----------------------------------------------------------------------------------
 
-    def announce(self, entry: LocalEntry[W]) -> list[Effect]:
+    def _announce(self, entry: LocalEntry[W]) -> list[Effect]:
         """Propagate what a client stated."""
         return self.propagate(((entry.key, entry.filter),), source=None)
 
-    def announce_many(self, entries: Sequence[LocalEntry[W]], filters: Sequence[W]) -> list[Effect]:
+    def _announce_many(
+        self, entries: Sequence[LocalEntry[W]], filters: Sequence[W]
+    ) -> list[Effect]:
         """Propagate several at once."""
         keys = [entry.key for entry in entries]
         return self.propagate(list(zip(keys, filters, strict=True)), source=None)
 
-    def withdraw(self, entry: LocalEntry[W]) -> list[Effect]:
+    def _withdraw(self, entry: LocalEntry[W]) -> list[Effect]:
         """Withdraw it."""
         return self.stop_propagating((entry.key,), self.links)
 
-    def withdraw_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
+    def _withdraw_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
         """Withdraw several at once."""
         return self.stop_propagating([entry.key for entry in entries], self.links)
 

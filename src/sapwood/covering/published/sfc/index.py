@@ -122,6 +122,11 @@ class SpaceFillingIndex:
         return self._totals
 
     @property
+    def epsilon(self) -> Fraction:
+        """The share of the space that a search may leave out."""
+        return self._epsilon
+
+    @property
     def universe(self) -> Universe | None:
         """The grid in use, if there is one."""
         return None if self._grid is None else self._grid.universe

@@ -24,6 +24,7 @@ from sapwood.limits import SUBSCRIPTIONS_AT_ONCE_MAX
 from sapwood.limits.structured import RANGES_REPAIR_S, RANGES_STRIKES
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
+from sapwood.model.kept import accepts_nothing
 from sapwood.overlay.identifiers import Range
 from sapwood.routing.client_entries import (
     SUBSCRIPTIONS,
@@ -76,19 +77,20 @@ class RangePropagation(ClientEntries[Interest]):
 
     # Clients -----------------------------------------------------------------------------------
 
-    def announce(self, entry: LocalEntry[Interest]) -> list[Effect]:
+    def _announce(self, entry: LocalEntry[Interest]) -> list[Effect]:
         """Tell others of it, as far as nobody stands for it."""
         self.own_subscriptions.add(entry.key, entry.filter)
         return []
 
-    def withdraw(self, entry: LocalEntry[Interest]) -> list[Effect]:
+    def _withdraw(self, entry: LocalEntry[Interest]) -> list[Effect]:
         """Let those who rely on it find another, then those forget it who were told."""
         self.own_subscriptions.withdraw(entry.key)
         return []
 
     def in_force(self, key: str) -> bool:
         """Whether each router knows of it, or of what stands for it."""
-        return self.own_subscriptions.records[key].is_confirmed
+        own = self.own_subscriptions.records.get(key)
+        return own is None or own.is_confirmed
 
     @property
     def unconfirmed(self) -> int:
@@ -255,7 +257,8 @@ class RangePropagation(ClientEntries[Interest]):
             raise InvariantError("it is not known when what is in the table came")
         records = self.own_subscriptions.records
         wanted = {key for key, own in records.items() if not own.is_leaving}
-        if wanted != self.entries.by_key.keys():
+        entries = self.entries.by_key
+        if wanted != {key for key, one in entries.items() if not accepts_nothing(one.content)}:
             raise InvariantError("not exactly what clients want is told to others")
 
 

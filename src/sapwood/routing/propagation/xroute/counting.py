@@ -22,6 +22,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from sapwood.errors import InvariantError, PeerError
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
+from sapwood.model.kept import accepts_nothing
 from sapwood.routing.client_entries import (
     SUBSCRIPTIONS,
     ClientEntries,
@@ -83,7 +84,7 @@ class CountingPropagation(ClientEntries[Interest]):
 
     # Clients -----------------------------------------------------------------------------------
 
-    def announce(self, entry: LocalEntry[Interest]) -> list[Effect]:
+    def _announce(self, entry: LocalEntry[Interest]) -> list[Effect]:
         """Count one more subscription of a client."""
         told = self._node.subscribe(entry.filter)
         effects = self._begin(told, Cause(None, entry.key, 0))
@@ -91,7 +92,7 @@ class CountingPropagation(ClientEntries[Interest]):
             effects.append(self.kind.in_force(entry.client, entry.id))
         return effects
 
-    def withdraw(self, entry: LocalEntry[Interest]) -> list[Effect]:
+    def _withdraw(self, entry: LocalEntry[Interest]) -> list[Effect]:
         """Count one less."""
         self._receipts.forget(entry.key)
         return self._begin(self._node.unsubscribe(entry.filter))
@@ -213,6 +214,8 @@ class CountingPropagation(ClientEntries[Interest]):
         counted = {f: c.instances for f, c in self._node.clients.counts.items()}
         stated: dict[Interest, int] = {}
         for entry in self.entries.by_key.values():
+            if accepts_nothing(entry.content):
+                continue
             stated[entry.filter] = stated.get(entry.filter, 0) + 1
         if counted != stated:
             raise InvariantError("the clients' subscriptions are not counted as they are")

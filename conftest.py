@@ -8,8 +8,10 @@ each. `tests/examples.py` has the numbers. No example has a deadline: machines a
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Generator
 from typing import Any, Final
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,6 +25,11 @@ HEAVY: Final = ("spark", "network")
 
 LONGEST: Final = ("tests/simulation/", "tests/matching/", "tests/routing/", "tests_lab/")
 """Where most time goes: handed out before the other files, so that all workers end together."""
+
+NICE: Final = 5
+"""How far a worker with light tests steps back behind one with heavy ones."""
+
+STEPPED_BACK: Final = pytest.StashKey[bool]()
 
 GARBAGE_AFTER: Final = 10_000
 """Objects between two looks for garbage. Python's own 700 are for programs that stay small; what is
@@ -60,6 +67,7 @@ def pytest_collection() -> Generator[None, object, object]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is long, and keep what is heavy together (`-n 4 --dist loadgroup`)."""
+    thin(items)
     if not config.getoption("--long"):
         long = [item for item in items if item.get_closest_marker("long")]
         items[:] = [item for item in items if not item.get_closest_marker("long")]
@@ -71,6 +79,39 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 break
     if hasattr(config, "workerinput"):
         items.sort(key=turn)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Step back, in a worker, for what starts processes: that waits in turn for each of them.
+
+    A worker does so once, with its first light test, when it has no heavy ones left.
+    """
+    config = item.config
+    if hasattr(config, "workerinput") and not config.stash.get(STEPPED_BACK, False):
+        if all(item.get_closest_marker(marker) is None for marker in HEAVY):
+            os.nice(NICE)
+            config.stash[STEPPED_BACK] = True
+
+
+def thin(items: list[pytest.Item]) -> None:
+    """Of tests marked `one_in(n)`, n - 1 of n cases become long ones.
+
+    Which, depends on the name of the test alone: where one test leaves a protocol out, others with
+    the same protocols do not.
+    """
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("one_in") and not item.get_closest_marker("long"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for name, alike in cases.items():
+        marker = alike[0].get_closest_marker("one_in")
+        assert marker is not None
+        every = min(marker.args[0], len(alike))
+        first = crc32(name.encode()) % every
+        for at, item in enumerate(alike):
+            if at % every != first:
+                item.add_marker(pytest.mark.long)
 
 
 def turn(item: pytest.Item) -> int:

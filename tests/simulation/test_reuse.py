@@ -34,12 +34,14 @@ def counted(trial: Trial) -> tuple[int, int]:
 @pytest.mark.parametrize(
     "seeds", [range(3), pytest.param(range(3, 2000), marks=pytest.mark.long)], ids=["gate", "long"]
 )
+@pytest.mark.one_in(2)
 def test_lookup_reuse_delivers_exactly_under_churn_and_faults(word: str, seeds: range) -> None:
     for seed in seeds:
         assert_right(drawn(seed, Mixture(documents=seed % 2 == 0)), word)
 
 
 @pytest.mark.parametrize("shape", ["line:9", "tree:15"])
+@pytest.mark.one_in(2)
 def test_every_strategy_sends_over_the_same_links_and_those_with_keys_match_less(
     shape: str,
 ) -> None:
@@ -79,6 +81,7 @@ def _blind(given: Publication) -> Publication:
 @pytest.mark.parametrize(
     "seeds", [range(4), pytest.param(range(4, 1000), marks=pytest.mark.long)], ids=["gate", "long"]
 )
+@pytest.mark.one_in(3)
 def test_what_is_blind_is_delivered_exactly_under_churn_and_faults(word: str, seeds: range) -> None:
     for seed in seeds:
         scenario = drawn(seed, Mixture(documents=seed % 2 == 0))

@@ -105,6 +105,7 @@ def test_xpaths_are_reduced_by_covering_beside_filters(spark: Any, tmp_path: Pat
         assert compiled.homes(document) == sorted(reached)
 
 
+@pytest.mark.long
 def test_a_merged_set_reaches_no_fewer_homes(spark: Any, tmp_path: Path) -> None:
     random = Random(8)
     corners = [(random.randrange(40), random.randrange(40)) for _ in range(60)]

@@ -73,6 +73,7 @@ def test_an_outline_has_what_stands_out_and_is_short(spark: Any) -> None:
     assert held(found, "r1", "local") == sizes
 
 
+@pytest.mark.long
 def test_figures_are_of_the_brokers_with_the_largest_tables(spark: Any) -> None:
     rows = [(f"r{n}", "local", 60, n) for n in range(BROKERS_MAX + 5)]
     held = states(changes(spark, rows))

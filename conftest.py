@@ -88,10 +88,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     A worker does so once, with its first light test, when it has no heavy ones left.
     """
     config = item.config
-    if hasattr(config, "workerinput") and not config.stash.get(STEPPED_BACK, False):
-        if all(item.get_closest_marker(marker) is None for marker in HEAVY):
-            os.nice(NICE)
-            config.stash[STEPPED_BACK] = True
+    if not hasattr(config, "workerinput") or config.stash.get(STEPPED_BACK, False):
+        return
+    if all(item.get_closest_marker(marker) is None for marker in HEAVY):
+        os.nice(NICE)
+        config.stash[STEPPED_BACK] = True
 
 
 def thin(items: list[pytest.Item]) -> None:

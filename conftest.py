@@ -1,7 +1,7 @@
 """How the suite runs: the same every time, and with what is heavy one at a time.
 
 Property tests draw the same examples in every run, so that a change fails for its own reasons
-alone: a third of them in the gate, all in `make long`; `make fuzz` looks for new ones, 2,000 of
+alone: a fifth of them in the gate, all in `make long`; `make fuzz` looks for new ones, 2,000 of
 each. `tests/examples.py` has the numbers. No example has a deadline: machines are slow at times.
 """
 
@@ -66,7 +66,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is long, and keep what is heavy together (`-n 4 --dist loadgroup`)."""
+    """Leave out what is long, and keep what is heavy together (`-n 3 --dist loadgroup`)."""
     thin(items)
     if not config.getoption("--long"):
         long = [item for item in items if item.get_closest_marker("long")]

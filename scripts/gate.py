@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
     said: str
 
 
-PARALLEL: Final = ("-n", "4", "--dist", "loadgroup")
+PARALLEL: Final = ("-n", "3", "--dist", "loadgroup")
 
 SLOWEST: Final = ("--durations=20", "--durations-min=2")
 """What comes into the gate and is slow is seen by whoever brings it."""

@@ -391,6 +391,7 @@ def test_a_planted_bug_is_found(mutant: type[Unchecked]) -> None:
     assert found_in(mutant, range(SEEDS_MAX))
 
 
+@pytest.mark.long
 def test_the_strategy_without_a_defect_is_found_right() -> None:
     assert found_in(Unchecked, range(40)) == ""
 

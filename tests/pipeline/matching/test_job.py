@@ -336,6 +336,7 @@ def test_match_job_tells_lists_and_counts(spark: Any, inputs: tuple[str, str, st
     assert found == Counter(subscription for _, subscription in TRUTH)
 
 
+@pytest.mark.long
 def test_match_job_tells_the_homes_of_a_compiled_set(
     spark: Any, inputs: tuple[str, str, str], tmp_path: Path
 ) -> None:

@@ -72,6 +72,7 @@ def test_report_counts_everything_and_makes_a_page(spark: Any, job: ReportJob) -
         assert word in text
 
 
+@pytest.mark.long
 def test_report_says_how_large_routing_tables_were(
     spark: Any, job: ReportJob, tmp_path: Path
 ) -> None:

@@ -248,6 +248,7 @@ def test_a_lake_on_s3_gives_what_it_gives_here(spark: Any, s3: Any, tmp_path: Pa
 
 
 @spark_only
+@pytest.mark.long
 def test_files_on_s3_may_have_any_shape_and_different_columns(
     spark: Any, s3: Any, tmp_path: Path
 ) -> None:

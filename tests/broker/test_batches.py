@@ -245,6 +245,7 @@ def _lines(folder: Path) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @settings(max_examples=examples(12), phases=[Phase.explicit, Phase.generate])
 @given(data=st.data())
+@pytest.mark.one_in(3)
 async def test_brokers_send_the_same_bytes_with_batches_and_without(
     protocol: str, data: st.DataObject
 ) -> None:

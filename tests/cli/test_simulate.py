@@ -139,6 +139,7 @@ def pairs(text: str) -> list[tuple[str, str]]:
         *product(("ring:5", "mesh:5:8"), (p for p in PROTOCOLS if can_be_meshed(PROTOCOLS[p]))),
     ],
 )
+@pytest.mark.one_in(3)
 def test_simulate_delivers_what_matches_whatever_the_protocol_and_topology(
     folder: Folder, protocol: str, topology: str
 ) -> None:

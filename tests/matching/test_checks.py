@@ -19,7 +19,15 @@ from sapwood.model.publication import Record
 from tests.matching.variants import VARIANTS, loaded
 
 
-@pytest.mark.parametrize("info", VARIANTS, ids=lambda info: info.name)
+@pytest.mark.parametrize(
+    "info",
+    [
+        # The kernels without a compiler: each is compared with its compiled form on its own too.
+        pytest.param(info, marks=[pytest.mark.long] if info.name == "columnar-plain" else [])
+        for info in VARIANTS
+    ],
+    ids=lambda info: info.name,
+)
 @pytest.mark.parametrize(
     ("seed", "rounds"), [(0, 1), pytest.param(1, 8, marks=pytest.mark.long)], ids=["gate", "long"]
 )
@@ -114,6 +122,7 @@ PLANTED = (
 
 
 @pytest.mark.parametrize("make", PLANTED, ids=lambda make: make.__name__)
+@pytest.mark.one_in(2)
 def test_engine_with_a_defect_is_found(make: Callable[[], CountingEngine], tmp_path: Path) -> None:
     info = EngineInfo("defective", "records", True, "", make)
     with pytest.raises(AssertionError):

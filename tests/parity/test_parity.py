@@ -53,6 +53,7 @@ def test_there_are_scenarios_to_compare() -> None:
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+@pytest.mark.one_in(2)
 def test_all_protocols_agree_in_the_simulator(path: Path) -> None:
     outcomes = [simulated(path, protocol) for protocol in PROTOCOLS]
     assert len(outcomes[0]) > 20

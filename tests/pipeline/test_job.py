@@ -18,6 +18,7 @@ PUBLICATIONS = '{"id": "p", "attributes": {"x": 2}}\n{"id": "q", "attributes": {
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_the_program_runs_under_spark_submit_on_its_session(spark: Any, tmp_path: Path) -> None:
     pyspark = pytest.importorskip("pyspark")
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"

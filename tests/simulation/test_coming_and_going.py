@@ -47,6 +47,7 @@ def assert_at_rest(world: World, protocol: str, *, must: int) -> None:
 
 @pytest.mark.parametrize("prefix", ["", "mesh+"])
 @pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED])
+@pytest.mark.one_in(4)
 def test_a_router_that_joins_takes_part_and_one_that_leaves_is_forgotten(
     prefix: str, protocol: str
 ) -> None:

@@ -61,6 +61,7 @@ def test_draw_for_closes_circles_where_the_protocol_asks_for_them_and_elsewhere_
 
 
 @pytest.mark.parametrize("protocol", ["covering", "mesh+xroute", "mesh+advertisement+covering"])
+@pytest.mark.one_in(3)
 def test_examine_finds_nothing_wrong_where_links_form_circles(protocol: str) -> None:
     examined = examine(draw_for(protocol, 25), protocol)
     assert not examined.scenario.topology.is_tree

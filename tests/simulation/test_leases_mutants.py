@@ -320,10 +320,12 @@ def maker(kind: type[Leases]) -> Callable[[Terms], MakeRouter]:
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+@pytest.mark.one_in(3)
 def test_leases_keep(law: Callable[..., bool]) -> None:
     assert law(maker(Leases))
 
 
 @pytest.mark.parametrize(("kind", "law"), MUTANTS, ids=lambda one: one.__name__)
+@pytest.mark.one_in(3)
 def test_a_planted_bug_is_found(kind: type[Leases], law: Callable[..., bool]) -> None:
     assert not law(maker(kind))

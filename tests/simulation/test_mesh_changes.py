@@ -37,6 +37,7 @@ def assert_nothing_missed(trial: Trial) -> None:
     [((0, 1), 1), pytest.param((0, *range(2, 20)), 0, marks=pytest.mark.long)],
     ids=["gate", "long"],
 )
+@pytest.mark.one_in(4)
 def test_where_links_are_only_added_nothing_is_missed(
     seeds: tuple[int, ...], watched: int, protocol: str
 ) -> None:

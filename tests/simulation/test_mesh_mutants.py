@@ -343,10 +343,12 @@ def of_seed(seed: int) -> Iterator[Scenario]:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+@pytest.mark.one_in(3)
 def test_the_oracle_finds_a_planted_bug(mutant: type[MeshMutant]) -> None:
     assert_found(mutant, MUTANTS[mutant], scenarios(), mutant.protocol_used.name)
 
 
+@pytest.mark.long
 def test_a_mutant_without_a_defect_is_found_right() -> None:
     for scenario in islice(scenarios(), 6):
         trial = run_with(scenario, MeshMutant, PROTOCOL)

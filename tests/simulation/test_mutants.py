@@ -343,10 +343,12 @@ def scenarios() -> Iterator[Scenario]:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+@pytest.mark.one_in(3)
 def test_the_oracle_finds_a_planted_bug(mutant: Callable[[str, int], Mutant]) -> None:
     assert_found(mutant, MUTANTS[mutant], scenarios())
 
 
+@pytest.mark.long
 def test_a_mutant_without_a_defect_is_found_right() -> None:
     for scenario in islice(scenarios(), 30):
         trial = run_with(scenario, Mutant)

@@ -47,6 +47,7 @@ def older(name: str, *, small: bool = True) -> Mixture:
 
 
 @pytest.mark.parametrize("name", RECOVERING)
+@pytest.mark.one_in(2)
 def test_routing_becomes_right_whatever_disks_are_older(name: str) -> None:
     right(name, range(1 if "mesh" in name else 3), older(name))
 
@@ -81,6 +82,7 @@ TELLING = [name for name in RECOVERING if "flooding" not in name]
 
 
 @pytest.mark.parametrize("name", TELLING)
+@pytest.mark.one_in(3)
 def test_a_router_with_an_older_disk_begins_anew_with_its_clients(name: str) -> None:
     world = world_of(name)
     assert relapsed(world) > 0
@@ -211,6 +213,7 @@ def found_in(mutant: type[Unchecked], seeds: range) -> str:
 
 
 @pytest.mark.parametrize(("mutant", "first"), MUTANTS)
+@pytest.mark.one_in(2)
 def test_a_planted_bug_is_found(mutant: type[Unchecked], first: int) -> None:
     assert found_in(mutant, range(first, first + SEEDS))
 

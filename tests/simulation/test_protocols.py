@@ -79,6 +79,7 @@ def flooded(shape: str, seed: int) -> list[tuple[str, SubscriptionName]]:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("shape", SHAPES)
 @seeds(1)
+@pytest.mark.one_in(3)
 def test_protocols_deliver_exactly_what_the_oracle_demands_and_all_the_same_pairs(
     seeds: range, shape: str, protocol: str
 ) -> None:
@@ -91,6 +92,7 @@ def test_protocols_deliver_exactly_what_the_oracle_demands_and_all_the_same_pair
 
 
 @pytest.mark.parametrize("pair", COVERING_PAIRS)
+@pytest.mark.one_in(2)
 def test_covering_is_right_whatever_finds_the_covers(pair: str) -> None:
     protocol = f"covering:{pair}"
     trial = assert_right(calm("tree:7", seed=7), protocol)
@@ -101,6 +103,7 @@ def test_covering_is_right_whatever_finds_the_covers(pair: str) -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("recipe", NAMED, ids=lambda recipe: recipe.__name__)
+@pytest.mark.one_in(2)
 def test_protocols_are_right_in_situations_with_a_name(
     recipe: Callable[[], Scenario], protocol: str
 ) -> None:
@@ -123,6 +126,7 @@ def test_protocols_are_right_under_churn(seeds: range, protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @seeds(6)
+@pytest.mark.one_in(2)
 def test_protocols_are_right_under_churn_and_faults(seeds: range, protocol: str) -> None:
     for seed in seeds:
         assert_right(drawn(seed), protocol)
@@ -130,6 +134,7 @@ def test_protocols_are_right_under_churn_and_faults(seeds: range, protocol: str)
 
 @pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED])
 @seeds(2)
+@pytest.mark.one_in(2)
 def test_protocols_are_right_for_both_languages_under_churn_and_faults(
     seeds: range, protocol: str
 ) -> None:
@@ -141,6 +146,7 @@ def test_protocols_are_right_for_both_languages_under_churn_and_faults(
 @pytest.mark.parametrize("advertised", [False, True])
 @pytest.mark.parametrize("budget", ["", ":0.1", ":0.6"])
 @seeds(4)
+@pytest.mark.one_in(3)
 def test_merging_is_right_for_both_languages_whatever_mergers_add(
     seeds: range, budget: str, advertised: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,6 +202,7 @@ def test_protocols_that_route_without_advertisements_enforce_them(
 
 @pytest.mark.parametrize("protocol", ADVERTISED)
 @seeds(2, first=30)
+@pytest.mark.one_in(2)
 def test_routers_that_route_by_advertisements_are_right_after_every_single_input(
     seeds: range, protocol: str
 ) -> None:
@@ -206,6 +213,7 @@ def test_routers_that_route_by_advertisements_are_right_after_every_single_input
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @seeds(2, first=30)
+@pytest.mark.one_in(2)
 def test_routers_are_right_after_every_single_input(seeds: range, protocol: str) -> None:
     """All other runs look into the tables only when the overlay is at rest."""
     for seed in seeds:

@@ -79,6 +79,7 @@ def right(name: str, seeds: range, mixture: Mixture, *, watched: bool = False) -
 
 
 @pytest.mark.parametrize("name", RECOVERING)
+@pytest.mark.one_in(2)
 def test_nothing_is_lost_or_comes_twice_whatever_crashes(name: str) -> None:
     right(name, range(6), mixture_for(name))
     right(name, range(100, 101), mixture_for(name), watched=True)
@@ -156,6 +157,7 @@ def test_tables_are_those_of_a_run_without_failures(  # C1, C2, PT37
 
 
 @pytest.mark.parametrize("tail", [Tail.LOST, Tail.TORN, Tail.WHOLE])
+@pytest.mark.one_in(2)
 def test_what_is_acknowledged_is_on_the_disk_between_any_two_effects(tail: Tail) -> None:  # C3, C6
     for steps in range(16):
         world = world_of(commit_s=0.004)

@@ -386,10 +386,12 @@ def found_in(mutant: type[Unchecked], seeds: range) -> str:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+@pytest.mark.one_in(3)
 def test_a_planted_bug_is_found(mutant: type[Unchecked]) -> None:
     assert found_in(mutant, range(SEEDS_MAX))
 
 
+@pytest.mark.long
 def test_the_strategy_without_a_defect_is_found_right() -> None:
     assert found_in(Unchecked, range(40)) == ""
 

@@ -119,6 +119,7 @@ def assert_stands(scenario: Scenario, protocol: str) -> None:
 
 @pytest.mark.parametrize("prefix", ["", "mesh+"])
 @pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED])
+@pytest.mark.one_in(4)
 def test_routers_stand_it_that_others_come_and_go(protocol: str, prefix: str) -> None:
     for seed in (3, 4):
         assert_stands(small(prefix + protocol, seed), prefix + protocol)

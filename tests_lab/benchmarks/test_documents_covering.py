@@ -53,6 +53,7 @@ def test_every_size_has_a_row_that_agrees_with_the_patterns(
     assert " - " in shown
 
 
+@pytest.mark.long
 def test_published_figures_stand_beside_their_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents_covering, "_PAIRWISE_MAX", 500)
     (row,) = run_documents_covering("news", (1000,), (), queries=2)["search"]

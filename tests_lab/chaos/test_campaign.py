@@ -15,6 +15,7 @@ CIRCLE = Shape(3, ((0, 1), (1, 2), (2, 0)))
 
 @pytest.mark.network
 @pytest.mark.parametrize("shape", [LINE, CIRCLE], ids=["line", "circle"])
+@pytest.mark.one_in(2)
 async def test_a_small_campaign_is_survived(shape: Shape, tmp_path: Path) -> None:
     settings = Settings(tmp_path, shape, 600, seconds=4.0, publishers=1, durable=2, plain=1)
     faults = draw(3, shape, kills=2, seconds=3.0, publishers=1, subscribers=3)

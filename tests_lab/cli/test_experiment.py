@@ -73,6 +73,7 @@ def test_experiment_says_what_options_need(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_experiment_runs_on_spark_and_goes_on_where_it_was(spark: Any, tmp_path: Path) -> None:
     arguments = ["experiment", "xpe-processing", "--sizes", "20", "--workload", "proteins"]
     arguments += ["--spark", "--out", str(tmp_path), "--json"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sapwood_lab.experiments import lookup_reuse
 from sapwood_lab.experiments.design import Choices
 from sapwood_lab.experiments.report import Row, number
@@ -28,6 +30,7 @@ def test_keys_take_the_place_of_matches_more_with_each_that_travels() -> None:
     assert len({row["deliveries"] for row in found.values()}) == 1
 
 
+@pytest.mark.long
 def test_always_reuse_is_not_to_be_had_under_covering() -> None:
     assert [row["strategy"] for row in rows("covering")] == ["never", "partial:20", "partial:60"]
 

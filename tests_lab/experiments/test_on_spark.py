@@ -100,6 +100,7 @@ SQUARES = Design(configurations, squares, report)
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_an_experiment_goes_on_where_it_was(spark: Any, tmp_path: Path) -> None:
     marks, out = tmp_path / "marks", str(tmp_path / "out")
     choices = Choices((4, 1, 3), source=str(marks))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sapwood_lab.experiments.design import Choices, run
 from sapwood_lab.experiments.planetlab import COLUMNS, DESIGN, FAILOVER_S, ROUTING_MS, report
 
 
+@pytest.mark.long
 def test_delays_are_those_of_the_links_and_failover_moves_the_tops_of_two_routers() -> None:
     found = run(DESIGN, Choices((24,), 2))
     assert found.columns == COLUMNS

@@ -44,6 +44,7 @@ def test_covering_and_advertisements_save_messages_and_table_entries() -> None:
 
 
 @pytest.mark.usefixtures("small")
+@pytest.mark.long
 def test_strategies_are_the_same_for_the_same_seed() -> None:
     measured = COLUMNS.index("match_ms")
     first, again, other = (

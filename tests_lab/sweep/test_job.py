@@ -42,6 +42,7 @@ def test_what_is_no_configuration_is_refused(
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_a_sweep_goes_on_where_it_was(spark: Any, tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     configurations = [{"n": n, "marks": str(marks)} for n in range(5)]

@@ -79,6 +79,7 @@ def test_index_never_reports_the_filter_that_is_asked_about() -> None:
 
 
 @pytest.mark.parametrize("dimensions", [1, 3])
+@pytest.mark.one_in(2)
 def test_index_agrees_with_the_k_d_tree_through_packing_and_removal(dimensions: int) -> None:
     random = Random(dimensions)
     fresh = boxes(random, dimensions)

@@ -11,7 +11,15 @@ from sapwood.matching.documents.reference import ReferenceXPathEngine
 from tests.matching.documents.variants import VARIANTS
 
 
-@pytest.mark.parametrize("info", VARIANTS, ids=lambda info: info.name)
+@pytest.mark.parametrize(
+    "info",
+    [
+        # The kernels without a compiler: each is compared with its compiled form on its own too.
+        pytest.param(info, marks=[pytest.mark.long] if info.name == "path-automaton-plain" else [])
+        for info in VARIANTS
+    ],
+    ids=lambda info: info.name,
+)
 def test_engine_passes(info: DocumentEngineInfo) -> None:
     check_document_engine(info.make)
 

@@ -67,6 +67,7 @@ def test_a_compiled_set_reaches_the_same_homes_as_the_original(spark: Any, tmp_p
         assert compiled.homes(record) == sorted(reached)
 
 
+@pytest.mark.long
 def test_xpaths_are_reduced_by_covering_beside_filters(spark: Any, tmp_path: Path) -> None:
     random = Random(3)
     steps = ("a", "b", "c", "*")
@@ -105,6 +106,7 @@ def test_xpaths_are_reduced_by_covering_beside_filters(spark: Any, tmp_path: Pat
         assert compiled.homes(document) == sorted(reached)
 
 
+@pytest.mark.long
 def test_a_merged_set_reaches_no_fewer_homes(spark: Any, tmp_path: Path) -> None:
     random = Random(8)
     corners = [(random.randrange(40), random.randrange(40)) for _ in range(60)]

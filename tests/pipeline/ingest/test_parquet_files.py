@@ -31,6 +31,7 @@ def test_texts_are_judged_unless_they_have_a_reason_already() -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_ingest_job_reads_parquet_of_any_shape(spark: Any, tmp_path: Path) -> None:
     table, noon = str(tmp_path / "table"), NOON
     nan = float("nan")

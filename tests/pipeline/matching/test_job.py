@@ -110,6 +110,7 @@ def test_match_job_takes_parquet_and_says_where_bad_rows_are(spark: Any, tmp_pat
     )
 
 
+@pytest.mark.long
 def test_match_job_takes_any_parquet_with_the_names_of_id_columns(
     spark: Any, tmp_path: Path
 ) -> None:
@@ -203,6 +204,7 @@ def test_ingest_job_keeps_undeclared_records_as_text(
     assert summary.publications == Counts(len(RECORDS), len(RECORDS), 0, ARRAYS)
 
 
+@pytest.mark.long
 def test_ingest_job_reads_csv(spark: Any, tmp_path: Path) -> None:
     folder = tmp_path / "csv"
     folder.mkdir()
@@ -295,6 +297,7 @@ def test_ingest_job_keeps_times_and_sources(spark: Any, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_ingest_job_reads_the_time_of_csv_from_a_column(spark: Any, tmp_path: Path) -> None:
     source = write_lines(tmp_path / "a.csv", ["id,d.at", "p,2026-01-31 12:00:00", "q,"])
     schema = declared_schema("d STRUCT<at: STRING>")
@@ -303,6 +306,7 @@ def test_ingest_job_reads_the_time_of_csv_from_a_column(spark: Any, tmp_path: Pa
     assert stored(job.out) == [("p", NOON, "a.csv"), ("q", None, "a.csv")]
 
 
+@pytest.mark.long
 def test_match_job_delivers_the_same_in_shards(spark: Any, inputs: tuple[str, str, str]) -> None:
     subscriptions, published, out = inputs
     summary = MatchJob(subscriptions, published, out, layout=Layout.SHARDED).run(spark)
@@ -316,6 +320,7 @@ def test_match_job_delivers_the_same_in_shards(spark: Any, inputs: tuple[str, st
     assert places == [(published, 6), (subscriptions, 3)]
 
 
+@pytest.mark.long
 def test_match_job_tells_lists_and_counts(spark: Any, inputs: tuple[str, str, str]) -> None:
     subscriptions, published, out = inputs
     lists = MatchJob(subscriptions, published, out, output=Output.LISTS).run(spark)
@@ -331,6 +336,7 @@ def test_match_job_tells_lists_and_counts(spark: Any, inputs: tuple[str, str, st
     assert found == Counter(subscription for _, subscription in TRUTH)
 
 
+@pytest.mark.long
 def test_match_job_tells_the_homes_of_a_compiled_set(
     spark: Any, inputs: tuple[str, str, str], tmp_path: Path
 ) -> None:

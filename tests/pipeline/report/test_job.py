@@ -72,6 +72,7 @@ def test_report_counts_everything_and_makes_a_page(spark: Any, job: ReportJob) -
         assert word in text
 
 
+@pytest.mark.long
 def test_report_says_how_large_routing_tables_were(
     spark: Any, job: ReportJob, tmp_path: Path
 ) -> None:
@@ -106,6 +107,7 @@ def test_report_says_how_large_routing_tables_were(
     assert text.count("<path") == 3
 
 
+@pytest.mark.long
 def test_report_says_that_a_journal_has_no_table_sizes(
     spark: Any, job: ReportJob, tmp_path: Path
 ) -> None:
@@ -116,6 +118,7 @@ def test_report_says_that_a_journal_has_no_table_sizes(
     assert table(job, "table_sizes") == []
 
 
+@pytest.mark.long
 def test_report_of_nothing_is_a_page_as_well(spark: Any, tmp_path: Path) -> None:
     spark.createDataFrame([], "publication STRING, subscription STRING").write.parquet(
         str(tmp_path / "d")

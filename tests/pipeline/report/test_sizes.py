@@ -62,6 +62,7 @@ def test_peaks_are_the_last_and_the_first_of_the_largest(spark: Any) -> None:
     assert found["r2", "all"] == (8, 8, 2.0)
 
 
+@pytest.mark.long
 def test_an_outline_has_what_stands_out_and_is_short(spark: Any) -> None:
     rows = [("r1", "local", second, second % 7) for second in range(5000)]
     rows[2500] = ("r1", "local", 2500, 900)
@@ -73,6 +74,7 @@ def test_an_outline_has_what_stands_out_and_is_short(spark: Any) -> None:
     assert held(found, "r1", "local") == sizes
 
 
+@pytest.mark.long
 def test_figures_are_of_the_brokers_with_the_largest_tables(spark: Any) -> None:
     rows = [(f"r{n}", "local", 60, n) for n in range(BROKERS_MAX + 5)]
     held = states(changes(spark, rows))

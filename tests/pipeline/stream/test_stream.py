@@ -146,6 +146,7 @@ def test_a_stream_with_a_declared_schema_checks_it(
     assert told[0].publications == Counts(2, 1, 1, 0)
 
 
+@pytest.mark.long
 def test_a_strict_stream_ends_at_the_first_bad_line(
     spark: Any, compiled: SubscriptionSet, folder: Path
 ) -> None:

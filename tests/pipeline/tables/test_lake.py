@@ -248,6 +248,7 @@ def test_a_lake_on_s3_gives_what_it_gives_here(spark: Any, s3: Any, tmp_path: Pa
 
 
 @spark_only
+@pytest.mark.long
 def test_files_on_s3_may_have_any_shape_and_different_columns(
     spark: Any, s3: Any, tmp_path: Path
 ) -> None:
@@ -267,6 +268,7 @@ def test_files_on_s3_may_have_any_shape_and_different_columns(
 
 
 @spark_only
+@pytest.mark.long
 def test_what_workers_do_not_read_on_s3_is_said(spark: Any, s3: Any, tmp_path: Path) -> None:
     stored(tmp_path / "id=p1" / "a.parquet", [{"attributes": {"x": 1}}])
     texts = pa.struct([("s", pa.dictionary(pa.int32(), pa.string()))])

@@ -46,6 +46,7 @@ def test_run_records_measures_cells_densities_updates_and_memory() -> None:
     assert {row["verdict"] for row in rows} == {"agrees"}
 
 
+@pytest.mark.long
 def test_run_records_measures_real_records_from_their_folder(tmp_path: Path) -> None:
     lines = (" ".join(str(place * row) for place in range(50)) + "\n" for row in range(30))
     (tmp_path / "market-events-50-attributes.txt.gz").write_bytes(

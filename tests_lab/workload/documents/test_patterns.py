@@ -35,6 +35,7 @@ def steps(pattern: TreePattern) -> list[Below]:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.one_in(2)
 def test_patterns_can_be_read_back(name: str) -> None:
     wild = PatternShape(descendant=0.5, wildcard=0.3, branch=0.5, value=1.0, skew=1.0)
     for shape in (XNET, XPE, wild):

@@ -60,6 +60,7 @@ def test_engine_tells_neighboring_integers_apart_that_floats_cannot() -> None:
 
 
 @pytest.mark.parametrize("workload", sorted(WORKLOADS))
+@pytest.mark.one_in(3)
 def test_engine_agrees_with_the_filters_on_the_workloads(workload: str) -> None:
     subscriptions = list(WORKLOADS[workload].subscriptions(1500, 7))
     engine = KdTreeEngine()

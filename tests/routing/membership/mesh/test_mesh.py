@@ -58,6 +58,7 @@ def mesh(overlay: Wiring, name: str) -> Mesh:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("edges", [RING, FULL], ids=["ring", "full"])
+@pytest.mark.one_in(3)
 def test_every_publication_comes_once_to_whoever_wants_it(
     protocol: str, edges: tuple[tuple[str, str], ...]
 ) -> None:
@@ -73,6 +74,7 @@ def test_every_publication_comes_once_to_whoever_wants_it(
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.one_in(2)
 def test_a_ring_heals_when_a_link_falls_and_when_it_returns(protocol: str) -> None:
     overlay = wired(protocol)
     overlay.subscribe("r1", "ann", "s", "x > 1")

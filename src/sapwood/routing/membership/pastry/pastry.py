@@ -131,8 +131,11 @@ class Pastry(RoutingCore):
                 effects = self._compare_all(now)
             case _:
                 effects = super().handle(input, now)
-        done = self._spread.settle([*effects, *self._out])
-        self._out.clear()
+        done = list(effects)
+        while self._out:  # as what was set aside is withdrawn, more is said
+            said = self._out.copy()
+            self._out.clear()
+            done += self._spread.settle(said)
         return done
 
     def answered(self, own: Own) -> None:

@@ -130,10 +130,9 @@ async def test_a_program_that_comes_back_with_another_filter_under_the_same_id_h
 ) -> None:
     made = settings(data=tmp_path / "broker", protocol=protocol)
     state = tmp_path / "client"
-    async with running(made) as broker:
-        async with connect(str(broker.address), "c", state=state) as client:
-            await client.subscribe("n < 10", "s")
-            await broker.stop()
+    async with running(made) as broker, connect(str(broker.address), "c", state=state) as client:
+        await client.subscribe("n < 10", "s")
+        await broker.stop()
     async with running(made) as broker:
         assert broker.router.stated("c").subscriptions == ("s",)
         async with connect(str(broker.address), "c", state=state) as client:

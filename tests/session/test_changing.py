@@ -6,7 +6,7 @@ import pytest
 
 from sapwood import parse_filter
 from sapwood.errors import InvariantError
-from sapwood.routing.inputs import ClientSubscribe, Input
+from sapwood.routing.inputs import ClientSubscribe, ClientSubscribeMany, Input
 from sapwood.session.client_entries import (
     EntriesConfirmed,
     EntryChanged,
@@ -48,7 +48,7 @@ def filters(inputs: list[Input | None]) -> list[str]:
     for one in inputs:
         if isinstance(one, ClientSubscribe):
             found.append(str(one.filter))
-        elif hasattr(one, "subscriptions"):
+        elif isinstance(one, ClientSubscribeMany):
             found.extend(str(wanted) for _, wanted in one.subscriptions)
     return found
 

@@ -86,5 +86,6 @@ def test_it_can_be_changed_to_what_accepts_something_and_back() -> None:
     wiring.give("r1", ClientSubscribe("c", "s", NEVER))
     for wanted, told in ((parse_filter("x = 1"), 1), (NEVER, 0)):
         wiring.give("r1", ClientSubscribe("c", "s", wanted))
+        wiring.settle()
         assert wiring.routers["r1"].table_sizes()["local"] == 1
         assert wiring.routers["r2"].table_sizes()["received"] == told

@@ -113,6 +113,10 @@ class Changes(Generic[F]):
         self._ask(entry)
         return True
 
+    def is_under_way(self, id_: str) -> bool:
+        """Whether an entry is being changed."""
+        return id_ in self._under_way
+
     def forget(self, id_: str) -> None:
         """An entry is withdrawn, and its change with it."""
         self._under_way.pop(id_, None)

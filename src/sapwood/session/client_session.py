@@ -158,7 +158,7 @@ class ClientSession:
         self.settings = settings
         self.window = Unacknowledged() if state is None else state.window
         self._keep = keep
-        self.consuming = Consuming(state, keep)
+        self.consuming = Consuming(state, keep, self._request)
         self.connection: Connection | None = None
         #: why the last connection ended
         self.ending: Ending | None = None
@@ -362,6 +362,10 @@ class ClientSession:
         """Be its consumer no more; whether the broker will answer (else it never knew)."""
         return self._withdraw(self.consuming.entries, id)
 
+    def change_consumed(self, id: str, text: InterestText) -> None:
+        """Let the durable subscription of a consumer have another filter; as `change`."""
+        self.consuming.change(id, text, is_open=self.open)
+
     def acknowledge_waiting(self) -> None:
         """Send what is to be acknowledged."""
         if self.open and self.consuming.are_waiting:
@@ -472,6 +476,7 @@ class ClientSession:
         self._request_more()
         self._unanswered = {advertisement.id for advertisement in self.advertisements}
         self._resumed_after = welcome.received
+        self.consuming.connected()
         for consumer in self.consuming.entries:
             self._request(consumer)
         if not self._unanswered:
@@ -529,6 +534,8 @@ class ClientSession:
         """An entry is gone with its connection."""
         if entry.kind is SUBSCRIPTION:
             self._changes.forget(entry.id)
+        else:
+            self.consuming.withdrawn(entry.id)
         return EntryWithdrawn(entry)
 
     def _answered_many(

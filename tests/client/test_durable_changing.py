@@ -43,10 +43,10 @@ async def test_the_new_filter_is_that_of_all_consumers_and_of_a_broker_that_star
             await asyncio.sleep(0.01)
         assert str(beside.filter) == "x = 2"
     async with running(settings(data=tmp_path, protocol="recover+covering", listen=address)) as hub:
+        async with client_of(hub) as watcher:
+            while len((await watcher.durable("d")).consumers) < 2:
+                await asyncio.sleep(0.01)
         await publish(hub, 1, 2)
-        await soon(one.flush())
-        while len((await one.durable("d")).consumers) < 2:
-            await asyncio.sleep(0.01)
         arrived = {asyncio.create_task(take(each, 1)) for each in (wanted, beside)}
         done, left = await asyncio.wait(arrived, return_when="FIRST_COMPLETED")
         assert [values(task.result()) for task in done] == [[2]]

@@ -28,14 +28,20 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1, help="how many seeds")
     parser.add_argument("--rewiring", action="store_true", help="let routers and links come and go")
     parser.add_argument("--old-state", action="store_true", help="let disks have older states")
+    parser.add_argument("--changes", action="store_true", help="let clients change filters")
     parser.add_argument("--protocol", action="append", help="one to run; all, by default")
     options = parser.parse_args()
     protocols = options.protocol or list(PROTOCOLS)
     started = time.monotonic()
     for seed in range(options.seed, options.seed + options.count):
         for protocol in protocols:
-            relapses = options.old_state
-            scenario = draw_for(protocol, seed, rewiring=options.rewiring, relapses=relapses)
+            scenario = draw_for(
+                protocol,
+                seed,
+                rewiring=options.rewiring,
+                relapses=options.old_state,
+                changes=options.changes,
+            )
             if not run_scenario(scenario, seed, protocol, verbose=options.count == 1):
                 return 1
     seconds = time.monotonic() - started

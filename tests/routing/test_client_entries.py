@@ -43,9 +43,9 @@ def test_statements_answer_clients_however_they_spread(made: ClientEntries[Inter
     assert entry.key.startswith("r1.0.")
     assert made.announce(entry) == [Subscribed("c", "s")], "no link, so nobody has to confirm"
     assert made.repeated(entry, WANTED) == [Subscribed("c", "s")]
-    [refused] = made.repeated(entry, OTHER)
-    assert isinstance(refused, Refused)
-    assert "unsubscribe it first" in refused.reason
+    assert made.settle(made.repeated(entry, OTHER)) == [Subscribed("c", "s")]
+    entry = made.own("c")["s"]
+    assert (entry.filter, list(made.entries.by_key)) == (OTHER, [entry.key])
     [unknown] = made.unknown("c", "t")
     assert isinstance(unknown, Refused)
     assert "has no subscription with id 't'" in unknown.reason

@@ -80,10 +80,12 @@ def test_a_link_that_comes_up_is_not_told_of_it(protocol: str) -> None:
     assert not any(isinstance(effect, Send) for effect in told)
 
 
-def test_the_words_are_those_of_the_client() -> None:
+def test_it_can_be_changed_to_what_accepts_something_and_back() -> None:
     wiring = Wiring("simple", LINE)
     wiring.give("r1", AttachClient("c"))
-    other = parse_filter("x = 1")
     wiring.give("r1", ClientSubscribe("c", "s", NEVER))
-    (refused,) = wiring.give("r1", ClientSubscribe("c", "s", other))
-    assert "taken by another filter" in str(refused)
+    for wanted, told in ((parse_filter("x = 1"), 1), (NEVER, 0)):
+        wiring.give("r1", ClientSubscribe("c", "s", wanted))
+        wiring.settle()
+        assert wiring.routers["r1"].table_sizes()["local"] == 1
+        assert wiring.routers["r2"].table_sizes()["received"] == told

@@ -51,8 +51,39 @@ def test_asking_again_during_the_life_of_a_subscription_changes_nothing() -> Non
     history = History(LINE)
     history.subscribe(0.0, S1, WANTED)
     history.subscribed(0.0, S1)
-    history.subscribe(1.0, S1, OTHER)
+    history.subscribe(1.0, S1, WANTED)
     assert history.live() == [(S1, WANTED)]
+    assert list(history.owed) == []
+
+
+def test_another_filter_begins_a_life_and_the_one_before_ends_when_that_is_confirmed() -> None:
+    history = History(LINE)
+    history.subscribe(0.0, S1, WANTED)
+    history.subscribed(0.0, S1)
+    history.subscribe(1.0, S1, OTHER)
+    former, later = history.subscriptions[S1]
+    assert former.leaving == later.asked
+    assert (former.left, later.confirmed) == (None, None)
+    assert history.leaving(S1) == ()  # its client waits for no end
+    assert list(history.owed) == [S1]
+    history.subscribed(2.0, S1)
+    assert former.left == later.confirmed
+    assert later.left is None
+    assert history.live() == [(S1, OTHER)]
+    assert list(history.owed) == []
+
+
+def test_an_end_is_that_of_both_filters_where_the_change_is_not_confirmed() -> None:
+    history = History(LINE)
+    history.subscribe(0.0, S1, WANTED)
+    history.subscribed(0.0, S1)
+    history.subscribe(1.0, S1, OTHER)
+    history.unsubscribe(2.0, S1)
+    lives = history.subscriptions[S1]
+    assert history.leaving(S1) == tuple(lives)
+    history.unsubscribed(3.0, S1)
+    assert {one.left for one in lives} == {lives[-1].left}
+    assert lives[-1].left is not None
     assert list(history.owed) == []
 
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from msgspec import structs
+
 from sapwood.broker.connections import Connections
 from sapwood.broker.counters import Counters
 from sapwood.broker.logs import Log
@@ -371,10 +373,11 @@ class Durables:
     def _carry_out(self, effects: Iterable[Effect]) -> None:
         for effect in effects:
             match effect:
-                case Attach(owner, filter_):
+                case Attach(owner, filter_, is_change):
                     interest = self._filters[owner] = from_text(filter_)
                     now = self._loop.time()
-                    self._handle(AttachClient(owner), now)
+                    if not is_change:
+                        self._handle(AttachClient(owner), now)
                     self._handle(ClientSubscribe(owner, SUBSCRIPTION_ID, interest), now)
                 case Detach(owner):
                     del self._filters[owner]
@@ -542,9 +545,7 @@ def _any_name(_: str) -> bool:
 
 def _canonical(request: DurableRequest, interest: Interest) -> DurableRequest:
     """The request with its filter as it is compared."""
-    return DurableRequest(
-        request.id, request.name, to_text(interest), request.since, request.policy, request.window
-    )
+    return structs.replace(request, filter=to_text(interest))
 
 
 def _generation() -> str:

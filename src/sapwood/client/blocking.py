@@ -118,6 +118,12 @@ class BlockingSubscription(BlockingDeliveries):
         super().__init__(client, subscription)
         self.id = subscription.id
         self.filter = subscription.filter
+        self._subscription = subscription
+
+    def change(self, filter: str | Interest) -> None:
+        """Give the subscription another filter, without a gap; as `ClientSubscription.change`."""
+        self._client.wait(self._subscription.change(filter))
+        self.filter = self._subscription.filter
 
 
 class BlockingDurableSubscription(BlockingSubscription):

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, overload
 
+from sapwood.client.asked import advertisement_requests, subscription_requests
 from sapwood.client.columns import Table, encoded_rows
 from sapwood.client.connecting import Connector
 from sapwood.client.durable import Consumers, DurableSubscription, Durably, is_consumer
@@ -28,7 +29,6 @@ from sapwood.client.publishing import (
     Published,
     Publisher,
 )
-from sapwood.client.requests import Requesting, RequestingMany, Requests
 from sapwood.client.subscription import ClientSubscription, Deliveries, DeliveryQueues
 from sapwood.errors import ConnectionLostError, DuplicateIdError, InputError
 from sapwood.language.written import given_advertised, given_interest
@@ -45,7 +45,7 @@ from sapwood.store.client_state import ClientStateFile
 from sapwood.wire.address import Address, parse_address
 from sapwood.wire.durable import DurablesAction, DurablesReply, DurableState
 from sapwood.wire.greetings import Welcome
-from sapwood.wire.interests import AdvertisedText, InterestText, advertised_to_text, to_text
+from sapwood.wire.interests import advertised_to_text, to_text
 from sapwood.wire.messages import AcceptedReply, PublicationRefused
 from sapwood.wire.names import check_id, check_name
 
@@ -135,7 +135,8 @@ class Client:
         self._names = Names()
         self._publisher = Publisher(self._session, self._names, self._connector.flush, runs)
         self._consumers = Consumers(self._session, self._connector.flush)
-        self._subscriptions, self._advertisements = self._requests()
+        self._subscriptions = subscription_requests(self._session, self._publisher.flush)
+        self._advertisements = advertisement_requests(self._session, self._publisher.flush)
         self._queues = DeliveryQueues(self._subscriptions)
         self._task: asyncio.Task[None] | None = None
         #: what hands out deliveries of durable subscriptions that move here
@@ -144,26 +145,6 @@ class Client:
         self._failure: Exception | None = None
         #: there is a later connection, and not all subscriptions are in force on it yet
         self._is_returning = False
-
-    def _requests(
-        self,
-    ) -> tuple[Requests[InterestText, Deliveries], Requests[AdvertisedText, AdvertisedContent]]:
-        """The subscriptions, and the advertisements."""
-        session, flush = self._session, self._publisher.flush
-        subscribing: Requesting[InterestText, Deliveries] = Requesting(
-            session.subscribe,
-            session.unsubscribe,
-            flush,
-            ended=Deliveries.end,
-            many=RequestingMany(session.hold, session.subscribe_many, session.unsubscribe_many),
-        )
-        advertising: Requesting[AdvertisedText, AdvertisedContent] = Requesting(
-            session.advertise, session.unadvertise, flush, ended=lambda _one, _error: None
-        )
-        return (
-            Requests(session.subscriptions, subscribing),
-            Requests(session.advertisements, advertising),
-        )
 
     # Life --------------------------------------------------------------------------------------
 
@@ -274,7 +255,8 @@ class Client:
         `sapwood.parse_xpath` return.
         The result is an asynchronous iterator of `Delivery`. At most `waiting_max` deliveries wait
         in it; one more, and the subscription is withdrawn and its iterator ends with a
-        `LimitError`. `id` must be new to this client; without one, `s1`, `s2`, ... are used.
+        `LimitError`. Its `change` gives it another filter without a gap. `id` must be new to this
+        client; without one, `s1`, `s2`, ... are used.
 
         What may be older than `max_age` when it is handed out is `late`: `"mark"` lets
         `Delivery.timely` say so, `"drop"` leaves it out and counts it (`late` of the iterator).
@@ -317,6 +299,7 @@ class Client:
         if name in self._consumers.requests:
             raise DuplicateIdError("subscription", name)
         subscription = ClientSubscription(name, interest, waiting_max, **freshness._asdict())
+        subscription.change_by(taken)
         await taken.add(name, to_text(interest), subscription)
         return subscription
 

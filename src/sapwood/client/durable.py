@@ -274,12 +274,14 @@ class Consumers:
     """
 
     def __init__(self, session: ClientSession, flush: Callable[[], None]) -> None:
-        requesting: Requesting[Wanted, Deliveries] = Requesting(
-            session.consume, session.leave, flush, ended=Deliveries.end
+        requesting: Requesting[Any, Deliveries] = Requesting(
+            session.consume,
+            session.leave,
+            flush,
+            ended=Deliveries.end,
+            change=session.change_consumed,
         )
-        self.requests: Requests[Wanted, Deliveries] = Requests(
-            session.consuming.entries, requesting
-        )
+        self.requests: Requests[Any, Deliveries] = Requests(session.consuming.entries, requesting)
         self._session = session
         self._flush = flush
         self._is_scheduled = False
@@ -294,6 +296,7 @@ class Consumers:
         wanted = durably.wanted(interest, receipts, waiting_max)
         kind = DurableSubscription if name else OwnSubscription
         subscription = kind(id_, name, interest, DURABLE_WINDOW_MAX, self)
+        subscription.change_by(self.requests)
         await self.requests.add(id_, wanted, subscription)
         return subscription
 
@@ -333,18 +336,21 @@ class Consumers:
         subscription = event.entry.owner.value
         assert isinstance(subscription, DurableSubscription), "consumers own such"
         match event:
-            case Joined(entry, reply, is_other):
+            case Joined(entry, reply, is_other, outcome):
                 if is_other:
                     _LOG.warning(
                         "the durable subscription %r was removed and made again", reply.name
                     )
                     subscription.is_settled()
                 subscription.generation = reply.generation
+                was_else = subscription.filter_text not in ("", reply.filter)
                 subscription.filter_text = reply.filter
-                if not hasattr(subscription, "filter"):
+                if not hasattr(subscription, "filter") or was_else:
                     subscription.filter = from_text(reply.filter)
                 self._tell_dropped(subscription, reply.dropped, "its bounds", first=True)
                 self.requests.answered(EntryConfirmed(entry))
+                if outcome is not None:
+                    self.requests.answered(outcome)
             case Arrived(entry, deliveries):
                 done, generation = subscription.acknowledge, subscription.generation
                 for arrived in deliveries:

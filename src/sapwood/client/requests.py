@@ -15,8 +15,10 @@ from sapwood.session.client_entries import (
     EntriesEvent,
     EntriesWithdrawn,
     Entry,
+    EntryChanged,
     EntryConfirmed,
     EntryEvent,
+    EntryKept,
     EntryRefused,
 )
 
@@ -164,7 +166,7 @@ class Requesting(Generic[F, T]):
 
     `withdraw` returns `False` where the broker has nothing to answer. `ended` is called with each
     value whose entries are gone, and the error that it went by. `many` is there where several
-    entries can be requested together.
+    entries can be requested together, `change` where an entry can get another filter.
     """
 
     request: Callable[[str, F, Request[T]], None]
@@ -172,6 +174,7 @@ class Requesting(Generic[F, T]):
     flush: Callable[[], None]
     ended: Callable[[T, Exception | None], None]
     many: RequestingMany[F, T] | None = None
+    change: Callable[[str, F], None] | None = None
 
 
 class Requests(Generic[F, T]):
@@ -180,12 +183,15 @@ class Requests(Generic[F, T]):
     The session holds the entries; each has its `Request` as its owner.
 
     #: _requests are the owners of all entries, in the order in which they were requested first
+    #: _changing has what is done when the change of an entry is answered, by its id
     """
 
     def __init__(self, entries: ClientEntries[F, Request[T]], requesting: Requesting[F, T]) -> None:
         self._entries = entries
         self._requesting = requesting
         self._requests: dict[Request[T], None] = {}
+        self._changing: dict[str, asyncio.Future[None]] = {}
+        self._failure: Exception | None = None
 
     def __contains__(self, id_: object) -> bool:
         return id_ in self._entries
@@ -295,6 +301,31 @@ class Requests(Generic[F, T]):
         if not isinstance(error, asyncio.CancelledError):
             await asyncio.shield(gone)
 
+    async def change(self, id_: str, filter_: F, value: T) -> None:
+        """Let an entry of a value have another filter; returns when that is in force.
+
+        Changes of one entry follow each other. A call that is cancelled takes none back. Raises
+        `UnknownIdError`, and `InputError` where the broker refuses: then all is as it was.
+        """
+        assert self._requesting.change is not None, "entries of this kind are never changed"
+        await asyncio.shield(self._owner_of(id_, value).confirmed)
+        while (before := self._changing.get(id_)) is not None:
+            await asyncio.wait((before,))
+        if self._failure is not None:
+            raise self._failure
+        self._owner_of(id_, value)
+        done = self._changing[id_] = asyncio.get_running_loop().create_future()
+        done.add_done_callback(_looked_at)
+        self._requesting.change(id_, filter_)
+        self._requesting.flush()
+        await asyncio.shield(done)
+
+    def _owner_of(self, id_: str, value: T) -> Request[T]:
+        entry = self._entries.get(id_)
+        if entry is None or entry.owner.value is not value or entry.is_leaving:
+            raise UnknownIdError(self._entries.kind.noun, id_)
+        return entry.owner
+
     async def remove(self, id_: str) -> None:
         """Withdraw one; returns when it is. Raises `UnknownIdError`."""
         entry = self._entries.get(id_)
@@ -333,6 +364,11 @@ class Requests(Generic[F, T]):
         entry = event.entry
         if isinstance(event, EntryConfirmed):
             entry.owner.in_force(entry)
+        elif isinstance(event, EntryChanged):
+            finish(self._changing.pop(entry.id, None), None)
+        elif isinstance(event, EntryKept):
+            words = f"{entry.kind.noun} {entry.id!r} is not changed: {event.reason}"
+            finish(self._changing.pop(entry.id, None), InputError(words))
         elif isinstance(event, EntryRefused):
             entry.owner.refused(entry, event.reason)
             error = InputError(f"{entry.kind.noun} {entry.id!r} was refused: {event.reason}")
@@ -351,8 +387,12 @@ class Requests(Generic[F, T]):
 
     def fail(self, error: Exception) -> None:
         """End all waiting calls with an error, as no answer will come any more."""
+        self._failure = error
         for request in self._requests:
             request.fail(error)
+        for changing in self._changing.values():
+            finish(changing, error)
+        self._changing.clear()
 
     def _withdraw_all(self, request: GroupRequest[T]) -> None:
         """Withdraw all of a group."""
@@ -373,9 +413,19 @@ class Requests(Generic[F, T]):
         self, entry: Entry[F, Request[T]], error: Exception | None, unconfirmed: InputError | None
     ) -> None:
         """Drop an entry; a call that waits for it to be in force gets the second error."""
+        withdrawn = InputError(
+            f"{entry.kind.noun} {entry.id!r} was withdrawn before it was changed"
+        )
+        finish(self._changing.pop(entry.id, None), error or withdrawn)
         if entry.owner.gone(entry, unconfirmed):
             self._requests.pop(entry.owner, None)
             self._requesting.ended(entry.owner.value, error)
+
+
+def _looked_at(done: asyncio.Future[None]) -> None:
+    """Nobody may be waiting for it any more, and that is no mistake."""
+    if not done.cancelled():
+        done.exception()
 
 
 def finish(future: asyncio.Future[None] | None, error: Exception | None) -> None:

@@ -7,16 +7,17 @@ import logging
 import warnings
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from sapwood.client.requests import Requests
 from sapwood.errors import InputError, LimitError, NeverMatchesWarning
 from sapwood.language.never import why_never
+from sapwood.language.written import given_interest
 from sapwood.limits import DELIVERIES_WAITING_MAX
 from sapwood.model.interest import Interest
 from sapwood.session.client_session import NeverEvent, SupplyEvent
 from sapwood.session.delivery import Delivery
-from sapwood.wire.interests import InterestText
+from sapwood.wire.interests import InterestText, to_text
 
 BATCH_MAX: Final = 4096
 """Deliveries in a list of `batches`, unless another number is asked for."""
@@ -182,6 +183,7 @@ class ClientSubscription(Deliveries):
     """A subscription in force, and the iterator over what it brings."""
 
     filter: Interest
+    _requests: Requests[Any, Deliveries]
 
     @property
     def advertised(self) -> bool:
@@ -206,6 +208,31 @@ class ClientSubscription(Deliveries):
         self.id = id
         if filter is not None:  # or else the broker says which it is
             self.filter = filter
+
+    def change_by(self, requests: Requests[Any, Deliveries]) -> None:
+        """Let the subscription be changed through these requests, of which it is one."""
+        self._requests = requests
+
+    async def change(self, filter: str | Interest) -> None:
+        """Give the subscription another filter; returns when that is in force everywhere.
+
+        What both filters accept arrives once all the while. What only the former one accepts may
+        arrive until then, and is among what waits in the iterator; nothing is lost that only the
+        new one accepts and that is published afterwards. Changes follow each other; a connection
+        that is lost meanwhile is made up for.
+
+        Raises as `subscribe` for what is no filter, `UnknownIdError` for a subscription that was
+        withdrawn, and `InputError` with the broker's reason where it refuses: then the subscription
+        goes on as it was. A call that is cancelled does not take the change back.
+        """
+        interest = given_interest(filter)
+        never, self.never_match = self.never_match, {}
+        try:
+            await self._requests.change(self.id, to_text(interest), self)
+        except InputError:
+            self.never_match = never
+            raise
+        self.filter = interest
 
     def __repr__(self) -> str:
         return f"ClientSubscription({self.id!r}, {str(self.filter)!r})"

@@ -7,7 +7,7 @@ records is matched against it by one call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,12 +23,51 @@ from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood.model.publication import Publication
+from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import LocalEntry
 
 _Verdicts = npt.NDArray[np.bool_]
 
 _HELD_MAX: Final = 1 << 16
 """Matches of a batch after which the rest of it is matched by a further call."""
+
+
+_PAYLOAD_ALONE: Final = (
+    "a payload alone is nothing that anybody could ask for: give the publication attributes"
+)
+
+
+def objection_to(
+    publication: Publication,
+    own: Collection[LocalEntry[AdvertisedContent]],
+    is_in_force: Callable[[str], bool],
+    protocol: Protocol,
+) -> str | None:
+    """Why a client that advertises `own` may not publish this (yet); `None` if it may."""
+    if publication.attributes is None and publication.document is None:
+        return _PAYLOAD_ALONE
+    if publication.is_blind and protocol.blind_objection is not None:
+        return protocol.blind_objection
+    if not own:
+        if not protocol.clients_advertise:
+            return None
+        return (
+            f"under protocol {protocol.name!r} clients advertise what they will publish: "
+            "advertise a filter that accepts the publication first"
+        )
+    for part in publication.parts():
+        accepting = [entry for entry in own if entry.filter.matches(part)]
+        if not accepting:
+            return (
+                "none of the client's advertisements accepts the publication: advertise a "
+                "filter that does first"
+            )
+        if not any(is_in_force(entry.key) for entry in accepting):
+            return (
+                f"advertisement {accepting[0].id!r} is not in force yet: publish when the "
+                "broker has answered it"
+            )
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,12 @@ class ClientEntries(ABC, Generic[W]):
         return entries
 
     def repeated(self, present: LocalEntry[W], filter: W) -> list[Effect]:
-        """What a client hears that states something under an id again."""
+        """What a client hears that states something under an id again.
+
+        A subscription to another filter is changed to that: see `change`.
+        """
+        if present.filter != filter and self.kind is SUBSCRIPTIONS:
+            return self.change(present, filter)
         if present.filter != filter:
             reason = (
                 f"{self.kind.noun} id {present.id!r} is taken by another filter of this "
@@ -164,20 +169,53 @@ class ClientEntries(ABC, Generic[W]):
             return [self.kind.in_force(present.client, present.id)]
         return []  # the answer is on its way
 
+    def change(self, present: LocalEntry[W], filter: W) -> list[Effect]:
+        """A client wants something else under an id than it has there.
+
+        What it had is set aside, and goes when the new filter is in force (`settle`). Until then
+        publications reach the client by either, so it misses none that both accept, wherever that
+        is under way, and it gets each once, as routers name a client's subscription by its id.
+        """
+        self.entries.set_aside(present)
+        return self.announce(self.register(present.client, present.id, filter))
+
+    def settle(self, effects: list[Effect]) -> list[Effect]:
+        """What comes of an input with all that follows from it: the withdrawal of what was aside.
+
+        That is of what is said to be in force now under its id.
+        """
+        for effect in effects:  # which grow meanwhile
+            if not self.entries.aside:
+                break
+            if isinstance(effect, Subscribed):
+                effects += self._withdraw_aside(effect.client, (effect.subscription,))
+            elif isinstance(effect, SubscribedMany):
+                effects += self._withdraw_aside(effect.client, effect.subscriptions)
+        return effects
+
+    def _withdraw_aside(self, client: str, ids: Sequence[str]) -> list[Effect]:
+        former = [entry for id_ in ids for entry in self.entries.remove_aside(client, id_)]
+        return self.withdraw_many(former) if former else []
+
     def unknown(self, client: str, id_: str) -> list[Effect]:
         """What a client hears that withdraws what it never stated."""
         return [Refused(client, id_, f"this client has no {self.kind.noun} with id {id_!r}")]
 
     def release(self, entry: LocalEntry[W]) -> list[Effect]:
         """A client withdraws what it stated."""
+        former = self.entries.remove_aside(entry.client, entry.id)
         self.entries.remove(entry)
-        return [*self.withdraw(entry), self.kind.withdrawn(entry.client, entry.id)]
+        effects = self.withdraw_many([*former, entry]) if former else self.withdraw(entry)
+        return [*effects, self.kind.withdrawn(entry.client, entry.id)]
 
     def release_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
         """A client withdraws several things that it stated."""
+        former = []
         for entry in entries:
+            if self.entries.aside:
+                former += self.entries.remove_aside(entry.client, entry.id)
             self.entries.remove(entry)
-        effects = self.withdraw_many(entries)
+        effects = self.withdraw_many([*former, *entries])
         ids = tuple(entry.id for entry in entries)
         if self.kind.many is not None and len(ids) > 1:
             return [*effects, self.kind.many.withdrawn(entries[0].client, ids)]
@@ -191,9 +229,10 @@ class ClientEntries(ABC, Generic[W]):
         own = self.own(client)
         if at_once is not None and len(own) > at_once:
             self.entries.let_go(client)
-            return self.clear(at_once)
-        entries = list(own.values())
-        for entry in entries:  # all of them first, so that nothing is announced to the client
+            former = self.entries.remove_aside_of(client)
+            return [*self.withdraw_many(former), *self.clear(at_once)]
+        entries = [*self.entries.remove_aside_of(client), *own.values()]
+        for entry in list(own.values()):  # all first, so that nothing is announced to the client
             self.entries.remove(entry)
         del self.entries.by_client[client]
         return self.withdraw_many(entries)

@@ -42,7 +42,7 @@ from sapwood.matching.publication_batch import take
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
-from sapwood.routing.admitting import Admission
+from sapwood.routing.admitting import Admission, objection_to
 from sapwood.routing.client_entries import ADVERTISEMENTS, cycle_reason, unexpected_message
 from sapwood.routing.client_rows import ClientRows
 from sapwood.routing.counting import Counting
@@ -177,7 +177,7 @@ class RoutingCore:
         A client's name must be attached before it is used; what concerns a link that is not up is
         ignored, as it crossed with the end of the link.
         """
-        effects = self._apply(change)
+        effects = self.subscriptions.settle(self._apply(change))
         self._renumber()
         return effects
 
@@ -318,19 +318,32 @@ class RoutingCore:
         return self.subscriptions.release(entry)
 
     def _client_subscribe_many(self, request: ClientSubscribeMany) -> list[Effect]:
-        spread = self.subscriptions
-        own = spread.own(request.client)
+        own = self.subscriptions.own(request.client)
         fresh: dict[str, Interest] = {}
-        repeats: list[tuple[str, Interest]] = []
+        repeats: list[str] = []
+        effects: list[Effect] = []
         for id_, wanted in request.subscriptions:
-            if id_ in own or id_ in fresh:
-                repeats.append((id_, wanted))
-            else:
+            if id_ not in own and id_ not in fresh:
                 fresh[id_] = wanted
-        entries = spread.register_many(request.client, list(fresh.items()))
+            elif wanted == (fresh[id_] if id_ in fresh else own[id_].filter):
+                repeats.append(id_)
+            else:  # it is changed: behind all that came before
+                effects += self._subscribe(request.client, fresh, repeats)
+                effects += self.subscriptions.change(own[id_], wanted)
+        return effects + self._subscribe(request.client, fresh, repeats)
+
+    def _subscribe(
+        self, client: str, fresh: dict[str, Interest], repeats: list[str]
+    ) -> list[Effect]:
+        """Take in what is new, and answer what was there before; empties both."""
+        spread = self.subscriptions
+        entries = spread.register_many(client, list(fresh.items()))
         effects = spread.announce_many(entries, [*fresh.values()])
-        for id_, wanted in repeats:
-            effects.extend(spread.repeated(own[id_], wanted))
+        for id_ in repeats:
+            present = spread.own(client)[id_]
+            effects.extend(spread.repeated(present, present.filter))
+        fresh.clear()
+        repeats.clear()
         return effects
 
     def _client_unsubscribe_many(self, request: ClientUnsubscribeMany) -> list[Effect]:
@@ -359,7 +372,9 @@ class RoutingCore:
         return self.advertisements.release(entry)
 
     def _client_publish(self, client: str, publication: Publication, now: float) -> list[Effect]:
-        objection = self._objection(client, publication)
+        own = self.advertisements.own(client).values()
+        in_force = self.advertisements.confirmations.in_force
+        objection = objection_to(publication, own, in_force, self.protocol)
         if objection is not None:
             return [Refused(client, publication.id, objection)]
         routed = self.forwarding.route((publication,), None, (NO_DIGEST,), now)
@@ -368,34 +383,6 @@ class RoutingCore:
         effects = self._send_on(publication, routed, self.name, 0, None)
         effects.append(Accepted(client, publication.id))
         return effects
-
-    def _objection(self, client: str, publication: Publication) -> str | None:
-        """Why a client may not publish this (yet); `None` if it may."""
-        if publication.attributes is None and publication.document is None:
-            return _PAYLOAD_ALONE
-        if publication.is_blind and self.protocol.blind_objection is not None:
-            return self.protocol.blind_objection
-        own = self.advertisements.own(client).values()
-        if not own:
-            if not self.protocol.clients_advertise:
-                return None
-            return (
-                f"under protocol {self.protocol.name!r} clients advertise what they will publish: "
-                "advertise a filter that accepts the publication first"
-            )
-        for part in publication.parts():
-            accepting = [entry for entry in own if entry.filter.matches(part)]
-            if not accepting:
-                return (
-                    "none of the client's advertisements accepts the publication: advertise a "
-                    "filter that does first"
-                )
-            if not any(map(self.advertisements.confirmations.in_force, (e.key for e in accepting))):
-                return (
-                    f"advertisement {accepting[0].id!r} is not in force yet: publish when the "
-                    "broker has answered it"
-                )
-        return None
 
     # Links -------------------------------------------------------------------------------------
 
@@ -507,7 +494,7 @@ class RoutingCore:
         routed, batch = len(keys), many.batch
         assert routed, "of some publications one is routed at least"
         effects: list[Effect] = []
-        if isinstance(keys, KeyBatch):
+        if isinstance(keys, KeyBatch) and not self.subscriptions.entries.aside:
             if len(keys.slots):
                 effects.append(DeliverMany(batch[:routed], keys, self._rows))
         else:
@@ -573,14 +560,11 @@ class RoutingCore:
             if not (entries.leaving and entries.has_left(entry)):
                 found.setdefault(entry.client, []).append(entry.id)
         return [
-            Deliver(client, tuple(sorted(ids)), publication)
+            Deliver(client, tuple(sorted(set(ids))), publication)
             for client, ids in sorted(found.items())
         ]
 
 
-_PAYLOAD_ALONE: Final = (
-    "a payload alone is nothing that anybody could ask for: give the publication attributes"
-)
 _TOO_MANY: Final = (
     "more subscriptions accept the publication than a digest has room for, so routers further on "
     "would have to look at content: publish it, and not blind"

@@ -30,8 +30,9 @@ class DetachClient:
 class ClientSubscribe:
     """A client subscribes under an id of its own choice (unique per client).
 
-    The same id with an equal filter again is answered as the first time and changes nothing;
-    with another filter it is refused.
+    The same id with an equal filter again is answered as the first time and changes nothing; with
+    another filter the subscription is changed to that one, and answered when that is in force. What
+    both accept is delivered once all the while, and what only the former one accepts until then.
     """
 
     client: str
@@ -70,7 +71,7 @@ class ClientUnsubscribeMany:
 class ClientAdvertise:
     """A client says what it will publish, under an id of its own choice (unique per client).
 
-    Repeated ids are treated as those of subscriptions.
+    The same id again is answered with an equal filter, and refused with another.
     """
 
     client: str

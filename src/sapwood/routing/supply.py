@@ -101,6 +101,14 @@ class SupplyWatch:
 
     # Subscriptions -----------------------------------------------------------------------------
 
+    def changing(self, client: str, wanted: Iterable[tuple[str, Interest]]) -> Iterator[Effect]:
+        """A client subscribes: of those that it has with another filter all counts as supplied."""
+        reasons, own = self._reasons.get(client, {}), self._own(client)
+        some = [id_ for id_, new in wanted if id_ in reasons and own[id_].filter != new]
+        unsupplied = [id_ for id_ in some if reasons[id_] is None]
+        self._drop(client, some)
+        yield from _of(client, unsupplied, is_there=True)
+
     def left(self, client: str) -> None:
         """A client has gone, with all that it had."""
         self._drop(client, tuple(self._reasons.get(client, ())))

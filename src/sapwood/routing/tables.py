@@ -189,7 +189,8 @@ class Entries(Generic[W]):
     `received` holds one table for each link that is up, `by_client` one for each client. All
     changes are made by the methods below, so that the `follower`, if there is one, misses none.
 
-    #: by_client[c][i].key in by_key, and the other way round but for what is leaving
+    #: by_client[c][i].key in by_key, and the other way round but for what is leaving or set aside
+    #: aside[c, i] is what c had under i, oldest first, until what is there now is in force
     #: leaving has what clients had that have gone, by their ids, without those that had nothing
     #: no key is known from two sources
     #: the follower was told of exactly the entries that are here, and of the sides they are on
@@ -200,6 +201,7 @@ class Entries(Generic[W]):
     by_key: dict[str, LocalEntry[W]] = field(default_factory=dict)
     received: dict[str, dict[str, ReceivedEntry[W]]] = field(default_factory=dict)
     leaving: list[dict[str, LocalEntry[W]]] = field(default_factory=list)
+    aside: dict[tuple[str, str], list[LocalEntry[W]]] = field(default_factory=dict)
 
     def add(self, entry: LocalEntry[W]) -> None:
         """Register an entry of an attached client."""
@@ -230,10 +232,35 @@ class Entries(Generic[W]):
         if own:
             self.leaving.append(own)
 
+    def set_aside(self, entry: LocalEntry[W]) -> None:
+        """Free the id of an entry, which stays until another under that id is in force."""
+        del self.by_client[entry.client][entry.id]
+        self.aside.setdefault((entry.client, entry.id), []).append(entry)
+
+    def remove_aside(self, client: str, id_: str) -> list[LocalEntry[W]]:
+        """Unregister what was set aside for an id."""
+        former = self.aside.pop((client, id_), [])
+        for entry in former:
+            del self.by_key[entry.key]
+            if self.follower is not None:
+                self.follower.forgot(CLIENTS, entry.key)
+        return former
+
+    def remove_aside_of(self, client: str) -> list[LocalEntry[W]]:
+        """Unregister all that was set aside for the ids of a client."""
+        ids = [id_ for owner, id_ in self.aside if owner == client]
+        return [entry for id_ in ids for entry in self.remove_aside(client, id_)]
+
+    def is_current(self, entry: LocalEntry[W]) -> bool:
+        """Whether an entry is what its client has under its id."""
+        own = self.by_client.get(entry.client)
+        return own is not None and own.get(entry.id) is entry
+
     def has_left(self, entry: LocalEntry[W]) -> bool:
         """Whether the client has gone whose entry this is; one of the same name may have come."""
-        own = self.by_client.get(entry.client)
-        return own is None or own.get(entry.id) is not entry
+        if self.is_current(entry):
+            return False
+        return not any(one is entry for one in self.aside.get((entry.client, entry.id), ()))
 
     def remove_leaving(self, count: int) -> list[LocalEntry[W]]:
         """Unregister so many of the entries of clients that have gone, the newest first.
@@ -363,8 +390,12 @@ class Entries(Generic[W]):
         """Check the relations above; raises `InvariantError`."""
         held = {e.key: e for own in self.by_client.values() for e in own.values()}
         left = {e.key: e for own in self.leaving for e in own.values()}
-        if not held.keys().isdisjoint(left) or held | left != self.by_key:
+        aside = {e.key: e for former in self.aside.values() for e in former}
+        every = held | left | aside
+        if len(every) < len(held) + len(left) + len(aside) or every != self.by_key:
             raise InvariantError("the clients' entries and the keys differ")
+        if not all(id_ in self.by_client.get(client, {}) for client, id_ in self.aside):
+            raise InvariantError("something is set aside, and nothing took its place")
         keys = [*self.by_key, *(key for received in self.received.values() for key in received)]
         if len(keys) != len(set(keys)):
             raise InvariantError("an entry is known from two sources")

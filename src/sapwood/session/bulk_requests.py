@@ -73,6 +73,10 @@ class BulkRequests:
         """Whether the broker of this connection knows of an entry."""
         return entry.asked == self._connection
 
+    def is_under_way(self, id_: str) -> bool:
+        """Whether the broker has yet to answer about one that was requested with others."""
+        return id_ in self._under_way
+
     @property
     def is_restated(self) -> bool:
         """Whether all is requested again that earlier connections have requested."""

@@ -4,6 +4,7 @@
 
     requested  ->  in force  ->  leaving  ->  gone      by the answer to a withdrawal
     requested  ->  gone                                 by a refusal
+    in force   ->  changed, or kept as it was           by the answers to a change (`changing`)
 
 An entry is requested again on every connection. It is gone with the broker's answer to its
 withdrawal, with a refusal, or, while it is leaving, with the connection.
@@ -155,6 +156,21 @@ class EntryWithdrawn:
 
 
 @dataclass(frozen=True, slots=True)
+class EntryChanged:
+    """The entry is in force with the filter to which it was to be changed."""
+
+    entry: Entry[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EntryKept:
+    """The broker refused to change the entry, which is in force as it was before."""
+
+    entry: Entry[Any, Any]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class EntriesConfirmed:
     """The entries, which may have several owners, are in force, for the first time or again."""
 
@@ -168,7 +184,7 @@ class EntriesWithdrawn:
     entries: tuple[Entry[Any, Any], ...]
 
 
-EntryEvent: TypeAlias = EntryConfirmed | EntryRefused | EntryWithdrawn
+EntryEvent: TypeAlias = EntryConfirmed | EntryRefused | EntryWithdrawn | EntryChanged | EntryKept
 """What becomes of an entry."""
 
 EntriesEvent: TypeAlias = EntriesConfirmed | EntriesWithdrawn

@@ -20,6 +20,7 @@ from sapwood.errors import (
 from sapwood.limits import FRAME_BYTES_FLOOR
 from sapwood.limits.store import RESTATE_S
 from sapwood.session.bulk_requests import BulkRequests, Subscription, withdrawals
+from sapwood.session.changing import Changes
 from sapwood.session.client_entries import (
     ADVERTISEMENT,
     HELD,
@@ -157,7 +158,7 @@ class ClientSession:
         self.settings = settings
         self.window = Unacknowledged() if state is None else state.window
         self._keep = keep
-        self.consuming = Consuming(state, keep)
+        self.consuming = Consuming(state, keep, self._request)
         self.connection: Connection | None = None
         #: why the last connection ended
         self.ending: Ending | None = None
@@ -166,6 +167,7 @@ class ClientSession:
         self.subscriptions: ClientEntries[InterestText, Any] = ClientEntries(SUBSCRIPTION)
         self.advertisements: ClientEntries[AdvertisedText, Any] = ClientEntries(ADVERTISEMENT)
         self._bulk = BulkRequests(self.subscriptions)
+        self._changes: Changes[InterestText] = Changes(self._request)
         self._bulk_bytes_max = FRAME_BYTES_FLOOR // 2
         self._unanswered: set[str] = set()
         #: the broker waits to hear that all is stated which this connection began with
@@ -221,7 +223,7 @@ class ClientSession:
         try:
             for message in connection.receive(data, now):
                 if isinstance(message, SubscribedManyReply | UnsubscribedManyReply):
-                    yield self._answered_many(message)
+                    yield from self._answered_many(message)
                     continue
                 event = self._interpret(message, connection)
                 if event is not None:
@@ -241,7 +243,7 @@ class ClientSession:
         self._unanswered.clear()
         for entries in (self.subscriptions, self.advertisements, self.consuming.entries):
             for entry in entries.remove_leaving():
-                yield EntryWithdrawn(entry)
+                yield self._withdrawn(entry)
 
     def say_goodbye(self, reason: str) -> None:
         """End the session for good, with a goodbye if there is a connection."""
@@ -328,6 +330,17 @@ class ClientSession:
         """Withdraw a subscription; whether the broker will answer (else it never knew of it)."""
         return self._withdraw(self.subscriptions, id)
 
+    def change(self, id: str, text: InterestText) -> None:
+        """Let a subscription have another filter, without a gap.
+
+        It was in force, and no other change of it is under way; `EntryChanged` or `EntryKept` says
+        what has come of this one.
+        """
+        entry = self.subscriptions.known(id)
+        is_known = self.open and self._bulk.is_requested(entry) and not entry.is_leaving
+        is_answered = not self._bulk.is_under_way(id)
+        self._changes.begin(entry, text, is_known=is_known, is_answered=is_answered)
+
     def advertise(
         self,
         id: str,
@@ -349,6 +362,10 @@ class ClientSession:
         """Be its consumer no more; whether the broker will answer (else it never knew)."""
         return self._withdraw(self.consuming.entries, id)
 
+    def change_consumed(self, id: str, text: InterestText) -> None:
+        """Let the durable subscription of a consumer have another filter; as `change`."""
+        self.consuming.change(id, text, is_open=self.open)
+
     def acknowledge_waiting(self) -> None:
         """Send what is to be acknowledged."""
         if self.open and self.consuming.are_waiting:
@@ -369,6 +386,7 @@ class ClientSession:
             return True
         is_asked = entry.kind is not SUBSCRIPTION or self._bulk.is_requested(entry)
         if not (self.open and is_asked):
+            self._withdrawn(entry)
             entries.remove(entry)
             return False
         entries.leave(entry)
@@ -421,7 +439,7 @@ class ClientSession:
             return message
         if isinstance(message, SubscribedReply | UnsubscribedReply | SubscriptionRefused):
             self._bulk.answered(message.id)
-            return _answer(self.subscriptions, message)
+            return self._subscription_event(message)
         if isinstance(message, AdvertisedReply | UnadvertisedReply | AdvertisementRefused):
             event = _answer(self.advertisements, message)
             self._answered(message.id, connection)
@@ -451,12 +469,14 @@ class ClientSession:
             self._request(advertisement)
         self._bulk_bytes_max = min(welcome.frame_bytes_max, connection.frame_bytes_max) // 2
         self._bulk.begin(self.welcomes)
+        self._changes.connected(self.subscriptions.get)
         self._is_awaited = welcome.remembers
         if self._keep is not None and self.welcomes == 1:
             self._states_until = self._now + RESTATE_S
         self._request_more()
         self._unanswered = {advertisement.id for advertisement in self.advertisements}
         self._resumed_after = welcome.received
+        self.consuming.connected()
         for consumer in self.consuming.entries:
             self._request(consumer)
         if not self._unanswered:
@@ -492,17 +512,46 @@ class ClientSession:
         gone, known = self._bulk.leave(is_open=self.open)
         for request in withdrawals(known, self._bulk_bytes_max):
             self._connection().send(request)
+        for entry in gone:
+            self._changes.forget(entry.id)
         return EntriesWithdrawn(tuple(gone)) if gone else None
 
-    def _answered_many(self, reply: SubscribedManyReply | UnsubscribedManyReply) -> EntriesEvent:
+    def _subscription_event(
+        self, reply: SubscribedReply | UnsubscribedReply | SubscriptionRefused
+    ) -> EntryEvent | None:
+        """What an answer says of a subscription that is there (still), or of its change."""
+        entry = self.subscriptions.get(reply.id)
+        if entry is None:
+            return None
+        if isinstance(reply, SubscribedReply):
+            return self._changes.answered(entry) or EntryConfirmed(entry)
+        if isinstance(reply, SubscriptionRefused) and self._changes.refused(entry, reply.reason):
+            return None
+        self._changes.forget(entry.id)
+        return _answer(self.subscriptions, reply)
+
+    def _withdrawn(self, entry: Entry[Any, Any]) -> EntryWithdrawn:
+        """An entry is gone with its connection."""
+        if entry.kind is SUBSCRIPTION:
+            self._changes.forget(entry.id)
+        else:
+            self.consuming.withdrawn(entry.id)
+        return EntryWithdrawn(entry)
+
+    def _answered_many(
+        self, reply: SubscribedManyReply | UnsubscribedManyReply
+    ) -> Iterator[EntriesEvent | EntryEvent]:
         """What an answer about several subscriptions says of those that are there (still)."""
         self._bulk.answered(*reply.ids)
         found = [entry for entry in map(self.subscriptions.get, reply.ids) if entry is not None]
         if isinstance(reply, SubscribedManyReply):
-            return EntriesConfirmed(tuple(found))
+            yield EntriesConfirmed(tuple(found))
+            yield from filter(None, map(self._changes.answered, found))
+            return
         for entry in found:
+            self._changes.forget(entry.id)
             self.subscriptions.remove(entry)
-        return EntriesWithdrawn(tuple(found))
+        yield EntriesWithdrawn(tuple(found))
 
     def _delivery(self, message: DeliveryMessage) -> Delivery | None:
         if message.more:

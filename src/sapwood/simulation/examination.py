@@ -46,13 +46,18 @@ class Examination:
 
 
 def draw_for(
-    protocol: str, seed: int, *, rewiring: bool = False, relapses: bool = False
+    protocol: str,
+    seed: int,
+    *,
+    rewiring: bool = False,
+    relapses: bool = False,
+    changes: bool = False,
 ) -> Scenario:
     """The scenario of a seed in a swarm under a protocol.
 
     The protocol decides whether all advertise, whether links form circles, and whether routers have
     stores that can fail; with `rewiring` routers and links come and go, with `relapses` the disks
-    of those that recover come back with older states.
+    of those that recover come back with older states; with `changes` clients change filters.
     """
     chosen = protocol_named(protocol)
     mixture = Mixture(
@@ -63,6 +68,7 @@ def draw_for(
         stores=chosen.persists,
         suspicions=is_planned(chosen),
         relapses=relapses and chosen.persists,
+        changes=changes,
         tampering=chosen.allows_loss and chosen.calm_s > 0 and not rewiring,
     )
     return draw_scenario(seed, mixture)

@@ -78,6 +78,8 @@ class Epoch(Generic[W]):
 
     #: asked <= confirmed; asked <= leaving <= left, where they are set
     #: left is set and equal to leaving where nobody answers: the client or its router went
+    #: is_change: it took the place of the life before it, which leaves when this one is asked for
+    #: and has left when this one is confirmed, or has left as well
     """
 
     filter: W
@@ -85,6 +87,7 @@ class Epoch(Generic[W]):
     confirmed: Moment | None = None
     leaving: Moment | None = None
     left: Moment | None = None
+    is_change: bool = False
 
 
 @dataclass(slots=True)
@@ -132,7 +135,8 @@ class History:
 
     #: overlays has every overlay that there was, and since when; `topology` is the last of them
     #: epochs of one subscription follow each other: all but the last have `leaving` set, and are
-    #: answered in their order; and so do those of one advertisement
+    #: answered in their order, where one is not the change of another; and so do those of one
+    #: advertisement, which is never changed
     #: outages holds only links that were ever down, by their ends in both orders
     #: unrests, where routers route on many trees (`is_mesh`), are the times in which trees may
     #: change: from the beginning, or a change of a link, until nothing is left that could change a
@@ -261,8 +265,9 @@ class History:
 
     def leaving(self, name: StatementName) -> tuple[Epoch[Any], ...]:
         """The lives of something asked for that its client waits to see ended."""
-        lives = self._lives_of(name)[name]
-        return tuple(one for one in lives if one.leaving is not None and one.left is None)
+        chains = _chains(self._lives_of(name)[name])
+        ending = [chain for chain in chains if chain[-1].leaving is not None]
+        return tuple(one for chain in ending for one in chain if one.left is None)
 
     def ended(self, now: float, name: StatementName, lives: Iterable[Epoch[Any]]) -> None:
         """Some lives of something asked for have ended, or were never there."""
@@ -423,16 +428,22 @@ class History:
 
     def _ask(self, lives: dict[N, list[Epoch[W]]], now: float, name: N, stated: W) -> None:
         epochs = lives.setdefault(name, [])
-        if epochs and epochs[-1].leaving is None:
+        is_there = bool(epochs) and epochs[-1].leaving is None
+        if is_there and (epochs[-1].filter == stated or isinstance(name, AdvertisementName)):
             return  # asked again: either the same, which changes nothing, or to be refused
-        epochs.append(Epoch(stated, self._moment(now)))
+        asked = self._moment(now)
+        if is_there:
+            epochs[-1].leaving = asked
+        epochs.append(Epoch(stated, asked, is_change=is_there))
         self.owed[name] = None
 
     def _confirm(self, lives: dict[N, list[Epoch[Any]]], now: float, name: N) -> None:
-        epoch = _unfinished(lives, name)
-        if epoch is not None and epoch.confirmed is None:
-            epoch.confirmed = self._moment(now)
-            if epoch.leaving is None:
+        chain = _unfinished(lives, name)
+        if chain and chain[-1].confirmed is None:
+            moment = chain[-1].confirmed = self._moment(now)
+            for former in chain[:-1]:
+                former.left = former.left or moment
+            if chain[-1].leaving is None:
                 self.owed.pop(name, None)
 
     def _leave(self, lives: dict[N, list[Epoch[Any]]], now: float, name: N) -> None:
@@ -442,10 +453,12 @@ class History:
             self.owed[name] = None
 
     def _end(self, lives: dict[N, list[Epoch[Any]]], now: float, name: N) -> None:
-        epoch = _unfinished(lives, name)
-        if epoch is not None and epoch.leaving is not None:
-            epoch.left = self._moment(now)
-            if epoch is lives[name][-1]:
+        chain = _unfinished(lives, name)
+        if chain and chain[-1].leaving is not None:
+            moment = self._moment(now)
+            for epoch in chain:
+                epoch.left = epoch.left or moment
+            if chain[-1] is lives[name][-1]:
                 self.owed.pop(name, None)
 
     def _gone(
@@ -492,9 +505,21 @@ def _current(lives: dict[N, list[Epoch[Any]]], name: N) -> Epoch[Any] | None:
     return epochs[-1] if epochs else None
 
 
-def _unfinished(lives: dict[N, list[Epoch[Any]]], name: N) -> Epoch[Any] | None:
-    """The first life that has not ended: what is answered next is about it."""
-    return next((epoch for epoch in lives.get(name, ()) if epoch.left is None), None)
+def _chains(epochs: Iterable[Epoch[W]]) -> list[list[Epoch[W]]]:
+    """The lives in order: in one list those of which each took the place of the one before."""
+    chains: list[list[Epoch[W]]] = []
+    for epoch in epochs:
+        if epoch.is_change:
+            chains[-1].append(epoch)
+        else:
+            chains.append([epoch])
+    return chains
+
+
+def _unfinished(lives: dict[N, list[Epoch[Any]]], name: N) -> list[Epoch[Any]]:
+    """The lives up to the one that is answered next: of the first ones that have not ended."""
+    chains = _chains(lives.get(name, ()))
+    return next((chain for chain in chains if chain[-1].left is None), [])
 
 
 def _live(lives: dict[N, list[Epoch[W]]]) -> list[tuple[N, W]]:

@@ -9,6 +9,8 @@ For each pair of a publication and a subscription it says, from the history alon
   source's tree may have on the way; see `ways`; where publications take several trees at once, on
   one of them). (A subscription that is confirmed in between may
   rely on one that was confirmed earlier and has yet to travel over the link again.)
+  A subscription that was changed owes what all its filters of that time accept as if it had been
+  one.
 * *may*: the filter matches, and the publication was under way during part of the subscription's
   life.
 * *must not*: everything else, and whatever its publisher was told is refused. Besides, nothing may
@@ -23,7 +25,7 @@ code with the engines or with the filters' normal forms. Words as in Jepsen's ch
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -223,16 +225,55 @@ def judge(
     )
 
 
-_Groups: TypeAlias = Mapping[Written, list[tuple[SubscriptionName, Epoch[Interest]]]]
-"""A filter as it is written -> every life of a subscription with that filter."""
+_Lives: TypeAlias = list[tuple[SubscriptionName, Epoch[Interest]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """Every life of a subscription, by its filter as it is written; `changed` were some of them."""
+
+    lives: Mapping[Written, _Lives]
+    changed: Mapping[SubscriptionName, Sequence[Epoch[Interest]]]
+
+    def __len__(self) -> int:
+        return len(self.lives)
+
+    def accepting(self, publication: Publication, evidence: _Evidence) -> Iterator[_Lives]:
+        """The lives whose filters accept a publication, and those times in which all do."""
+        found: set[int] = set()
+        for lives in self.lives.values():
+            if evidence.accepts(lives[0][1].filter, publication):
+                yield lives
+                if self.changed:
+                    found.update(id(epoch) for _, epoch in lives)
+        for name, epochs in self.changed.items():
+            for run in _runs(epochs, found):
+                yield [(name, run)]
+
+
+def _runs(epochs: Sequence[Epoch[Interest]], found: Container[int]) -> Iterator[Epoch[Interest]]:
+    """Lives of which each took the place of the one before, as one: of those that are found."""
+    run: list[Epoch[Interest]] = []
+    for epoch in (*epochs, None):
+        if epoch is not None and epoch.is_change and id(epoch) in found:
+            run.append(epoch)
+            continue
+        if len(run) > 1:
+            confirmed = min((one.confirmed for one in run if one.confirmed), default=None)
+            last = run[-1]
+            yield Epoch(last.filter, run[0].asked, confirmed, last.leaving, last.left)
+        run = [epoch] if epoch is not None and id(epoch) in found else []
 
 
 def _by_writing(history: History) -> _Groups:
-    groups: dict[Written, list[tuple[SubscriptionName, Epoch[Interest]]]] = {}
+    groups: dict[Written, _Lives] = {}
+    changed: dict[SubscriptionName, Sequence[Epoch[Interest]]] = {}
     for name, epochs in history.subscriptions.items():
         for epoch in epochs:
             groups.setdefault(as_given(epoch.filter), []).append((name, epoch))
-    return groups
+            if epoch.is_change:
+                changed[name] = epochs
+    return _Groups(groups, changed)
 
 
 def publications_checked(ids: list[str], filters: int, pairs_max: int, seed: int) -> list[str]:
@@ -253,9 +294,7 @@ def _obligations(
         return duties
     sent = published.accepted or published.asked
     taken = published.handed if is_kept else published.accepted
-    for lives in groups.values():
-        if not evidence.accepts(lives[0][1].filter, published.publication):
-            continue
+    for lives in groups.accepting(published.publication, evidence):
         for name, epoch in lives:
             far = name.home != published.publisher.home
             for ways in evidence.ways:  # whatever arrives on any of them arrives

@@ -56,9 +56,18 @@ class Requests(ABC):
         """Give one input to one router."""
 
     def subscribe(self, name: SubscriptionName, wanted: Interest) -> None:
-        """Let a client subscribe; if its router is down, as soon as that is back."""
+        """Let a client subscribe; if its router is down, as soon as that is back.
+
+        Under an id that it has with another filter, it changes that subscription, if it has been
+        answered: clients wait for one answer before they ask for the next, by which they know of
+        which filter it is.
+        """
         wishes = self._wishes_of(name.owner).subscriptions
-        wishes.setdefault(name.id, wanted)
+        if wishes.setdefault(name.id, wanted) != wanted:
+            if name.home not in self.routers or name in self.history.owed:
+                self.trace.remark(self.now, f"{'/'.join(name)} is not answered, and not changed")
+                return
+            wishes[name.id] = wanted
         if name.home in self.routers:
             self.history.subscribe(self.now, name, wanted)
             self._feed(name.home, ClientSubscribe(name.client, name.id, wanted))
@@ -66,12 +75,14 @@ class Requests(ABC):
     def subscribe_many(self, client: ClientName, wanted: Sequence[tuple[str, Interest]]) -> None:
         """Let a client subscribe under several ids at once, as by `subscribe` one by one."""
         wishes = self._wishes_of(client).subscriptions
-        for id_, one in wanted:
-            wishes.setdefault(id_, one)
-        if client.home in self.routers:
-            for id_, one in wanted:
+        known = [(id_, one) for id_, one in wanted if wishes.setdefault(id_, one) == one]
+        if client.home in self.routers and known:
+            for id_, one in known:
                 self.history.subscribe(self.now, SubscriptionName(*client, id_), one)
-            self._feed(client.home, ClientSubscribeMany(client.client, tuple(wanted)))
+            self._feed(client.home, ClientSubscribeMany(client.client, tuple(known)))
+        for id_, one in wanted:
+            if wishes[id_] != one:
+                self.subscribe(SubscriptionName(*client, id_), one)
 
     def unsubscribe_many(self, client: ClientName, ids: Sequence[str]) -> None:
         """Let a client withdraw several subscriptions at once; as `unsubscribe`."""

@@ -48,6 +48,14 @@ class SubscribeAction:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeAction:
+    """A client changes the filter of a subscription, or subscribes if it has none of that id."""
+
+    name: SubscriptionName
+    filter: Interest
+
+
+@dataclass(frozen=True, slots=True)
 class UnsubscribeAction:
     """A client withdraws a subscription."""
 
@@ -218,6 +226,7 @@ class WaitAction:
 
 Action: TypeAlias = (
     SubscribeAction
+    | ChangeAction
     | UnsubscribeAction
     | SubscribeManyAction
     | UnsubscribeManyAction
@@ -391,7 +400,7 @@ class Places:
     def check(self, action: Action) -> None:
         """Follow an action; refuse it (`InputError`) where there is no such router or link."""
         match action:
-            case SubscribeAction(name) | UnsubscribeAction(name):
+            case SubscribeAction(name) | ChangeAction(name) | UnsubscribeAction(name):
                 self._known(name.home)
             case AdvertiseAction(advertisement) | UnadvertiseAction(advertisement):
                 self._known(advertisement.home)

@@ -61,6 +61,7 @@ from sapwood.simulation.scenario import (
     AddRouter,
     AdvertiseAction,
     Change,
+    ChangeAction,
     CorruptTables,
     CrashRouter,
     DetachAction,
@@ -160,8 +161,9 @@ def _encode_step(step: Step) -> dict[str, Any]:
 
 def _encode_action(action: Action) -> dict[str, Any]:
     match action:
-        case SubscribeAction(name, wanted):
-            return {"do": "subscribe", **name._asdict(), **_written(wanted)}
+        case SubscribeAction(name, wanted) | ChangeAction(name, wanted):
+            word = "change" if isinstance(action, ChangeAction) else "subscribe"
+            return {"do": word, **name._asdict(), **_written(wanted)}
         case UnsubscribeAction(name):
             return {"do": "unsubscribe", **name._asdict()}
         case SubscribeManyAction() | UnsubscribeManyAction():
@@ -342,6 +344,10 @@ _DECODERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Fields], Action]]
             "subscribe": (
                 (*_CLIENT, "id", *_INTEREST),
                 lambda f: SubscribeAction(_subscription(f), _interest(f)),
+            ),
+            "change": (
+                (*_CLIENT, "id", *_INTEREST),
+                lambda f: ChangeAction(_subscription(f), _interest(f)),
             ),
             "unsubscribe": ((*_CLIENT, "id"), lambda f: UnsubscribeAction(_subscription(f))),
             "subscribe-many": ((*_CLIENT, "subscriptions"), _subscribe_many),

@@ -31,6 +31,7 @@ from sapwood.simulation.scenario import (
     AddRouter,
     AdvertiseAction,
     Change,
+    ChangeAction,
     CorruptTables,
     CrashRouter,
     DetachAction,
@@ -139,7 +140,7 @@ def simulate(
 def carry_out(world: World, action: Action) -> None:
     """Let one action of a scenario happen now, or wait as it says."""
     match action:
-        case SubscribeAction(name, wanted):
+        case SubscribeAction(name, wanted) | ChangeAction(name, wanted):
             world.subscribe(name, wanted)
         case UnsubscribeAction(name):
             world.unsubscribe(name)

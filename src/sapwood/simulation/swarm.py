@@ -31,6 +31,7 @@ from sapwood.simulation.rewiring import Rewiring
 from sapwood.simulation.scenario import (
     Action,
     AdvertiseAction,
+    ChangeAction,
     CrashRouter,
     DetachAction,
     PublishAction,
@@ -77,7 +78,8 @@ class Mixture:
     with `rewiring` routers join and leave, and links are added and removed. With `stores` writing
     takes time, and routers crash while they write, too; with `suspicions` routers suspect neighbors
     that are alive; with `tampering` messages are dropped and altered in flight, timers
-    stall, clocks drift, and links lose, repeat and reorder for a while.
+    stall, clocks drift, and links lose, repeat and reorder for a while. With `changes` clients
+    change the filters of what they have subscribed to, in some rounds often.
     """
 
     routers_max: int = 8
@@ -92,6 +94,7 @@ class Mixture:
     suspicions: bool = False
     tampering: bool = False
     relapses: bool = False
+    changes: bool = False
 
 
 def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
@@ -123,6 +126,8 @@ def draw_scenario(seed: int, mixture: Mixture | None = None) -> Scenario:
         drawn = actions.draw(generator.randint(1, limits.actions_max))
         times = sorted(generator.random() * seconds for _ in drawn)
         timed = list(zip(times, drawn, strict=True))
+        if limits.changes:
+            timed.extend(actions.changes(seconds))
         still: Overlay | None = topology
         if rewiring is not None:
             timed.extend(rewiring.draw(seconds))
@@ -256,6 +261,17 @@ class _Actions:
         chosen = self._generator.randrange(self._settled if settled else len(self._live))
         self._settled -= chosen < self._settled
         return UnsubscribeAction(self._live.pop(chosen))
+
+    def changes(self, seconds: float) -> list[tuple[float, Action]]:
+        """Changes of what is live, within a round of so many seconds; at times several of one."""
+        if not self._live:
+            return []
+        count = self._generator.choice((0, 1, 3, 10))
+        some = self._generator.choices(self._live, k=count)
+        return [
+            (self._generator.random() * seconds, ChangeAction(name, self._interest()))
+            for name in some
+        ]
 
     def _publish(self) -> Action:
         self._published += 1

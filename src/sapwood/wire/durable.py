@@ -94,7 +94,8 @@ class DurableRequest(Struct, array_like=True, frozen=True, tag=61, gc=False):
 
     `id` is the client's own for its end. Without a name the subscription is its own, begins
     `since`, and ends with the connection. Without a filter the one that is there is meant. At most
-    `window` deliveries are with the consumer unacknowledged.
+    `window` deliveries are with the consumer unacknowledged. Where it `is_change`, the subscription
+    gets the filter, whichever it had, and the consumer may be there already.
     """
 
     id: Id
@@ -103,6 +104,7 @@ class DurableRequest(Struct, array_like=True, frozen=True, tag=61, gc=False):
     since: Since | None = None
     policy: Policy = Policy()
     window: Annotated[int, Meta(ge=1, le=DURABLE_WINDOW_MAX)] = 1
+    is_change: bool = False
 
 
 class AcknowledgeRequest(Struct, array_like=True, frozen=True, tag=62, gc=False):
@@ -142,7 +144,8 @@ class DurableReply(Struct, array_like=True, frozen=True, tag=64, gc=False):
     """The consumer has come to a durable subscription, which is in force in the whole overlay.
 
     `generation` tells the subscription from an earlier one of the same name: numbers begin again
-    with it. `dropped` counts what its bounds have let go so far.
+    with it. `dropped` counts what its bounds have let go so far. Said again when the subscription
+    has another filter, and that is in force; `is_change` to those who have asked for it.
     """
 
     id: Id
@@ -150,6 +153,7 @@ class DurableReply(Struct, array_like=True, frozen=True, tag=64, gc=False):
     generation: Name
     filter: InterestText
     dropped: Count = 0
+    is_change: bool = False
 
 
 class DurableDeliveries(Struct, array_like=True, frozen=True, tag=65, gc=False):

@@ -88,13 +88,14 @@ def test_spread_replays_to_a_link_what_did_not_come_from_it() -> None:
     spread.validate()
 
 
-def test_spread_refuses_another_filter_under_an_id_and_ids_it_does_not_know() -> None:
+def test_spread_changes_what_has_another_filter_and_refuses_ids_it_does_not_know() -> None:
     spread = spread_with_links()
-    entry = spread.register("c", "s", WANTED)
-    [refused] = spread.repeated(entry, OTHER)
-    assert isinstance(refused, Refused)
-    assert "subscription id 's' is taken" in refused.reason
-    assert "unsubscribe it first" in refused.reason
+    former = spread.register("c", "s", WANTED)
+    effects = spread.settle(spread.repeated(former, OTHER))
+    assert effects == [Subscribed("c", "s")]
+    entry = spread.own("c")["s"]
+    assert entry.filter == OTHER
+    assert list(spread.entries.by_key) == [entry.key]
     assert spread.unknown("c", "t") == [
         Refused("c", "t", "this client has no subscription with id 't'")
     ]

@@ -6,7 +6,7 @@ from sapwood.matching.engine_names import Engines
 from sapwood.overlay.disjoint import FindTree
 from sapwood.routing.core import RoutingCore
 from sapwood.routing.effects import Effect
-from sapwood.routing.inputs import Change, DetachClient
+from sapwood.routing.inputs import Change, ClientSubscribe, ClientSubscribeMany, DetachClient
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.supply import SupplyWatch
 
@@ -32,7 +32,12 @@ class Given(RoutingCore):
             return super().apply(change)
         if isinstance(change, DetachClient):
             supply.left(change.client)
-        return supply.said(super().apply(change))
+        told: list[Effect] = []
+        if isinstance(change, ClientSubscribe):
+            told += supply.changing(change.client, ((change.subscription, change.filter),))
+        elif isinstance(change, ClientSubscribeMany):
+            told += supply.changing(change.client, change.subscriptions)
+        return [*told, *supply.said(super().apply(change))]
 
     def rebuild(self) -> None:
         """Make what only follows from the entries afresh."""

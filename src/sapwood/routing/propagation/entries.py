@@ -524,7 +524,7 @@ class EntryPropagation(ClientEntries[W]):
         for key in keys:
             entry = entries.by_key.get(key)
             if entry is not None:
-                if not (entries.leaving and entries.has_left(entry)):
+                if not (entries.leaving or entries.aside) or entries.is_current(entry):
                     clients.setdefault(entry.client, []).append(entry.id)
                 continue
             source = entries.source_of(key)

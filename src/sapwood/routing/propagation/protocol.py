@@ -264,6 +264,14 @@ class SubscriptionPropagation(Protocol):
         """What a client hears that subscribes under an id again."""
         ...
 
+    def change(self, present: LocalEntry[Interest], filter: Interest) -> list[Effect]:
+        """A client wants something else under an id than it has there."""
+        ...
+
+    def settle(self, effects: list[Effect]) -> list[Effect]:
+        """What comes of an input, with what follows from what is in force now."""
+        ...
+
     def unknown(self, client: str, id_: str) -> list[Effect]:
         """What a client hears that withdraws what it never subscribed to."""
         ...

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from sapwood.errors import FrameError
+from sapwood.session.changing import Changes
 from sapwood.session.client_entries import (
     ClientEntries,
     Entry,
+    EntryChanged,
     EntryEvent,
+    EntryKept,
     EntryKind,
     EntryRefused,
     EntryWithdrawn,
@@ -59,13 +62,17 @@ class Wanted:
     receipts: Receipts
     #: the place after the last delivery, for one of its own that comes back
     next_place: int | None = None
+    #: the filter is wanted in the place of any other that is there
+    is_change: bool = False
 
 
 def _request(id_: str, wanted: Wanted) -> Message:
     since = wanted.since
     if not wanted.name and wanted.next_place is not None:
         since = SincePlace(wanted.next_place)
-    return DurableRequest(id_, wanted.name, wanted.filter, since, wanted.policy, wanted.window)
+    return DurableRequest(
+        id_, wanted.name, wanted.filter, since, wanted.policy, wanted.window, wanted.is_change
+    )
 
 
 CONSUMER: Final[EntryKind[Wanted]] = EntryKind("subscription", _request, UnsubscribeRequest)
@@ -79,6 +86,8 @@ class Joined:
     reply: DurableReply
     #: it is another subscription of the same name: the one that it was of is gone
     is_other: bool
+    #: what this says of a change that it has asked for
+    outcome: EntryChanged | EntryKept | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,19 +121,45 @@ CONSUMER_EVENTS: Final = (Joined, Arrived, Dropped, Settled)
 class Consuming:
     """The consumers of one client.
 
-    `keep` writes down what is to survive the client, where it has a `state`.
+    `keep` writes down what is to survive the client, where it has a `state`. `ask` requests an
+    entry on the open connection.
     """
 
-    __slots__ = ("_keep", "_state", "_unsent", "entries")
+    __slots__ = ("_answered", "_changes", "_keep", "_state", "_unsent", "entries")
 
     def __init__(
-        self, state: ClientState | None, keep: Callable[[ClientRecord], None] | None
+        self,
+        state: ClientState | None,
+        keep: Callable[[ClientRecord], None] | None,
+        ask: Callable[[Entry[Wanted, Any]], None],
     ) -> None:
+        self._changes: Changes[Wanted] = Changes(ask)
+        #: those that the broker has answered on this connection
+        self._answered: set[str] = set()
         self.entries: ClientEntries[Wanted, Any] = ClientEntries(CONSUMER)
         self._state = state
         self._keep = keep
         #: consumers that may have something to acknowledge
         self._unsent: dict[str, None] = {}
+
+    def connected(self) -> None:
+        """There is a new connection, on which all are requested as they are from now on."""
+        self._answered.clear()
+        self._changes.connected(self.entries.get)
+
+    def change(self, id_: str, filter_: InterestText, *, is_open: bool) -> None:
+        """Let the subscription of a consumer have another filter; as `ClientSession.change`."""
+        entry = self.entries.known(id_)
+        wanted = replace(entry.filter, filter=filter_, is_change=True)
+        is_known = is_open and not entry.is_leaving
+        is_answered = id_ in self._answered
+        # A broker that refuses has to be asked for the former one in the same way.
+        entry.filter = replace(entry.filter, is_change=True)
+        self._changes.begin(entry, wanted, is_known=is_known, is_answered=is_answered)
+
+    def withdrawn(self, id_: str) -> None:
+        """A consumer is gone."""
+        self._changes.forget(id_)
 
     def receipts(self, name: str) -> Receipts:
         """The receipts of a consumer of a durable subscription, as earlier runs have left them."""
@@ -171,7 +206,8 @@ class Consuming:
                 is_same = entry.filter.receipts.joined(reply.generation)
                 self._unsent[entry.id] = None
                 entry.was_in_force = True
-                return Joined(entry, reply, is_other=not is_same and bool(entry.filter.name))
+                is_other = not is_same and bool(entry.filter.name)
+                return Joined(entry, reply, is_other, self._outcome(entry, reply))
             case DurableDeliveries():
                 return self._delivered(entry, reply)
             case DurableNotice(_, dropped, reason):
@@ -179,11 +215,31 @@ class Consuming:
             case AcknowledgedReply(_, serial):
                 return self._confirmed(entry, serial)
             case SubscriptionRefused(_, reason):
+                next_place = entry.filter.next_place
+                if self._changes.refused(entry, reason):
+                    entry.filter.next_place = next_place
+                    return None
                 self.entries.remove(entry)
                 return EntryRefused(entry, reason)
             case UnsubscribedReply():
+                self._changes.forget(entry.id)
                 self.entries.remove(entry)
                 return EntryWithdrawn(entry)
+
+    def _outcome(
+        self, entry: Entry[Wanted, Any], reply: DurableReply
+    ) -> EntryChanged | EntryKept | None:
+        """What a reply says of a change; with another filter it may answer somebody else's."""
+        is_first = entry.id not in self._answered
+        self._answered.add(entry.id)
+        outcome = None
+        if reply.is_change or is_first:
+            outcome = self._changes.answered(entry)
+        if outcome is not None:
+            entry.filter.is_change = False
+        if entry.filter.filter is not None and not self._changes.is_under_way(entry.id):
+            entry.filter.filter = reply.filter
+        return outcome
 
     def _forget_others(self, wanted: Wanted, generation: str) -> None:
         """What was acknowledged of an earlier subscription of the name is of no use any more."""

@@ -13,10 +13,14 @@ from sapwood.wire.interests import InterestText
 
 @dataclass(frozen=True, slots=True)
 class Attach:
-    """Let the router attach a client of this name, which subscribes to the filter."""
+    """Let the router attach a client of this name, which subscribes to the filter.
+
+    Where it `is_change`, the client is there, and wants this filter in the place of another.
+    """
 
     owner: str
     filter: InterestText
+    is_change: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sapwood.limits.durable import DURABLE_HAND_BYTES, DURABLE_HAND_MAX
 from sapwood.session.durable.catching_up import Arrival, CatchingUp
-from sapwood.session.durable.effects import Acknowledged, Effect, Hand, Join, Tell
+from sapwood.session.durable.effects import Acknowledged, Attach, Effect, Hand, Join, Tell
 from sapwood.session.durable.mailbox import Consumer, Mailbox
 from sapwood.session.durable.rows import Kind, Row, StateValue, SubscriptionValue, encoded
 from sapwood.wire.durable import DurableReply, DurableState
@@ -31,6 +31,9 @@ class Attached:
     is_late: bool = False
     #: it knows that it is
     is_joined: bool = False
+    #: it knows the filter, or is to be told; it has asked for a change, and waits for the answer
+    knows_filter: bool = False
+    is_asking: bool = False
     #: what the mailbox had let go when it was told last
     told_dropped: int = 0
     #: its last request to acknowledge, and the one that it was answered
@@ -47,6 +50,7 @@ class DurableSubscription:
 
     __slots__ = (
         "_is_changed",
+        "_wanted",
         "consumers",
         "filter",
         "generation",
@@ -85,6 +89,8 @@ class DurableSubscription:
         self.reason = ""
         #: what the subscription is has changed since rows were taken
         self._is_changed = False
+        #: the filter that it gets when the present one is in force
+        self._wanted: InterestText | None = None
 
     # What comes --------------------------------------------------------------------------------
 
@@ -117,28 +123,63 @@ class DurableSubscription:
 
     # Consumers ---------------------------------------------------------------------------------
 
-    def join(self, consumer: Consumer, window: int) -> Iterator[Effect]:
-        """A consumer comes; it hears so once the subscription is in force."""
+    def join(self, consumer: Consumer, window: int, *, is_asking: bool = False) -> Iterator[Effect]:
+        """A consumer comes; it hears so once the subscription is in force.
+
+        One that `is_asking` for another filter (`change_filter` follows) does when that is.
+        """
         self.consumers[consumer] = Attached(window)
-        if self.in_force:
+        if self.in_force and not is_asking:
             yield from self.welcome()
 
     def confirm(self) -> Iterator[Effect]:
         """The subscription is in force."""
         if not self.in_force:
             self.in_force = self._is_changed = True
-        yield from self.welcome()
+        wanted, self._wanted = self._wanted, None
+        if wanted is not None and wanted != self.filter:
+            yield self._exchange(wanted)
+        else:
+            yield from self.welcome()
+
+    def change_filter(self, wanted: InterestText, consumer: Consumer | None) -> Iterator[Effect]:
+        """A consumer, which may be there, wants another filter: it is answered when that is so.
+
+        Where the present one is not in force yet it comes first, so that it is known what the
+        router says is in force. What waits in the mailbox stays.
+        """
+        attached = None if consumer is None else self.consumers[consumer]
+        if attached is not None:
+            attached.is_asking, attached.knows_filter = True, False
+        if not self.in_force:
+            self._wanted = wanted
+        elif wanted != self.filter:
+            yield self._exchange(wanted)
+        else:
+            yield from self.welcome()
+
+    def _exchange(self, wanted: InterestText) -> Attach:
+        self.filter, self.in_force, self._is_changed = wanted, False, True
+        for attached in self.consumers.values():
+            attached.knows_filter = False
+        return Attach(self.owner, wanted, is_change=True)
 
     def welcome(self) -> Iterator[Effect]:
         """Let those in who wait for the subscription to be in force."""
         for consumer, attached in self.consumers.items():
-            if not attached.is_joined:
-                attached.is_joined = True
+            if not attached.knows_filter:
+                answers, attached.is_asking = attached.is_asking, False
+                attached.is_joined = attached.knows_filter = True
                 attached.told_dropped = self.mailbox.dropped
                 yield Join(
                     consumer,
                     DurableReply(
-                        consumer[1], self.name, self.generation, self.filter, self.mailbox.dropped
+                        consumer[1],
+                        self.name,
+                        self.generation,
+                        self.filter,
+                        self.mailbox.dropped,
+                        is_change=answers,
                     ),
                 )
 

@@ -112,7 +112,12 @@ class DurableSubscriptions:
         One that is there goes on where it is.
         """
         consumer = (client, request.id)
-        if consumer in self._consumers:
+        present = self._consumers.get(consumer)
+        if present is not None and request.is_change and present.name == request.name:
+            wanted = present.filter if request.filter is None else request.filter
+            self._touch(present)
+            return list(present.change_filter(wanted, consumer))
+        if present is not None:
             return [Turn(consumer, f"{request.id!r} is a consumer already; choose another id")]
         owner = OWNER + request.name if request.name else f"{OWN}{client} {request.id}"
         there = self._by_owner.get(owner)
@@ -127,7 +132,10 @@ class DurableSubscriptions:
             return [Turn(consumer, str(error))]
         self._consumers[consumer] = there
         there.seen = time
-        effects += there.join(consumer, request.window)
+        is_change = request.is_change and request.filter is not None
+        effects += there.join(consumer, request.window, is_asking=is_change)
+        if is_change and request.filter is not None:
+            effects += there.change_filter(request.filter, consumer)
         self._touch(there)
         return effects
 
@@ -160,7 +168,7 @@ class DurableSubscriptions:
 
     def _changed(self, there: DurableSubscription, request: DurableRequest) -> Iterator[Effect]:
         """What a further consumer's request changes. Raises `InputError` for what cannot be."""
-        if request.filter is not None and request.filter != there.filter:
+        if request.filter not in (None, there.filter) and not request.is_change:
             raise InputError(
                 f"the durable subscription {there.name!r} is there with another filter, "
                 f"{written(there.filter)}; leave the filter out, choose another name, or remove it"

@@ -35,14 +35,16 @@ class Clients:
     #: miss some
     #: in_force are the keys of awaited for which there are none; of all others that clients have
     #: subscribed to they have heard that they are in force
+    #: _changing are the keys of awaited that clients had in force with another filter
     #: reached is never empty: a router reaches itself
     #: unannounced are the advertisements of which their clients have not heard, in their order
     """
 
-    __slots__ = ("_asked", "_reached", "awaited", "in_force", "unannounced")
+    __slots__ = ("_asked", "_changing", "_reached", "awaited", "in_force", "unannounced")
 
     def __init__(self) -> None:
         self._asked: dict[str, Asked] = {}
+        self._changing: set[Named] = set()
         self._reached: frozenset[str] = frozenset()
         self.awaited: dict[Named, set[str]] = {}
         self.in_force: dict[Named, None] = {}
@@ -76,7 +78,7 @@ class Clients:
         return asked
 
     def subscribe(self, request: ClientSubscribe | ClientSubscribeMany) -> None:
-        """Take in what is under free ids: every tree in reach has to confirm it."""
+        """Take in what is under free ids, or changed: every tree in reach has to confirm it."""
         client, own = request.client, self.of(request.client).subscriptions
         if isinstance(request, ClientSubscribe):
             subscriptions: tuple[tuple[str, Interest], ...] = (
@@ -85,8 +87,16 @@ class Clients:
         else:
             subscriptions = request.subscriptions
         for id_, wanted in subscriptions:
+            named = (client, id_)
+            if id_ in own and self.relies_on(named):
+                self._changing.add(named)
             own[id_] = wanted
-            self.awaited[client, id_] = set(self._reached)
+            self.awaited[named] = set(self._reached)
+            self.in_force.pop(named, None)
+
+    def relies_on(self, named: Named) -> bool:
+        """Whether a client believes a subscription to be in force, with some filter or other."""
+        return named not in self.awaited or named in self._changing
 
     def unsubscribe(self, client: str, id_: str) -> None:
         """A subscription is withdrawn."""
@@ -171,6 +181,8 @@ class Clients:
             named for named, awaited in self.awaited.items() if not awaited
         }:
             raise InvariantError("not exactly what waits for nothing is in force")
+        if not self._changing <= self.awaited.keys():
+            raise InvariantError("a subscription changes, and is not waited for")
         for client, id_ in self.unannounced:
             if id_ not in self.of(client).advertisements:
                 raise InvariantError(f"{client} waits for advertisement {id_!r}, and has none")
@@ -178,6 +190,7 @@ class Clients:
     def _wait_no_longer(self, named: Named) -> None:
         self.awaited.pop(named, None)
         self.in_force.pop(named, None)
+        self._changing.discard(named)
 
     def _sort(self) -> None:
         self.in_force = {named: None for named, awaited in self.awaited.items() if not awaited}

@@ -277,10 +277,10 @@ class Mesh:
     def _subscribe(self, request: ClientSubscribe, now: float) -> list[Effect]:
         client, id_ = request.client, request.subscription
         present = self.clients.of(client).subscriptions.get(id_)
-        if present is None:
+        if present != request.filter:  # there is none, or it is to be changed
             self.clients.subscribe(request)
             return self._on_all(request, now)
-        if present == request.filter and (client, id_) in self.clients.awaited:
+        if (client, id_) in self.clients.awaited:
             return []  # the answer is on its way
         return self._answer(request, now)
 

@@ -193,7 +193,7 @@ class TreeSet:
                 for id_, _ in request.subscriptions:
                     named = (request.client, id_)
                     branch.unconfirmed.add(named)
-                    if named not in self.clients.awaited:
+                    if self.clients.relies_on(named):
                         branch.unconfirmed_here.add(named)
             effects.extend(self.hand(branch, request, now))
         self._review(branch.source)
@@ -453,7 +453,7 @@ class TreeSet:
             *(
                 (entry.client, entry.id)
                 for entry in entries.by_key.values()
-                if not entries.has_left(entry)
+                if entries.is_current(entry)
             ),
         }
         if known != asked or not branch.unconfirmed <= asked:

@@ -26,6 +26,7 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.disjoint import FindTree
 from sapwood.overlay.identifiers import EVERYTHING, IdentifierSpace, Range, slot_of
 from sapwood.overlay.pastry import PastryTables
+from sapwood.routing.admitting import objection_to
 from sapwood.routing.client_entries import unexpected_message
 from sapwood.routing.core import RoutingCore
 from sapwood.routing.effects import Accepted, CloseLink, Effect, Refused, Subscribed
@@ -130,8 +131,11 @@ class Pastry(RoutingCore):
                 effects = self._compare_all(now)
             case _:
                 effects = super().handle(input, now)
-        done = [*effects, *self._out]
-        self._out.clear()
+        done = list(effects)
+        while self._out:  # as what was set aside is withdrawn, more is said
+            said = self._out.copy()
+            self._out.clear()
+            done += self._spread.settle(said)
         return done
 
     def answered(self, own: Own) -> None:
@@ -142,7 +146,7 @@ class Pastry(RoutingCore):
         """A client hears that its subscription is in force."""
         entries = self._spread.entries
         entry = entries.by_key.get(key)
-        if entry is not None and not entries.has_left(entry):
+        if entry is not None and entries.is_current(entry):
             self._out.append(Subscribed(entry.client, entry.id))
 
     def table_sizes(self) -> dict[str, int]:
@@ -256,7 +260,9 @@ class Pastry(RoutingCore):
     # Publications ------------------------------------------------------------------------------
 
     def _client_publish(self, client: str, publication: Publication, now: float) -> list[Effect]:
-        objection = self._objection(client, publication)
+        own = self.advertisements.own(client).values()
+        in_force = self.advertisements.confirmations.in_force
+        objection = objection_to(publication, own, in_force, self.protocol)
         if objection is not None:
             return [Refused(client, publication.id, objection)]
         task = self.errands.new_task()

@@ -10,6 +10,8 @@ from sapwood.routing.effects import (
 )
 from sapwood.routing.inputs import (
     ClientInput,
+    ClientSubscribe,
+    ClientSubscribeMany,
     ClientUnadvertise,
     ClientUnsubscribe,
     ClientUnsubscribeMany,
@@ -30,8 +32,16 @@ class Answers:
         self._advertised: dict[Named, set[int]] = {}
 
     def asked(self, request: ClientInput) -> None:
-        """A client asks for something: what is withdrawn is not waited for any more."""
+        """A client asks for something: what is withdrawn is not waited for any more.
+
+        What it subscribes to again, each path says again: it may be another filter.
+        """
         match request:
+            case ClientSubscribe(client, id_):
+                self._subscribed.pop((client, id_), None)
+            case ClientSubscribeMany(client, subscriptions):
+                for id_, _ in subscriptions:
+                    self._subscribed.pop((client, id_), None)
             case ClientUnsubscribe(client, id_):
                 self._subscribed.pop((client, id_), None)
             case ClientUnsubscribeMany(client, ids):

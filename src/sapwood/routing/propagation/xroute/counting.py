@@ -252,7 +252,7 @@ class CountingPropagation(ClientEntries[Interest]):
         if cause.link is not None:
             return [Send(cause.link, ConfirmUpdate(cause.sending))]
         entry = self.entries.by_key[cause.key]
-        if self.entries.has_left(entry):
+        if not self.entries.is_current(entry):
             return []
         return [self.kind.in_force(entry.client, entry.id)]
 

@@ -115,7 +115,8 @@ def _patterns(core: RoutingCore) -> dict[type[Any], Any]:
 def _write_entries(entries: Entries[Any]) -> Iterator[Sequence[Iterable[Any]]]:
     """Columns: first the clients, the side's names; then entries, those of clients as they came.
 
-    The owner of an entry is a number: of a client, or below 0 of what is leaving.
+    The owner of an entry is a number: of a client, or below 0 of what is leaving. What was set
+    aside comes before what a client has under the same id now.
     """
     clients = list(entries.by_client)
     yield clients, [len(entries.leaving)], list(entries.received)
@@ -168,6 +169,9 @@ def _read_entries(entries: Entries[Any], columns: list[list[Any]]) -> None:
         made = list(map(LocalEntry, keys, names, ids, contents))
         entries.by_key.update(zip(keys, made, strict=True))
         for owner, id_, entry in zip(owners, ids, made, strict=True):
+            present = tables[owner].get(id_)
+            if present is not None:
+                entries.aside.setdefault((present.client, id_), []).append(present)
             tables[owner][id_] = entry
     else:
         (number,), keys, contents, sendings, _, _ = columns

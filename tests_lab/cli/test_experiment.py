@@ -72,6 +72,39 @@ def test_experiment_says_what_options_need(tmp_path: Path) -> None:
         assert said in result.stderr
 
 
+def test_experiments_are_bound_as_a_book_that_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("sapwood_lab.experiments.catalogue.EXPERIMENTS", ("curve-runs",))
+    arguments = ["experiment", "--quick", "--out", str(tmp_path)]
+    for _ in range(2):
+        result = CliRunner().invoke(main, arguments)
+        assert result.exit_code == 0, result.output
+        assert f"wrote {tmp_path / 'book.html'}" in result.stderr
+        monkeypatch.setattr("sapwood_lab.experiments.curve_runs.measure", None)
+    html = (tmp_path / "book.html").read_text(encoding="utf-8")
+    assert "parameters smaller than published (--quick)" in html
+    assert "sapwood experiment curve-runs" in html
+    assert (tmp_path / "curve-runs.txt").exists()
+    assert len(list((tmp_path / "curve-runs.sweep" / "runs").glob("*.parquet"))) > 2
+
+
+def test_quick_experiment_takes_its_smaller_parameters() -> None:
+    result = CliRunner().invoke(main, ["experiment", "approximate-covering", "--quick", "--json"])
+    assert {row["length"] for row in json.loads(result.stdout)["rows"]} == {300}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--all", "curve-runs"], ["--all", "--json"], ["--quick", "--sizes", "3"], ["--all", "--list"]],
+)
+def test_book_is_of_all_experiments(options: list[str]) -> None:
+    result = CliRunner().invoke(main, ["experiment", *options])
+    assert result.exit_code == 2
+    assert "the book is of all experiments" in result.stderr
+
+
 @pytest.mark.spark
 def test_experiment_runs_on_spark_and_goes_on_where_it_was(spark: Any, tmp_path: Path) -> None:
     arguments = ["experiment", "xpe-processing", "--sizes", "20", "--workload", "proteins"]

@@ -195,7 +195,7 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
     )
 
 
-DESIGN: Final = Design(configurations, measure, report)
+DESIGN: Final = Design(configurations, measure, report, Choices((1_000,)))
 
 
 def _panels(rows: Sequence[Row]) -> list[dict[str, Row]]:

@@ -286,4 +286,4 @@ def _all_below(claim: str, rows: Sequence[Row], lower: str, upper: str) -> Findi
     return Finding(claim, holding == len(rows), f"in {holding} of {len(rows)} rows")
 
 
-DESIGN: Final = Design(configurations, measure, report)
+DESIGN: Final = Design(configurations, measure, report, Choices((100,)))

@@ -325,4 +325,4 @@ def _findings(rows: Sequence[Row], shape: str) -> tuple[Finding, ...]:
     )
 
 
-DESIGN: Final = Design(configurations, measure, report)
+DESIGN: Final = Design(configurations, measure, report, Choices((15,)))

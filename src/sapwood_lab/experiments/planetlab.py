@@ -179,6 +179,7 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
             Chart(
                 "recovery", "Recovery of routers 2 and 19", "subscriptions", "milliseconds",
                 {name: lines[name] for name in planetlab_recovery.TIMED},
+                published=planetlab_recovery.published_lines(),
             ),
         ),
         findings=(*_link_findings(), *_findings(lines), *planetlab_recovery.findings(lines)),
@@ -193,7 +194,7 @@ def configurations(choices: Choices) -> list[Configuration]:
     return [{"subscriptions": n, "workload": source, "seed": choices.seed} for n in sizes]
 
 
-DESIGN: Final = Design(configurations, measure, report)
+DESIGN: Final = Design(configurations, measure, report, Choices((100, 300)))
 
 
 def _populated(configuration: Configuration, scenario: int) -> tuple[_Watch, World]:

@@ -131,6 +131,14 @@ def _arrivals(world: World, outage_s: float, fresh: Iterator[Interest], generato
     world.run_until(end)
 
 
+def published_lines() -> dict[str, list[tuple[float, float]]]:
+    """Table 6.11 as the lines of a chart."""
+    return {
+        column(outage_s, router): [(size, ms) for size, ms in values.items()]
+        for (outage_s, router), values in PUBLISHED_MS.items()
+    }
+
+
 def published(rows: Sequence[Row]) -> list[Row]:
     """The rows with the published figures beside those that were measured."""
     beside: list[Row] = []

@@ -40,7 +40,7 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
     return replace(whole, findings=_findings(rows), timed=TIMED)
 
 
-DESIGN: Final = Design(configurations, measure, report)
+DESIGN: Final = Design(configurations, measure, report, Choices((150,)))
 
 
 def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:

@@ -126,7 +126,7 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
     )
 
 
-DESIGN: Final = Design(configurations, measure, report)
+DESIGN: Final = Design(configurations, measure, report, Choices((500,)))
 
 
 def advertised(dtd: Dtd) -> dict[str, str | int | float]:

@@ -100,7 +100,7 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
     )
 
 
-DESIGN: Final = Design(population.configurations, measure, report)
+DESIGN: Final = Design(population.configurations, measure, report, Choices((500, 1_000, 2_000)))
 
 
 def _registered_ms(overlay: Overlay, consumer: str, filter_: Interest) -> float:

@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner
 from tests.sessions import spark
 
+from sapwood.catalogue import Catalogue
 from sapwood.cli.main import main
-from sapwood_lab.experiments.catalogue import EXPERIMENTS
+from sapwood_lab.experiments.catalogue import EXPERIMENTS, Experiment, experiment
 
 __all__ = ["spark"]
 
@@ -76,28 +77,37 @@ def test_experiments_are_bound_as_a_book_that_goes_on_where_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("sapwood_lab.experiments.catalogue.EXPERIMENTS", ("curve-runs",))
+    one = Catalogue("experiment", Experiment, (experiment("curve-runs"),), group="none")
+    monkeypatch.setattr("sapwood_lab.experiments.catalogue.EXPERIMENTS", one)
     arguments = ["experiment", "--quick", "--out", str(tmp_path)]
+    kept: list[dict[Path, int]] = []
     for _ in range(2):
         result = CliRunner().invoke(main, arguments)
         assert result.exit_code == 0, result.output
         assert f"wrote {tmp_path / 'book.html'}" in result.stderr
-        monkeypatch.setattr("sapwood_lab.experiments.curve_runs.measure", None)
+        runs = tmp_path.glob("curve-runs.sweep/runs/*.parquet")
+        kept.append({path: path.stat().st_mtime_ns for path in runs})
+    assert kept[0] == kept[1]
+    assert len(kept[0]) > 2
     html = (tmp_path / "book.html").read_text(encoding="utf-8")
     assert "parameters smaller than published (--quick)" in html
     assert "sapwood experiment curve-runs" in html
     assert (tmp_path / "curve-runs.txt").exists()
-    assert len(list((tmp_path / "curve-runs.sweep" / "runs").glob("*.parquet"))) > 2
 
 
 def test_quick_experiment_takes_its_smaller_parameters() -> None:
-    result = CliRunner().invoke(main, ["experiment", "approximate-covering", "--quick", "--json"])
-    assert {row["length"] for row in json.loads(result.stdout)["rows"]} == {300}
+    result = CliRunner().invoke(main, ["experiment", "delay-bounds", "--quick", "--json"])
+    assert {row["messages"] for row in json.loads(result.stdout)["rows"]} == {5_000}
 
 
 @pytest.mark.parametrize(
     "options",
-    [["--all", "curve-runs"], ["--all", "--json"], ["--quick", "--sizes", "3"], ["--all", "--list"]],
+    [
+        ["--all", "curve-runs"],
+        ["--all", "--json"],
+        ["--quick", "--sizes", "3"],
+        ["--all", "--list"],
+    ],
 )
 def test_book_is_of_all_experiments(options: list[str]) -> None:
     result = CliRunner().invoke(main, ["experiment", *options])

@@ -17,8 +17,12 @@ PUBLISHED: Final = "published"
 
 
 def pictures(report: Report) -> str:
-    """The charts of a report: each beside the published one, over the same axes."""
-    return "".join(_pair(chart) for chart in report.charts if chart.drawn)
+    """The charts of a report: first those beside the published ones, over the same axes."""
+    drawn = [chart for chart in report.charts if chart.placed(chart.lines)]
+    beside = [chart for chart in drawn if chart.placed(chart.published)]
+    alone = "".join(_figures(chart) for chart in drawn if chart not in beside)
+    pairs = "".join(f'<div class="pair">{_figures(chart)}</div>' for chart in beside)
+    return f'{pairs}<div class="pair">{alone}</div>' if alone else pairs
 
 
 def table(report: Report) -> str:
@@ -58,18 +62,16 @@ def _finding(one: Finding) -> str:
     )
 
 
-def _pair(chart: Chart) -> str:
+def _figures(chart: Chart) -> str:
     ours, theirs = chart.placed(chart.lines), chart.placed(chart.published)
-    sides = [(ours, theirs, "Here")]
+    sides = [(ours, theirs, "Here" if theirs else "Here (no values are published)")]
     if theirs:
         sides.insert(0, (theirs, ours, "Published"))
-    drawn = "".join(
+    return "".join(
         f'<figure><figcaption>{who}</figcaption><div class="scroll">'
         f"{_drawn(chart, lines, other)}</div></figure>"
         for lines, other, who in sides
-        if lines
     )
-    return f'<div class="pair">{drawn}</div>'
 
 
 def _drawn(chart: Chart, lines: Lines, other: Lines) -> str:

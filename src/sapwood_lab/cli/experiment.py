@@ -144,12 +144,14 @@ def _bind(folder: Path, *, is_quick: bool, seed: int, on_spark: bool, master: st
     from sapwood_lab.book.chapters import here, make_chapters
     from sapwood_lab.book.chapters import on_spark as as_jobs
     from sapwood_lab.book.pages import page
-    from sapwood_lab.experiments.catalogue import EXPERIMENTS, experiment
+    from sapwood_lab.experiments.catalogue import EXPERIMENTS
 
     if master is not None and not on_spark:
         raise click.UsageError("--master is where --spark runs: give that as well")
     folder.mkdir(parents=True, exist_ok=True)
-    chosen = [experiment(name) for name in EXPERIMENTS]
+    chosen, unusable = EXPERIMENTS.usable()
+    for error in unusable:
+        say(str(error))
     if on_spark:
         with session(master, "book") as spark:
             runner = as_jobs(spark, folder)

@@ -169,6 +169,8 @@ def findings(lines: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[Findin
             "table 6.11: recovering takes at most 3 % of the outage",
             max(percent for _, percent in lines[PERCENT]),
             PERCENT_MAX,
+            f"With fewer than {SIZE_MIN:,} subscriptions outages are shortened in proportion, and "
+            "what restoring takes at least, however long the outage, is a larger part of them.",
         ),
         Finding("it takes longer after a longer outage", grows, shown),
         Finding(

@@ -5,9 +5,10 @@ COMPLETE := .venv/.complete
 SEED ?= 1
 COUNT ?= 1
 TESTS ?= tests tests_lab
+BOOK ?= --quick
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lab style types coverage simulate chaos fuzz long bench docs release lock clean
+.PHONY: help setup demo test lab style types coverage simulate chaos fuzz long bench book docs release lock clean
 
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,12 +47,16 @@ fuzz: $(COMPLETE)  ## Search for new counterexamples with all property tests (TE
 chaos: $(COMPLETE)  ## Kill, stop and cut off real brokers and clients, and judge (SEED=1)
 	@$(PYTHON_VENV) -m sapwood_lab.chaos --seed $(SEED)
 
-long: $(COMPLETE)  ## Run the tests that the gate has no time for, and all examples of the others
+long: $(COMPLETE)  ## Run the tests that the gate has no time for, all examples of the others; make the book
 	@.venv/bin/pytest -q --long -m long $(TESTS)
 	@.venv/bin/pytest -q --hypothesis-profile full -m hypothesis $(TESTS)
+	@$(MAKE) --no-print-directory book
 
 bench: $(COMPLETE)  ## Measure matching, the network and Spark on this machine
 	@.venv/bin/sapwood bench
+
+book: $(COMPLETE)  ## Make the book of published figures beside ours in build/book (BOOK=--all: hours)
+	@.venv/bin/sapwood experiment $(BOOK) --out build/book
 
 docs: $(COMPLETE)  ## Build the API reference from the docstrings into build/docs
 	@$(PYTHON_VENV) scripts/reference.py

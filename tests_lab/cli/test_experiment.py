@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner
 from tests.sessions import spark
 
+from sapwood.catalogue import Catalogue
 from sapwood.cli.main import main
-from sapwood_lab.experiments.catalogue import EXPERIMENTS
+from sapwood_lab.experiments.catalogue import EXPERIMENTS, Experiment, experiment
 
 __all__ = ["spark"]
 
@@ -70,6 +71,48 @@ def test_experiment_says_what_options_need(tmp_path: Path) -> None:
         result = CliRunner().invoke(main, [*QUICK, *options])
         assert result.exit_code == 2
         assert said in result.stderr
+
+
+def test_experiments_are_bound_as_a_book_that_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow.parquet")
+    one = Catalogue("experiment", Experiment, (experiment("curve-runs"),), group="none")
+    monkeypatch.setattr("sapwood_lab.experiments.catalogue.EXPERIMENTS", one)
+    arguments = ["experiment", "--quick", "--out", str(tmp_path)]
+    kept: list[dict[Path, int]] = []
+    for _ in range(2):
+        result = CliRunner().invoke(main, arguments)
+        assert result.exit_code == 0, result.output
+        assert f"wrote {tmp_path / 'book.html'}" in result.stderr
+        runs = tmp_path.glob("curve-runs.sweep/runs/*.parquet")
+        kept.append({path: path.stat().st_mtime_ns for path in runs})
+    assert kept[0] == kept[1]
+    assert len(kept[0]) > 2
+    html = (tmp_path / "book.html").read_text(encoding="utf-8")
+    assert "parameters smaller than published (--quick)" in html
+    assert "sapwood experiment curve-runs" in html
+    assert (tmp_path / "curve-runs.txt").exists()
+
+
+def test_quick_experiment_takes_its_smaller_parameters() -> None:
+    result = CliRunner().invoke(main, ["experiment", "delay-bounds", "--quick", "--json"])
+    assert {row["messages"] for row in json.loads(result.stdout)["rows"]} == {5_000}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--all", "curve-runs"],
+        ["--all", "--json"],
+        ["--quick", "--sizes", "3"],
+        ["--all", "--list"],
+    ],
+)
+def test_book_is_of_all_experiments(options: list[str]) -> None:
+    result = CliRunner().invoke(main, ["experiment", *options])
+    assert result.exit_code == 2
+    assert "the book is of all experiments" in result.stderr
 
 
 @pytest.mark.spark

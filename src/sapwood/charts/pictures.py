@@ -99,23 +99,27 @@ def line_chart(
     *,
     linear_x: bool = False,
     linear_y: bool = False,
+    beside: Sequence[Point] = (),
 ) -> str:
     """The chart as SVG, always the same for the same lines.
 
-    Lines without points are left out. Raises `InvalidValueError` if there is no point at all, or
-    one that its axes cannot have: a logarithmic one begins above 0, a linear one with 0.
+    Its axes have room for the points `beside`, too, which are those of a chart that stands beside
+    it. What a page may color in its own way has a class: `ground`, `scale`, and `line-1` to
+    `line-8`. Lines without points are left out. Raises `InvalidValueError` if there is no point at
+    all, or one that its axes cannot have: a logarithmic one begins above 0, a linear one with 0.
     """
     drawn = {name: sorted(points) for name, points in lines.items() if points}
     points = [point for line in drawn.values() for point in line]
     if not points:
         raise InvalidValueError("lines", "a chart needs points")
-    x = _axis([x for x, _ in points], _LEFT, WIDTH - _RIGHT, is_linear=linear_x)
-    y = _axis([y for _, y in points], HEIGHT - _BOTTOM, _TOP, is_linear=linear_y)
+    placed = [*points, *beside]
+    x = _axis([x for x, _ in placed], _LEFT, WIDTH - _RIGHT, is_linear=linear_x)
+    y = _axis([y for _, y in placed], HEIGHT - _BOTTOM, _TOP, is_linear=linear_y)
     frame = f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12"'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {frame}>',
         f"<title>{escape(title)}</title>",
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
+        f'<rect class="ground" width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
         text(_LEFT, _TOP - 18, title, attributes='font-weight="bold"'),
         *_grid(x, y),
         text((x.first + x.last) / 2, HEIGHT - 12, x_label, anchor="middle"),
@@ -151,13 +155,14 @@ def _lines(lines: Mapping[str, Sequence[Point]], x: _Axis, y: _Axis) -> Iterator
     labels = _label_heights({name: y.at(points[-1][1]) for name, points in lines.items()})
     for place, (name, points) in enumerate(lines.items()):
         color = _COLORS[place % len(_COLORS)]
+        style = f"line-{place % len(_COLORS) + 1}"
         places = [(x.at(px), y.at(py)) for px, py in points]
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in places)
-        yield f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>'
-        yield from (
-            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3" fill="{color}"/>' for px, py in places
-        )
-        yield text(places[-1][0] + 8, labels[name] + 4, name, attributes=f'fill="{color}"')
+        stroke = f'fill="none" stroke="{color}" stroke-width="2"'
+        yield f'<polyline class="{style}" points="{path}" {stroke}/>'
+        fill = f'class="{style}" fill="{color}"'
+        yield from (f'<circle {fill} cx="{px:.1f}" cy="{py:.1f}" r="3"/>' for px, py in places)
+        yield text(places[-1][0] + 8, labels[name] + 4, name, attributes=fill)
 
 
 def _label_heights(line_ends: Mapping[str, float]) -> dict[str, float]:
@@ -170,4 +175,5 @@ def _label_heights(line_ends: Mapping[str, float]) -> dict[str, float]:
 
 
 def _stroke(x1: float, y1: float, x2: float, y2: float) -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="#dddddd"/>'
+    places = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
+    return f'<line class="scale" {places} stroke="#dddddd"/>'

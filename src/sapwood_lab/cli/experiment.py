@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,11 +43,19 @@ def _sizes(
     help="Where it is a choice: a DTD (news, proteins; for XPEs a file, too) or, for XRoute, a "
     "record workload.",
 )
+@click.option("--all", "is_all", is_flag=True, help="Make all of them, as a book (hours).")
+@click.option(
+    "--quick",
+    "is_quick",
+    is_flag=True,
+    help="With smaller parameters, those that an experiment has for this; without NAME, the book "
+    "in less than twenty minutes.",
+)
 @click.option("--seed", default=1, show_default=True, help="Other numbers draw other overlays.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the table (text, Parquet) and pictures (SVG).",
+    help="Folder for the table (text, Parquet) and pictures (SVG); the book has `book` by default.",
 )
 @click.option(
     "--spark",
@@ -63,6 +72,8 @@ def command(
     as_list: bool,
     sizes: tuple[int, ...] | None,
     source: str | None,
+    is_all: bool,
+    is_quick: bool,
     seed: int,
     out: Path | None,
     on_spark: bool,
@@ -72,18 +83,31 @@ def command(
     """Make a published figure or table again, and print it beside what was published.
 
     What can be compared are orders, ratios and shapes, not seconds; which of those that were
-    published hold is said below the table. Without NAME the experiments are listed.
+    published hold is said below the table. Without NAME the experiments are listed,
+    or with --all or --quick carried out and bound as a book: one page, `book.html`. What is done is
+    kept beside it, so that a run that was stopped goes on where it was.
     """
     from sapwood_lab.experiments.catalogue import EXPERIMENTS, experiment
     from sapwood_lab.experiments.design import Choices, run
 
+    if is_all or (is_quick and name is None and not as_list):
+        if name is not None or as_list or as_json or sizes is not None or source is not None:
+            raise click.UsageError(
+                "the book is of all experiments, each with its own parameters: leave out NAME, "
+                "--list, --json, --sizes and --workload"
+            )
+        _bind(out or Path("book"), is_quick=is_quick, seed=seed, on_spark=on_spark, master=master)
+        return
     if as_list or name is None:
         experiments, unusable = EXPERIMENTS.usable()
         for error in unusable:
             say(str(error))
         _list([(e.name, e.source, e.summary) for e in experiments], as_json=as_json)
         return
-    design, choices = experiment(name).load(), Choices(sizes, seed, source)
+    design = experiment(name).load()
+    choices = Choices(sizes, seed, source)
+    if is_quick:
+        choices = Choices(sizes or design.quick.sizes, seed, source or design.quick.source)
     if on_spark:
         report = _run_on_spark(design, choices, name, out, master)
     elif master is not None:
@@ -112,6 +136,42 @@ def _run_on_spark(
         raise click.UsageError("--spark keeps what is done in a folder: give --out as well")
     with session(master, name) as spark:
         return run_on_spark(spark, design, choices, str((out / f"{name}.sweep").absolute()))
+
+
+def _bind(folder: Path, *, is_quick: bool, seed: int, on_spark: bool, master: str | None) -> None:
+    """Make the book of all experiments in a folder."""
+    from sapwood_lab.benchmarks.machine import describe_machine
+    from sapwood_lab.book.chapters import here, make_chapters
+    from sapwood_lab.book.chapters import on_spark as as_jobs
+    from sapwood_lab.book.pages import page
+    from sapwood_lab.experiments.catalogue import EXPERIMENTS
+
+    if master is not None and not on_spark:
+        raise click.UsageError("--master is where --spark runs: give that as well")
+    folder.mkdir(parents=True, exist_ok=True)
+    chosen, unusable = EXPERIMENTS.usable()
+    for error in unusable:
+        say(str(error))
+    if on_spark:
+        with session(master, "book") as spark:
+            runner = as_jobs(spark, folder)
+            chapters = make_chapters(chosen, runner, is_quick=is_quick, seed=seed)
+    else:
+        with progress("book", "configurations") as advance:
+            runner = here(folder, advance)
+            chapters = make_chapters(chosen, runner, is_quick=is_quick, seed=seed)
+    for chapter in chapters:
+        for section in chapter.sections:
+            _write(section.report, section.experiment.name, folder)
+    parameters = "smaller than published (--quick)" if is_quick else "as published"
+    about = {
+        "parameters": parameters,
+        "made": f"{datetime.now(UTC):%Y-%m-%d}",
+        **describe_machine(),
+    }
+    book = folder / "book.html"
+    book.write_text(page(chapters, about), encoding="utf-8")
+    say(f"wrote {book}, with tables and pictures beside it")
 
 
 def _print_as_json(report: Report) -> None:

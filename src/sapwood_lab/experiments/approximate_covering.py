@@ -108,7 +108,7 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
     )  # fmt: skip
 
 
-DESIGN: Final = Design(configurations, measure, report)
+DESIGN: Final = Design(configurations, measure, report, Choices((300,)))
 
 
 def _after(

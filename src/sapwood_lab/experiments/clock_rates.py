@@ -182,4 +182,4 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-DESIGN: Final = Design(configurations, measure, report)
+DESIGN: Final = Design(configurations, measure, report, Choices((5_000,)))

@@ -36,12 +36,14 @@ class Design:
 
     `measure` gives one row or more for a configuration; no name is in both. It stands at the top
     of its module, so that others find it by name (`task`). `report` makes the report of all rows,
-    each with the names of its configuration; it is given at least one.
+    each with the names of its configuration; it is given at least one. `quick` is chosen where all
+    experiments have twenty minutes together.
     """
 
     configurations: Callable[[Choices], Sequence[Configuration]]
     measure: Callable[[Configuration], Sequence[Row]]
     report: Callable[[Choices, Sequence[Row]], Report]
+    quick: Choices = Choices()
 
     @property
     def task(self) -> str:

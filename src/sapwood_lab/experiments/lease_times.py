@@ -216,4 +216,4 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
     )
 
 
-DESIGN: Final = Design(configurations, measure, report)
+DESIGN: Final = Design(configurations, measure, report, Choices((60,)))

@@ -131,6 +131,14 @@ def _arrivals(world: World, outage_s: float, fresh: Iterator[Interest], generato
     world.run_until(end)
 
 
+def published_lines() -> dict[str, list[tuple[float, float]]]:
+    """Table 6.11 as the lines of a chart."""
+    return {
+        column(outage_s, router): [(size, ms) for size, ms in values.items()]
+        for (outage_s, router), values in PUBLISHED_MS.items()
+    }
+
+
 def published(rows: Sequence[Row]) -> list[Row]:
     """The rows with the published figures beside those that were measured."""
     beside: list[Row] = []
@@ -161,6 +169,8 @@ def findings(lines: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[Findin
             "table 6.11: recovering takes at most 3 % of the outage",
             max(percent for _, percent in lines[PERCENT]),
             PERCENT_MAX,
+            f"With fewer than {SIZE_MIN:,} subscriptions outages are shortened in proportion, and "
+            "what restoring takes at least, however long the outage, is a larger part of them.",
         ),
         Finding("it takes longer after a longer outage", grows, shown),
         Finding(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
 
 Cell: TypeAlias = str | int | float | None
 """A figure; `None` where there is none, or none was published."""
+
+Lines: TypeAlias = Mapping[str, Sequence[tuple[float, float]]]
+"""Points by the name of their line."""
 
 Row: TypeAlias = Mapping[str, Cell]
 """Cells by the names of their columns."""
@@ -18,39 +21,53 @@ Row: TypeAlias = Mapping[str, Cell]
 class Chart:
     """A line chart: points by the name of their line.
 
-    Axes are logarithmic, where points at 0 have no place and are left out, or linear from 0.
+    `published` are the lines that the work printed, as far as there are any. Axes are logarithmic,
+    where points at 0 have no place and are left out, or linear from 0.
     """
 
     name: str
     title: str
     x_label: str
     y_label: str
-    lines: Mapping[str, Sequence[tuple[float, float]]]
+    lines: Lines
     linear_x: bool = False
     linear_y: bool = False
+    published: Lines = field(default_factory=dict)
 
     @property
-    def drawn(self) -> Mapping[str, Sequence[tuple[float, float]]]:
-        """The points that have a place, by the names of lines that have any."""
+    def drawn(self) -> Lines:
+        """The points that have a place, by the names of lines that have any; ours first."""
+        theirs = {f"{name} (published)": points for name, points in self.published.items()}
+        return self.placed({**self.lines, **theirs})
+
+    def placed(self, lines: Lines) -> Lines:
+        """The points of lines that have a place, by the names of lines that have any."""
         placed = {
             name: [
                 (x, y) for x, y in points if (x > 0 or self.linear_x) and (y > 0 or self.linear_y)
             ]
-            for name, points in self.lines.items()
+            for name, points in lines.items()
         }
         return {name: points for name, points in placed.items() if points}
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that was published, and whether these figures say the same; `shown` are they."""
+    """Something that was published, and whether these figures say the same; `shown` are they.
+
+    `why` is a sentence for where it does not hold, as far as the reason is known.
+    """
 
     claim: str
     holds: bool
     shown: str
+    why: str = ""
 
     def __str__(self) -> str:
-        return f"{'holds' if self.holds else 'does not hold'}: {self.claim} ({self.shown})"
+        if self.holds:
+            return f"holds: {self.claim} ({self.shown})"
+        reason = f": {self.why}" if self.why else ""
+        return f"does not hold: {self.claim} ({self.shown}){reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +114,14 @@ def line(rows: Sequence[Row], x: str, y: str) -> list[tuple[float, float]]:
     ]
 
 
-def falls(claim: str, values: Mapping[str, float]) -> Finding:
+def falls(claim: str, values: Mapping[str, float], why: str = "") -> Finding:
     """Whether each of the values is below the one before it."""
     found = list(values.values())
     shown = ", ".join(f"{name} {value:,.4g}" for name, value in values.items())
     holds = all(less < more for more, less in pairwise(found))
-    return Finding(claim, holds, shown)
+    return Finding(claim, holds, shown, why)
 
 
-def is_within(claim: str, value: float, most: float) -> Finding:
+def is_within(claim: str, value: float, most: float, why: str = "") -> Finding:
     """Whether a value is at most so large."""
-    return Finding(claim, value <= most, f"{value:,.4g} of at most {most:,.4g}")
+    return Finding(claim, value <= most, f"{value:,.4g} of at most {most:,.4g}", why)

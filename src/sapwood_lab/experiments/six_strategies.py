@@ -16,6 +16,12 @@ DELAYED: Final = ("no-Adv-no-Cov", "no-Adv-with-Cov", "with-Adv-with-CovPM", "wi
 
 TIMED: Final = frozenset({"match_ms"})
 
+CLOSE: Final = (
+    "Strategies that merge, perfectly or not, are within a percent or so of each other, as "
+    "published: which is first there turns with the seed and the number of XPEs."
+)
+"""Why an order may not be the published one."""
+
 
 def configurations(choices: Choices) -> list[Configuration]:
     """One configuration for each number of XPEs: strategies are compared with each other."""
@@ -40,7 +46,7 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
     return replace(whole, findings=_findings(rows), timed=TIMED)
 
 
-DESIGN: Final = Design(configurations, measure, report)
+DESIGN: Final = Design(configurations, measure, report, Choices((150,)))
 
 
 def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
@@ -57,8 +63,8 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
         by_messages = sorted(published, key=lambda name: -published[name][0])
         messages = {name: number(found[name]["messages"]) for name in by_messages}
         delays = {name: number(found[name]["delay_xpes"]) for name in DELAYED}
-        findings.append(falls(f"{about}: messages in the published order", messages))
-        findings.append(falls(f"{about}: delays in the published order", delays))
+        findings.append(falls(f"{about}: messages in the published order", messages, CLOSE))
+        findings.append(falls(f"{about}: delays in the published order", delays, CLOSE))
     return tuple(findings)
 
 

@@ -39,6 +39,7 @@ ENTRY_BYTES: Final = 50
 
 PUBLISHED_DIFFERENCE: Final = 3
 PUBLISHED: Final = 0.001
+LOOSE: Final = "Theorem 6 is an upper bound, here far above the exact value."
 """4 bits, 2 probes: the one number that the text has of the figure."""
 
 GIVEN: Final = ("elements", "bits", "probes", "difference", "seed")
@@ -152,5 +153,5 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
             claim = "4 bits and 2 probes: three entries more are overlooked about once in 1,000"
             for name, value in (("Theorem 6", "theorem_6"), ("the exact value", "exact")):
                 most = 5 * PUBLISHED
-                found.append(is_within(f"{claim}, by {name}", number(row[value]), most))
+                found.append(is_within(f"{claim}, by {name}", number(row[value]), most, LOOSE))
     return tuple(found)

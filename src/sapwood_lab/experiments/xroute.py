@@ -24,7 +24,16 @@ from sapwood_lab.experiments import population
 from sapwood_lab.experiments.design import Choices, Configuration, Design
 from sapwood_lab.experiments.overlay import Overlay
 from sapwood_lab.experiments.population import Population, populate
-from sapwood_lab.experiments.report import Chart, Finding, Report, Row, falls, line, table
+from sapwood_lab.experiments.report import (
+    Chart,
+    Finding,
+    Lines,
+    Report,
+    Row,
+    falls,
+    line,
+    table,
+)
 
 PROBES: Final = 100
 """Subscriptions that are registered and canceled again to see what that takes."""
@@ -118,7 +127,7 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
     )
 
 
-DESIGN: Final = Design(population.configurations, measure, report)
+DESIGN: Final = Design(population.configurations, measure, report, Choices((500, 1_000, 2_000)))
 
 
 def _published(size: object) -> Row:
@@ -190,20 +199,25 @@ def _throughput(held: Mapping[Interest, None], publications: list[Publication]) 
 
 
 def _charts(rows: Sequence[Row]) -> tuple[Chart, ...]:
-    def chart(name: str, title: str, y_label: str, lines: Mapping[str, str]) -> Chart:
+    def chart(
+        name: str,
+        title: str,
+        y_label: str,
+        lines: Mapping[str, str],
+        published: Lines = MappingProxyType({}),
+    ) -> Chart:
         drawn = {told: line(rows, "subscriptions", column) for told, column in lines.items()}
-        return Chart(name, title, "subscriptions", y_label, drawn)
+        return Chart(name, title, "subscriptions", y_label, drawn, published=published)
 
     return (
         chart(
             "tables",
             "Mean routing table",
             "entries",
+            {"XRoute": "xroute_mean", "Simple": "simple_mean"},
             {
-                "XRoute": "xroute_mean",
-                "Simple": "simple_mean",
-                "XNet (published)": "published_xroute",
-                "Simple (published)": "published_simple",
+                name: [(size, counts[place]) for size, counts in PUBLISHED.items()]
+                for place, name in enumerate(("XRoute", "Simple"))
             },
         ),
         chart(

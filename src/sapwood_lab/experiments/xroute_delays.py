@@ -103,13 +103,26 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
             "subscriptions there are, for documents of every size; seconds are of other machines "
             "and another language."
         ),
-        charts=(Chart("delays", "Routing delay", "subscriptions", "milliseconds", lines),),
+        charts=(
+            Chart(
+                "delays",
+                "Routing delay",
+                "subscriptions",
+                "milliseconds",
+                lines,
+                published={
+                    f"{name}, {tags} elements": [(size, one[at])]
+                    for (size, tags), one in PUBLISHED.items()
+                    for at, name in enumerate(("XRoute", "Simple"))
+                },
+            ),
+        ),
         findings=tuple(one for chosen in sized.values() for one in _findings(chosen)),
         timed=frozenset(TIMED),
     )
 
 
-DESIGN: Final = Design(population.configurations, measure, report)
+DESIGN: Final = Design(population.configurations, measure, report, Choices((500, 2_000)))
 
 
 def _documents(configuration: Configuration, tags: int) -> list[Publication]:

@@ -1,0 +1,96 @@
+"""The chapters of the book: a work each, with the reports of its experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from sapwood_lab.experiments.catalogue import Experiment
+from sapwood_lab.experiments.design import Choices, Design
+from sapwood_lab.experiments.on_spark import run_on_spark
+from sapwood_lab.experiments.report import Report
+from sapwood_lab.sweep.local import run_kept
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Runner: TypeAlias = Callable[[Experiment, Design, Choices], Report]
+"""Carries out an experiment with what was chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One experiment: its report, and the command that makes it."""
+
+    experiment: Experiment
+    report: Report
+    command: str
+
+    @property
+    def where(self) -> str:
+        """The figures and tables that it makes again, without the name of the work."""
+        return self.experiment.source.partition(", ")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One work, by the name that sources begin with, and its experiments."""
+
+    work: str
+    sections: tuple[Section, ...]
+
+    @property
+    def held(self) -> tuple[int, int]:
+        """How many of the findings hold, and how many there are."""
+        findings = [one for section in self.sections for one in section.report.findings]
+        return sum(one.holds for one in findings), len(findings)
+
+
+def make_chapters(
+    experiments: Iterable[Experiment], runner: Runner, *, is_quick: bool, seed: int
+) -> tuple[Chapter, ...]:
+    """Carry out experiments, those of one work after each other.
+
+    `is_quick` takes the parameters that each of them has for this; otherwise the published ones.
+    Works come in the order in which the experiments name them first.
+    """
+    works: dict[str, list[Experiment]] = {}
+    for experiment in experiments:
+        works.setdefault(experiment.source.partition(",")[0], []).append(experiment)
+    return tuple(
+        Chapter(work, tuple(_sections(chosen, runner, is_quick=is_quick, seed=seed)))
+        for work, chosen in works.items()
+    )
+
+
+def here(folder: Path, advance: Callable[[int], None] = lambda _: None) -> Runner:
+    """Carries out experiments in this process, each kept in a folder below `folder`."""
+    return lambda experiment, design, choices: run_kept(
+        design, choices, folder / f"{experiment.name}.sweep", advance
+    )
+
+
+def on_spark(spark: SparkSession, folder: Path) -> Runner:
+    """Carries out experiments as Spark jobs, kept in the same folders."""
+    return lambda experiment, design, choices: run_on_spark(
+        spark, design, choices, str((folder / f"{experiment.name}.sweep").absolute())
+    )
+
+
+def _sections(
+    experiments: Iterable[Experiment], runner: Runner, *, is_quick: bool, seed: int
+) -> Iterator[Section]:
+    for experiment in experiments:
+        design = experiment.load()
+        sizes, source = (design.quick.sizes, design.quick.source) if is_quick else (None, None)
+        words = ["sapwood experiment", experiment.name]
+        if sizes is not None:
+            words.append(f"--sizes {','.join(map(str, sizes))}")
+        if source is not None:
+            words.append(f"--workload {source}")
+        if seed != 1:
+            words.append(f"--seed {seed}")
+        report = runner(experiment, design, Choices(sizes, seed, source))
+        yield Section(experiment, report, " ".join(words))

@@ -372,9 +372,7 @@ class RoutingCore:
         return self.advertisements.release(entry)
 
     def _client_publish(self, client: str, publication: Publication, now: float) -> list[Effect]:
-        own = self.advertisements.own(client).values()
-        in_force = self.advertisements.confirmations.in_force
-        objection = objection_to(publication, own, in_force, self.protocol)
+        objection = self._objection(client, publication)
         if objection is not None:
             return [Refused(client, publication.id, objection)]
         routed = self.forwarding.route((publication,), None, (NO_DIGEST,), now)
@@ -383,6 +381,12 @@ class RoutingCore:
         effects = self._send_on(publication, routed, self.name, 0, None)
         effects.append(Accepted(client, publication.id))
         return effects
+
+    def _objection(self, client: str, publication: Publication) -> str | None:
+        """Why a client may not publish this (yet); `None` if it may."""
+        own = self.advertisements.own(client).values()
+        in_force = self.advertisements.confirmations.in_force
+        return objection_to(publication, own, in_force, self.protocol)
 
     # Links -------------------------------------------------------------------------------------
 

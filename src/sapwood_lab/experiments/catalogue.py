@@ -37,14 +37,14 @@ EXPERIMENTS: Final = Catalogue(
     (
         Experiment(
             "xroute-tables",
-            "XNet, table 6.5, figures 6.9, 6.10 and 6.16",
-            "routing tables, registrations and matching, with and without aggregation",
+            "XNet, table 6.5, figures 6.9 and 6.16",
+            "routing tables and registrations, with and without aggregation",
             _design("sapwood_lab.experiments.xroute"),
         ),
         Experiment(
             "xroute-delays",
-            "XNet, figure 6.11",
-            "delays from the producer to consumer nodes, with and without aggregation",
+            "XNet, figures 6.10 and 6.11",
+            "throughput, and delays to consumer nodes, with and without aggregation",
             _design("sapwood_lab.experiments.xroute_delays"),
         ),
         Experiment(

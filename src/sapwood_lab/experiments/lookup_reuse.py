@@ -204,7 +204,7 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
     )
 
 
-DESIGN: Final = Design(configurations, measure, report, Choices((300,)))
+DESIGN: Final = Design(configurations, measure, report, Choices((60,)))
 
 
 def _published_lines() -> Lines:

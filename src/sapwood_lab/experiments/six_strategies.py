@@ -46,7 +46,7 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
     return replace(whole, findings=_findings(rows), timed=TIMED)
 
 
-DESIGN: Final = Design(configurations, measure, report, Choices((150,)))
+DESIGN: Final = Design(configurations, measure, report, Choices((100,)))
 
 
 def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:

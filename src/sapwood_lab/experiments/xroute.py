@@ -107,8 +107,8 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
         rows=table(COLUMNS, rows),
         compare=(
             "the ratio of the two tables, which falls as subscriptions grow; registrations that "
-            "stay far cheaper than comparing with everything. The thesis' DTD is another, and so are "
-            "its seconds."
+            "stay far cheaper than comparing with everything. The thesis' DTD is another, and its "
+            "seconds are of other machines."
         ),
         charts=_charts(rows),
         findings=_findings(rows),

@@ -54,6 +54,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.xroute_registrations"),
         ),
         Experiment(
+            "xsearch",
+            "XNet, tables 6.7 and 6.8, figures 6.12 to 6.15",
+            "containment search by the size of the set and the shares of // and *",
+            _design("sapwood_lab.experiments.xsearch"),
+        ),
+        Experiment(
             "lookup-reuse",
             "Shen, table 3.1 and figures 3.1 to 3.5",
             "processor time of publications with and without lookup reuse, by density",

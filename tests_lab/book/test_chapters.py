@@ -28,7 +28,7 @@ DESIGN = Design(
     lambda choices: [{"n": n} for n in choices.sizes or (1, 2, 3)],
     measure,
     _report,
-    Choices((2,), source="odd"),
+    Choices((2,), source="odd", repeats=3),
 )
 
 
@@ -51,7 +51,7 @@ def test_quick_takes_the_parameters_of_the_experiment_and_says_so_in_the_command
     tmp_path: Path,
 ) -> None:
     for is_quick, seed, command, sizes in (
-        (True, 1, "sapwood experiment a --sizes 2 --workload odd", [2]),
+        (True, 1, "sapwood experiment a --sizes 2 --workload odd --repeats 3", [2]),
         (False, 7, "sapwood experiment a --seed 7", [1, 2, 3]),
     ):
         chosen = [_named("a", "W, figure 1")]

@@ -45,7 +45,6 @@ def test_experiment_prints_a_table_beside_what_was_published_and_writes_it(tmp_p
     assert written == [
         "xroute-tables-registrations.svg",
         "xroute-tables-tables.svg",
-        "xroute-tables-throughput.svg",
         "xroute-tables.parquet",
         "xroute-tables.txt",
     ]

@@ -49,3 +49,19 @@ def test_configurations_are_one_a_size() -> None:
 def test_population_needs_a_workload_that_exists() -> None:
     with pytest.raises(UnknownNameError, match="workload"):
         populate({**SMALL, "workload": "nonsense"})
+
+
+def test_registered_subscriptions_can_go_and_come_back() -> None:
+    registered = populate({"subscriptions": 200, "seed": 2, "workload": "news"})
+    overlay, routers = registered.overlay, registered.stub.tree.routers
+    drawn = registered.registered(10)
+    assert len({(home, interest) for home, interest, _ in drawn}) == 10
+    before = {name: set(overlay.table(name)) for name in routers}
+    for home, interest, count in drawn:
+        overlay.tell(home, interest, -count)
+        assert not overlay.holds(home, interest), "all instances are gone"
+    overlay.validate()
+    for home, interest, count in drawn:
+        overlay.tell(home, interest, count)
+    assert {name: set(overlay.table(name)) for name in routers} == before
+    assert len(registered.registered(10_000)) == len(registered.instances)

@@ -54,12 +54,12 @@ _TABLE_QUERIES: Final = 3
 _PAIRWISE_MAX: Final = 10_000
 _ADVERTISED_XPES: Final = 100
 
-_PUBLISHED_MS: Final = MappingProxyType(
+PUBLISHED_MS: Final = MappingProxyType(
     {1_000: (0.23, 0.28), 2_000: (0.45, 0.53), 5_000: (1.17, 1.30), 10_000: (2.41, 2.57)}
 )
 """Table 6.7: milliseconds to find what is contained, and what contains."""
 
-_PUBLISHED_SHARES: Final = MappingProxyType(
+PUBLISHED_SHARES: Final = MappingProxyType(
     dict(zip(SIZES, (0.250, 0.228, 0.195, 0.171, 0.153, 0.129, 0.113), strict=True))
 )
 """Table 6.8: nodes of the factorization tree for each node of the patterns."""
@@ -127,17 +127,17 @@ def run_documents_covering(
         "advertised": list(
             advertised_rows(
                 shipped_dtd(dtd) if isinstance(dtd, str) else dtd,
-                _drawn(dtd, TREE_SHAPE, _ADVERTISED_XPES, _SEED),
+                drawn_patterns(dtd, TREE_SHAPE, _ADVERTISED_XPES, _SEED),
             )
         ),
     }
 
 
 def _search_rows(dtd: str | Dtd, sizes: Sequence[int], queries: int) -> Iterator[dict[str, Any]]:
-    fresh = _drawn(dtd, SHAPE, queries, _SEED + 1)
+    fresh = drawn_patterns(dtd, SHAPE, queries, _SEED + 1)
     index, nodes = XSearchIndex(), 0
     held: list[TreePattern] = []
-    drawn = iter(_drawn(dtd, SHAPE, max(sizes), _SEED))
+    drawn = iter(drawn_patterns(dtd, SHAPE, max(sizes), _SEED))
     for size in sizes:
         added = list(islice(drawn, size - len(held)))
         with _undisturbed():
@@ -152,18 +152,18 @@ def _search_rows(dtd: str | Dtd, sizes: Sequence[int], queries: int) -> Iterator
             "pattern_nodes": nodes,
             "tree_nodes": index.nodes,
             "share": index.nodes / nodes,
-            "published_share": _PUBLISHED_SHARES.get(size),
+            "published_share": PUBLISHED_SHARES.get(size),
             "add_us": spent / len(added) * 1e6,
-            **_searched(index, held, fresh),
+            **searched(index, held, fresh),
         }
 
 
-def _searched(
+def searched(
     index: XSearchIndex, held: Sequence[TreePattern], fresh: Sequence[TreePattern]
 ) -> dict[str, Any]:
     """Both directions: what queries cover, and what covers them."""
     compared = fresh[:_PAIRWISE_QUERIES] if len(held) <= _PAIRWISE_MAX else ()
-    published = _PUBLISHED_MS.get(len(held), (None, None))
+    published = PUBLISHED_MS.get(len(held), (None, None))
     contained = _direction(index.contained, lambda query, one: (query, one), held, fresh, compared)
     containing = _direction(index.covering, lambda query, one: (one, query), held, fresh, compared)
     verdicts = {contained.pop("verdict"), containing.pop("verdict")}
@@ -238,7 +238,7 @@ def tabulated_covers(wide: Twig, narrow: Twig) -> bool:
 
 def _tree_row(dtd: str | Dtd, size: int) -> dict[str, Any]:
     """The subscription tree with XPEs, half of which leave again."""
-    patterns, tree = _drawn(dtd, TREE_SHAPE, size, _SEED), SubscriptionTree()
+    patterns, tree = drawn_patterns(dtd, TREE_SHAPE, size, _SEED), SubscriptionTree()
     keys = {pattern: key for key, pattern in enumerate(patterns)}
     added, _ = _timed(lambda pattern: tree.add(keys[pattern], pattern), patterns)
     found, _ = _timed(tree.covering, patterns)
@@ -254,7 +254,7 @@ def _tree_row(dtd: str | Dtd, size: int) -> dict[str, Any]:
     }
 
 
-def _drawn(dtd: str | Dtd, shape: PatternShape, count: int, seed: int) -> list[TreePattern]:
+def drawn_patterns(dtd: str | Dtd, shape: PatternShape, count: int, seed: int) -> list[TreePattern]:
     """Distinct patterns, ready to be compared."""
     drawn: list[TreePattern] = []
     for subscription in documents(dtd, shape).subscriptions(count, seed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -84,13 +84,20 @@ def _sections(
 ) -> Iterator[Section]:
     for experiment in experiments:
         design = experiment.load()
-        sizes, source = (design.quick.sizes, design.quick.source) if is_quick else (None, None)
-        words = ["sapwood experiment", experiment.name]
-        if sizes is not None:
-            words.append(f"--sizes {','.join(map(str, sizes))}")
-        if source is not None:
-            words.append(f"--workload {source}")
-        if seed != 1:
-            words.append(f"--seed {seed}")
-        report = runner(experiment, design, Choices(sizes, seed, source))
-        yield Section(experiment, report, " ".join(words))
+        chosen = replace(design.quick if is_quick else Choices(), seed=seed)
+        report = runner(experiment, design, chosen)
+        yield Section(experiment, report, _command(experiment.name, chosen))
+
+
+def _command(name: str, choices: Choices) -> str:
+    """The command line that makes the same report."""
+    words = ["sapwood experiment", name]
+    if choices.sizes is not None:
+        words.append(f"--sizes {','.join(map(str, choices.sizes))}")
+    if choices.source is not None:
+        words.append(f"--workload {choices.source}")
+    if choices.repeats is not None:
+        words.append(f"--repeats {choices.repeats}")
+    if choices.seed != 1:
+        words.append(f"--seed {choices.seed}")
+    return " ".join(words)

@@ -51,6 +51,11 @@ def _sizes(
     help="With smaller parameters, those that an experiment has for this; without NAME, the book "
     "in less than twenty minutes.",
 )
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    help="How often something is measured, where it is a choice (as often as published).",
+)
 @click.option("--seed", default=1, show_default=True, help="Other numbers draw other overlays.")
 @click.option(
     "--out",
@@ -72,6 +77,7 @@ def command(
     as_list: bool,
     sizes: tuple[int, ...] | None,
     source: str | None,
+    repeats: int | None,
     is_all: bool,
     is_quick: bool,
     seed: int,
@@ -91,10 +97,10 @@ def command(
     from sapwood_lab.experiments.design import Choices, run
 
     if is_all or (is_quick and name is None and not as_list):
-        if name is not None or as_list or as_json or sizes is not None or source is not None:
+        if name is not None or as_list or as_json or sizes or source or repeats:
             raise click.UsageError(
                 "the book is of all experiments, each with its own parameters: leave out NAME, "
-                "--list, --json, --sizes and --workload"
+                "--list, --json, --sizes, --workload and --repeats"
             )
         _bind(out or Path("book"), is_quick=is_quick, seed=seed, on_spark=on_spark, master=master)
         return
@@ -105,9 +111,10 @@ def command(
         _list([(e.name, e.source, e.summary) for e in experiments], as_json=as_json)
         return
     design = experiment(name).load()
-    choices = Choices(sizes, seed, source)
+    choices = Choices(sizes, seed, source, repeats)
     if is_quick:
-        choices = Choices(sizes or design.quick.sizes, seed, source or design.quick.source)
+        less = design.quick
+        choices = Choices(sizes or less.sizes, seed, source or less.source, repeats or less.repeats)
     if on_spark:
         report = _run_on_spark(design, choices, name, out, master)
     elif master is not None:

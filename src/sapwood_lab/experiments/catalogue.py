@@ -37,14 +37,14 @@ EXPERIMENTS: Final = Catalogue(
     (
         Experiment(
             "xroute-tables",
-            "XNet, table 6.5, figures 6.9, 6.10 and 6.16",
-            "routing tables, registrations and matching, with and without aggregation",
+            "XNet, table 6.5, figures 6.9 and 6.16",
+            "routing tables and registrations, with and without aggregation",
             _design("sapwood_lab.experiments.xroute"),
         ),
         Experiment(
             "xroute-delays",
-            "XNet, figure 6.11",
-            "delays from the producer to consumer nodes, with and without aggregation",
+            "XNet, figures 6.10 and 6.11",
+            "throughput, and delays to consumer nodes, with and without aggregation",
             _design("sapwood_lab.experiments.xroute_delays"),
         ),
         Experiment(
@@ -52,6 +52,12 @@ EXPERIMENTS: Final = Catalogue(
             "XNet, figure 6.17",
             "how the delays of registrations are distributed",
             _design("sapwood_lab.experiments.xroute_registrations"),
+        ),
+        Experiment(
+            "xsearch",
+            "XNet, tables 6.7 and 6.8, figures 6.12 to 6.15",
+            "containment search by the size of the set and the shares of // and *",
+            _design("sapwood_lab.experiments.xsearch"),
         ),
         Experiment(
             "lookup-reuse",

@@ -22,12 +22,13 @@ class Choices:
     """What can be chosen of an experiment; what is `None` is as the work had it.
 
     `sizes` are numbers of subscriptions (of operations, where an experiment has those); `source`
-    names a workload.
+    names a workload. `repeats` is how often something is measured, where the work says that.
     """
 
     sizes: tuple[int, ...] | None = None
     seed: int = 1
     source: str | None = None
+    repeats: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,10 +131,20 @@ def _arrivals(world: World, outage_s: float, fresh: Iterator[Interest], generato
     world.run_until(end)
 
 
+def label(name: str) -> str:
+    """The name of a line, by that of its column."""
+    labels = {
+        column(outage_s, router): f"{router}, {outage_s // 60} min"
+        for router in ROUTERS
+        for outage_s in OUTAGES_S
+    }
+    return labels[name]
+
+
 def published_lines() -> dict[str, list[tuple[float, float]]]:
     """Table 6.11 as the lines of a chart."""
     return {
-        column(outage_s, router): [(size, ms) for size, ms in values.items()]
+        label(column(outage_s, router)): [(size, ms) for size, ms in values.items()]
         for (outage_s, router), values in PUBLISHED_MS.items()
     }
 

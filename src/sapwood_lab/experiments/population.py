@@ -39,7 +39,10 @@ _FRESH: Final = 1_000_003
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """An overlay on which so many subscriptions were registered, and where they came from."""
+    """An overlay on which so many subscriptions were registered, and where they came from.
+
+    #: instances[consumer, filter] > 0: how many clients of the consumer node have registered it
+    """
 
     size: int
     seed: int
@@ -47,6 +50,7 @@ class Population:
     stub: TransitStub
     overlay: Overlay
     searches: Searches
+    instances: Mapping[tuple[str, Interest], int]
 
     @property
     def inner(self) -> list[str]:
@@ -62,6 +66,15 @@ class Population:
             (consumers[generator.randrange(len(consumers))], interest)
             for interest in interests(self.source, count, self.seed + _FRESH)
         ]
+
+    def registered(self, count: int) -> list[tuple[str, Interest, int]]:
+        """So many of the registered subscriptions, drawn: consumer node, filter, instances.
+
+        Each comes once; where there are fewer, all come.
+        """
+        generator = Random(f"{self.seed}/{self.size}/registered")  # noqa: S311 - reproducible
+        drawn = generator.sample(list(self.instances.items()), min(count, len(self.instances)))
+        return [(consumer, interest, number) for (consumer, interest), number in drawn]
 
 
 def configurations(choices: Choices) -> list[Configuration]:
@@ -91,12 +104,14 @@ def populate(configuration: Configuration) -> Population:
     stub = transit_stub(generator.randrange)
     searches = Searches(lambda: interest_index(COVERING_INDEXES["columnar"]))
     overlay = Overlay(stub.tree, stub.producer, searches)
+    registered: dict[tuple[str, Interest], int] = {}
     for interest in interests(source, size, seed):
         home = stub.consumers[generator.randrange(len(stub.consumers))]
         instances = generator.randint(0, INSTANCES_MAX)
         if instances:
             overlay.register(home, interest, instances)
-    return Population(size, seed, source, stub, overlay, searches)
+            registered[home, interest] = registered.get((home, interest), 0) + instances
+    return Population(size, seed, source, stub, overlay, searches, registered)
 
 
 def interests(source: Source, count: int, seed: int) -> Iterator[Interest]:

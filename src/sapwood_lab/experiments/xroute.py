@@ -1,11 +1,12 @@
-"""XNet's tables with and without aggregation: table 6.5, figures 6.9, 6.10 and 6.16.
+"""XNet's tables with and without aggregation: table 6.5, figures 6.9 and 6.16.
 
 The overlay and its consumers are those of `population.py`. Table sizes are distinct filters per
 router, consumer nodes left out. A registration is timed until every router on the way to the
-producer has carried it out, and so is its cancellation right after; once with the covering index
-that routers use, and once with a scan in its place (`linear`). `recompute` is what routers take for
-one that have no aggregated tables and compare it with all they keep. A throughput is what the
-router with the largest table can match a second. Times are processor times.
+producer has carried it out, and canceled right after; once with the covering index that routers
+use, and once with a scan in its place (`linear`). A cancellation is that of a registered
+subscription, drawn, with all its instances, which is registered again right after. `recompute` is
+what routers take for one that have no aggregated tables and compare it with all they keep.
+Times are processor times.
 """
 
 from __future__ import annotations
@@ -17,9 +18,7 @@ from statistics import mean, pstdev
 from types import MappingProxyType
 from typing import Final
 
-from sapwood.matching.index import Index
 from sapwood.model.interest import Interest
-from sapwood.model.publication import Publication
 from sapwood_lab.experiments import population
 from sapwood_lab.experiments.design import Choices, Configuration, Design
 from sapwood_lab.experiments.overlay import Overlay
@@ -41,8 +40,6 @@ TURNS: Final = 3
 """How often each is timed: the fastest counts, as anything else on the machine only adds."""
 RECOMPUTED: Final = 5
 """Of these, how many are compared with all that routers without aggregated tables keep."""
-MATCHED: Final = 20
-"""Publications that are matched to see how long a router takes."""
 
 PUBLISHED: Final[Mapping[int, tuple[int, int]]] = MappingProxyType(
     {
@@ -58,10 +55,7 @@ PUBLISHED: Final[Mapping[int, tuple[int, int]]] = MappingProxyType(
 )
 """Table 6.5: for a number of subscriptions the mean table of XNet and of Simple, in entries."""
 
-TIMED: Final = (
-    *("register_ms", "cancel_ms", "linear_ms", "recompute_ms", "recompute_factor"),
-    *("xroute_per_s", "simple_per_s"),
-)
+TIMED: Final = ("register_ms", "cancel_ms", "linear_ms", "recompute_ms", "recompute_factor")
 COLUMNS: Final = (
     *("subscriptions", "xroute_mean", "simple_mean", "ratio", "published_ratio"),
     *("published_xroute", "published_simple", "xroute_deviation", "simple_deviation"),
@@ -71,7 +65,7 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Costs:
-    """Mean milliseconds of a registration in four ways; the last two without an index."""
+    """Mean milliseconds of a registration and of a cancellation; the last two without an index."""
 
     register_ms: float
     cancel_ms: float
@@ -86,8 +80,6 @@ def measure(configuration: Configuration) -> list[Row]:
     tables = [overlay.table(router) for router in registered.inner]
     simple = [overlay.simple[router] for router in registered.inner]
     counts, simple_counts = list(map(len, tables)), list(map(len, simple))
-    publications = list(registered.source.publications(MATCHED, registered.seed))
-    throughputs = [_throughput(max(one, key=len), publications) for one in (tables, simple)]
     costs = _costs(registered)
     return [
         {
@@ -101,8 +93,6 @@ def measure(configuration: Configuration) -> list[Row]:
             "linear_ms": round(costs.linear_ms, 3),
             "recompute_ms": round(costs.recompute_ms, 3),
             "recompute_factor": round(costs.recompute_ms / costs.register_ms, 1),
-            "xroute_per_s": round(throughputs[0]),
-            "simple_per_s": round(throughputs[1]),
         }
     ]
 
@@ -117,9 +107,8 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
         rows=table(COLUMNS, rows),
         compare=(
             "the ratio of the two tables, which falls as subscriptions grow; registrations that "
-            "stay far cheaper than comparing with everything; a throughput that hardly falls, "
-            "where that of Simple does. The thesis' documents and DTD are others, and so are its "
-            "seconds."
+            "stay far cheaper than comparing with everything. The thesis' DTD is another, and its "
+            "seconds are of other machines."
         ),
         charts=_charts(rows),
         findings=_findings(rows),
@@ -159,43 +148,37 @@ def _costs(registered: Population) -> _Costs:
     """Time registrations and cancellations; the overlay is as before, but for ties."""
     overlay, searches = registered.overlay, registered.searches
     probes = registered.probes(PROBES)
-    by_index = _timed(overlay, probes)
+    once = [(home, interest, 1) for home, interest in probes]
+    register_ms = _timed(overlay, once)
+    cancel_ms = _timed(
+        overlay,
+        [(home, interest, -count) for home, interest, count in registered.registered(PROBES)],
+    )
     searches.is_pairwise = True
-    linear_ms, _ = _timed(overlay, probes)
+    linear_ms = _timed(overlay, once)
     searches.is_pairwise = False
     begin = time.process_time()
     for probe in probes[:RECOMPUTED]:
         overlay.recompute(*probe)
     recompute_s = (time.process_time() - begin) / RECOMPUTED
-    return _Costs(*by_index, linear_ms, 1000 * recompute_s)
+    return _Costs(register_ms, cancel_ms, linear_ms, 1000 * recompute_s)
 
 
-def _timed(overlay: Overlay, probes: list[tuple[str, Interest]]) -> tuple[float, float]:
-    """Mean milliseconds of registering and of canceling, each the fastest of a few turns."""
-    register_s = cancel_s = 0.0
-    for home, filter_ in probes:
-        turns: list[tuple[float, float]] = []
+def _timed(overlay: Overlay, changes: Sequence[tuple[str, Interest, int]]) -> float:
+    """Mean milliseconds of changes, each the fastest of a few turns and undone after each.
+
+    A change is that so many subscriptions come to a consumer node, or go: a negative number.
+    """
+    seconds = 0.0
+    for home, filter_, count in changes:
+        turns: list[float] = []
         for _ in range(TURNS):
             begin = time.process_time()
-            overlay.tell(home, filter_, 1)
-            middle = time.process_time()
-            overlay.tell(home, filter_, -1)
-            turns.append((middle - begin, time.process_time() - middle))
-        register_s += min(register for register, _ in turns)
-        cancel_s += min(cancel for _, cancel in turns)
-    return 1000 * register_s / len(probes), 1000 * cancel_s / len(probes)
-
-
-def _throughput(held: Mapping[Interest, None], publications: list[Publication]) -> float:
-    """Publications a second that a router with this table can match, one after the other."""
-    index = Index()
-    for number, filter_ in enumerate(held):
-        index.add(str(number), filter_)
-    index.match(publications[0])  # whatever is compiled or built on first use
-    begin = time.process_time()
-    for publication in publications:
-        index.match(publication)
-    return len(publications) / (time.process_time() - begin)
+            overlay.tell(home, filter_, count)
+            turns.append(time.process_time() - begin)
+            overlay.tell(home, filter_, -count)
+        seconds += min(turns)
+    return 1000 * seconds / len(changes)
 
 
 def _charts(rows: Sequence[Row]) -> tuple[Chart, ...]:
@@ -230,11 +213,5 @@ def _charts(rows: Sequence[Row]) -> tuple[Chart, ...]:
                 "recomputed pair by pair": "recompute_ms",
                 "cancellation": "cancel_ms",
             },
-        ),
-        chart(
-            "throughput",
-            "What the router with the largest table can match",
-            "publications a second",
-            {"XRoute": "xroute_per_s", "Simple": "simple_per_s"},
         ),
     )

@@ -1,10 +1,13 @@
-"""XNet's routing delays with and without aggregation: figure 6.11.
+"""XNet's throughputs and routing delays with and without aggregation: figures 6.10 and 6.11.
 
 The overlay and its consumers are those of `population.py`. Documents of 22, 58 and 108 elements,
 within a tenth, are routed from the producer to the consumer nodes where they are wanted. The delay
 of one is the processor time that the routers on its way take to match it against their tables, that
 of the consumer node itself left out; links take no time. Both systems match with `xtrie`, as both
 of the work's did; its cost grows with the table. The mean over consumer nodes and documents counts.
+
+The slowest of the routers that a document comes to decides how many of its size the producer can
+send a second: one by the mean, over documents, of what the slowest took.
 """
 
 from __future__ import annotations
@@ -28,8 +31,8 @@ from sapwood_lab.workload.documents import XNET, DocumentShape, documents
 
 TAGS: Final = (22, 58, 108)
 """Elements of small, medium and large documents."""
-DOCUMENTS: Final = 5
-"""Of each size; the work had 100."""
+DOCUMENTS: Final = 100
+"""Of each size."""
 TURNS: Final = 2
 """How often a router matches each: the fastest counts."""
 ENGINE: Final = "xtrie"
@@ -39,14 +42,26 @@ PUBLISHED: Final[Mapping[tuple[int, int], tuple[float, float]]] = MappingProxyTy
 )
 """Milliseconds in XNet and in Simple, for subscriptions and elements: all that the text says."""
 
-TIMED: Final = ("xroute_ms", "simple_ms", "ratio")
+PUBLISHED_PER_S: Final[Mapping[tuple[int, int], tuple[float, float]]] = MappingProxyType(
+    {(200_000, 22): (113.0, 27.0)}
+)
+"""Documents a second in XNet and in Simple, likewise."""
+
+TIMED: Final = ("xroute_ms", "simple_ms", "ratio", "xroute_per_s", "simple_per_s", "per_s_ratio")
 COLUMNS: Final = (
     *("subscriptions", "tags", "deliveries", *TIMED),
     *("published_xroute_ms", "published_simple_ms", "published_ratio"),
+    *("published_xroute_per_s", "published_simple_per_s", "published_per_s_ratio"),
 )
 
 _WITHIN: Final = 0.1
 _REPEATS: Final = 6
+
+
+def configurations(choices: Choices) -> list[Configuration]:
+    """One configuration for each number of subscriptions, with so many documents of each size."""
+    many = choices.repeats or DOCUMENTS
+    return [{**one, "documents": many} for one in population.configurations(choices)]
 
 
 def measure(configuration: Configuration) -> list[Row]:
@@ -72,6 +87,7 @@ def measure(configuration: Configuration) -> list[Row]:
             if wanted[consumer].match_any(one)
         ]
         here, there = (_mean_ms(registered, seconds, arrivals) for seconds in (xroute, simple))
+        many, few = (per_s(registered, seconds, arrivals) for seconds in (xroute, simple))
         rows.append(
             {
                 "tags": tags,
@@ -79,6 +95,9 @@ def measure(configuration: Configuration) -> list[Row]:
                 "xroute_ms": round(here, 3),
                 "simple_ms": round(there, 3),
                 "ratio": round(there / here, 2) if here else None,
+                "xroute_per_s": round(many, 1),
+                "simple_per_s": round(few, 1),
+                "per_s_ratio": round(many / few, 2) if few else None,
             }
         )
     return rows
@@ -88,33 +107,31 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
     """The curves of the figure as a table, beside the one pair that is published in the text."""
     rows = [{**row, **_published(row)} for row in rows]
     sized = {tags: [row for row in rows if row["tags"] == tags] for tags in TAGS}
-    lines = {
-        f"{name}, {tags} elements": line(chosen, "subscriptions", column)
-        for tags, chosen in sized.items()
-        for name, column in (("XRoute", "xroute_ms"), ("Simple", "simple_ms"))
-    }
     return Report(
-        title="Delay from the producer to a consumer node (XNet, figure 6.11)",
-        settings={**population.settings(choices), "documents": DOCUMENTS, "engine": ENGINE},
+        title="Throughput, and delay to a consumer node (XNet, figures 6.10 and 6.11)",
+        settings={
+            **population.settings(choices),
+            "documents": choices.repeats or DOCUMENTS,
+            "engine": ENGINE,
+        },
         columns=COLUMNS,
         rows=table(COLUMNS, rows),
         compare=(
-            "that XRoute's delay is a fraction of Simple's, and the less of it the more "
-            "subscriptions there are, for documents of every size; seconds are of other machines "
-            "and another language."
+            "that XRoute's delay is a fraction of Simple's, and its throughput a multiple, the "
+            "more so the more subscriptions there are, for documents of every size; seconds are of "
+            "other machines and another language."
         ),
         charts=(
-            Chart(
-                "delays",
-                "Routing delay",
-                "subscriptions",
-                "milliseconds",
-                lines,
-                published={
-                    f"{name}, {tags} elements": [(size, one[at])]
-                    for (size, tags), one in PUBLISHED.items()
-                    for at, name in enumerate(("XRoute", "Simple"))
-                },
+            _chart(
+                "delays", "Routing delay", "milliseconds", "ms", sized=sized, published=PUBLISHED
+            ),
+            _chart(
+                "throughput",
+                "What the slowest router on the way lets through",
+                "documents a second",
+                "per_s",
+                sized=sized,
+                published=PUBLISHED_PER_S,
             ),
         ),
         findings=tuple(one for chosen in sized.values() for one in _findings(chosen)),
@@ -122,7 +139,34 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
     )
 
 
-DESIGN: Final = Design(population.configurations, measure, report, Choices((500, 2_000)))
+DESIGN: Final = Design(configurations, measure, report, Choices((500, 2_000), repeats=5))
+
+
+def _chart(
+    name: str,
+    title: str,
+    y_label: str,
+    unit: str,
+    *,
+    sized: Mapping[int, Sequence[Row]],
+    published: Mapping[tuple[int, int], tuple[float, float]],
+) -> Chart:
+    return Chart(
+        name,
+        title,
+        "subscriptions",
+        y_label,
+        {
+            f"{system}, {tags} elements": line(chosen, "subscriptions", f"{system.lower()}_{unit}")
+            for tags, chosen in sized.items()
+            for system in ("XRoute", "Simple")
+        },
+        published={
+            f"{system}, {tags} elements": [(size, one[at])]
+            for (size, tags), one in published.items()
+            for at, system in enumerate(("XRoute", "Simple"))
+        },
+    )
 
 
 def _documents(configuration: Configuration, tags: int) -> list[Publication]:
@@ -132,7 +176,8 @@ def _documents(configuration: Configuration, tags: int) -> list[Publication]:
     stream = made.publications(sys.maxsize, configuration["seed"])
     fitting = (one for one in stream if abs(_elements(one) - tags) <= _WITHIN * tags)
     return [
-        Publication(f"{tags}/{one.id}", document=one.document) for one in islice(fitting, DOCUMENTS)
+        Publication(f"{tags}/{one.id}", document=one.document)
+        for one in islice(fitting, configuration["documents"])
     ]
 
 
@@ -174,6 +219,20 @@ def _mean_ms(
     )
 
 
+def per_s(
+    registered: Population,
+    seconds: Mapping[str, Mapping[str, float]],
+    arrivals: Sequence[tuple[str, str]],
+) -> float:
+    """Documents a second that the slowest router on the way of each lets through; 0 for none."""
+    slowest: dict[str, float] = {}
+    for consumer, id_ in arrivals:
+        for name in registered.overlay.way(consumer):
+            if name != consumer:
+                slowest[id_] = max(seconds[name][id_], slowest.get(id_, 0.0))
+    return 1 / fmean(slowest.values()) if slowest else 0.0
+
+
 def _published(row: Row) -> Row:
     size, tags = row["subscriptions"], row["tags"]
     assert isinstance(size, int)
@@ -181,10 +240,14 @@ def _published(row: Row) -> Row:
     if (size, tags) not in PUBLISHED:
         return {}
     xroute, simple = PUBLISHED[size, tags]
+    many, few = PUBLISHED_PER_S[size, tags]
     return {
         "published_xroute_ms": xroute,
         "published_simple_ms": simple,
         "published_ratio": round(simple / xroute, 2),
+        "published_xroute_per_s": many,
+        "published_simple_per_s": few,
+        "published_per_s_ratio": round(many / few, 2),
     }
 
 
@@ -193,6 +256,7 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
     ratios = line(rows, "subscriptions", "ratio")
     if not ratios:
         return ()
+    rates = line(rows, "subscriptions", "per_s_ratio")
     tags = rows[0]["tags"]
     shown = ", ".join(f"{size:,.0f}: {ratio:,.1f} times" for size, ratio in ratios)
     return (
@@ -205,5 +269,10 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
             f"and by more with the most subscriptions than with the fewest, {tags} elements",
             ratios[-1][1] > ratios[0][1],
             shown,
+        ),
+        Finding(
+            f"more documents of {tags} elements a second can be sent under XRoute",
+            all(ratio > 1 for _, ratio in rates),
+            ", ".join(f"{size:,.0f}: {ratio:,.1f} times" for size, ratio in rates),
         ),
     )

@@ -17,6 +17,7 @@ from sapwood.routing.tables import LocalEntry
 from sapwood.simulation.examination import judge_world, verdicts
 from sapwood.simulation.history import ClientName, SubscriptionName
 from sapwood.simulation.scenario import ChangeAction
+from sapwood.simulation.scenario_document import decode_scenario, encode_scenario
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.swarm import Mixture
 from sapwood.simulation.world import World
@@ -134,3 +135,11 @@ def test_a_change_that_is_asked_for_before_the_last_answer_is_not_made() -> None
     world.drain()
     [life] = world.history.subscriptions[NAME]
     assert life.filter == parse_filter("x = 1")
+
+
+def test_a_change_is_written_in_a_scenario_and_read_again() -> None:
+    scenario = drawn(7, Mixture(changes=True, documents=True))
+    assert any(isinstance(step.action, ChangeAction) for step in scenario.steps)
+    document = encode_scenario(scenario)
+    assert b'"change"' in document
+    assert decode_scenario(document) == scenario

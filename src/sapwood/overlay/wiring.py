@@ -128,7 +128,7 @@ class Wiring(Overlay):
     def news(self) -> tuple[tuple[str, ...], tuple[Link, ...]]:
         """What the last change brought."""
         if not self._number:
-            return self._log.first.news
+            return self.routers, self.links
         match self._log.changes[self._number - 1]:
             case _Change(Link() as link, True):
                 return (), (link,)

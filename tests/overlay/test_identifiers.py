@@ -62,6 +62,11 @@ def test_only_digits_of_the_base_are_a_range() -> None:
     assert not any(map(SMALL.is_range, ("4", "1230", "a", "-1", " 1")))
 
 
+def test_where_a_name_is_follows_from_it_alone() -> None:
+    assert IdentifierSpace(4, 6).identifier_of("r1") == "310102"
+    assert IdentifierSpace(16, 4).identifier_of("r1") == "bd12"
+
+
 @given(spaces, st.text(max_size=20))
 def test_a_name_is_always_at_the_same_identifier(space: IdentifierSpace, name: str) -> None:
     found = space.identifier_of(name)

@@ -38,6 +38,7 @@ SLOW = {
     "delay-bounds": Choices((300,), 3),
     "clock-rates": Choices((30,), 3),
     "irbr-messages": Choices((20,), 3),
+    "irbr-faults": Choices((6,), 3),
 }
 
 

@@ -18,9 +18,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from sapwood.errors import InputError
+from sapwood.limits import OVERLAY_ROUTERS_MAX
 
 Identifier: TypeAlias = str
 """All digits of a place on the circle."""
@@ -76,9 +78,7 @@ class IdentifierSpace:
 
     def identifier_of(self, name: str) -> Identifier:
         """Where a router of that name is: the same for all who ask, and spread evenly."""
-        bits = dict(_BITS_OF)[self.base] * self.digits
-        digest = hashlib.blake2b(name.encode(), digest_size=(bits + 7) // 8).digest()
-        return self.written(int.from_bytes(digest, "big") % self.size)
+        return _identifier_of(self, name)
 
     def written(self, number: int) -> Identifier:
         """The identifier of a number below `size`."""
@@ -128,3 +128,11 @@ class IdentifierSpace:
             for digit in DIGITS[: self.base]:
                 if digit != own[length]:
                     yield own[:length] + digit
+
+
+@lru_cache(maxsize=OVERLAY_ROUTERS_MAX)
+def _identifier_of(space: IdentifierSpace, name: str) -> Identifier:
+    """The identifier of a name, remembered: routers ask for those of the same ones all the time."""
+    bits = dict(_BITS_OF)[space.base] * space.digits
+    digest = hashlib.blake2b(name.encode(), digest_size=(bits + 7) // 8).digest()
+    return space.written(int.from_bytes(digest, "big") % space.size)

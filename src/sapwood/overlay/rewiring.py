@@ -1,5 +1,7 @@
 """Overlays whose routers and links come and go: each change gives the next overlay, a value again.
 
+Of an overlay with many changes (`Wiring`) that is another one of its kind, and costs nothing much.
+
 Between two changes an overlay may be in parts: a router that joins has no link at first, and a tree
 that loses a link is two trees until another one takes its place.
 """
@@ -12,6 +14,7 @@ from dataclasses import dataclass, field
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.overlay.graph import overlay_of
 from sapwood.overlay.topology import Link, Overlay, Topology, abbreviated, check_routers
+from sapwood.overlay.wiring import Wiring
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +68,15 @@ class Partitioned(Overlay):
 
 def with_router(overlay: Overlay, router: str) -> Overlay:
     """The overlay with one more router, which has no link."""
+    if isinstance(overlay, Wiring):
+        return overlay.with_router(router)
     return _overlay((*overlay.routers, router), overlay.links)
 
 
 def without_router(overlay: Overlay, router: str) -> Overlay:
     """The overlay without a router and its links."""
+    if isinstance(overlay, Wiring):
+        return overlay.without_router(router)
     overlay.known(router)
     return _overlay(
         tuple(name for name in overlay.routers if name != router),
@@ -79,6 +86,8 @@ def without_router(overlay: Overlay, router: str) -> Overlay:
 
 def with_link(overlay: Overlay, link: Link) -> Overlay:
     """The overlay with one more link; `InputError` where its ends are linked already."""
+    if isinstance(overlay, Wiring):
+        return overlay.with_link(link)
     if link.b in overlay.neighbors(overlay.known(link.a)):
         raise InputError(f"{link.a!r} and {link.b!r} are linked already")
     return _overlay(overlay.routers, (*overlay.links, link))
@@ -86,6 +95,8 @@ def with_link(overlay: Overlay, link: Link) -> Overlay:
 
 def without_link(overlay: Overlay, a: str, b: str) -> Overlay:
     """The overlay without the link between two routers."""
+    if isinstance(overlay, Wiring):
+        return overlay.without_link(a, b)
     gone = overlay.link(a, b)
     return _overlay(overlay.routers, tuple(link for link in overlay.links if link != gone))
 

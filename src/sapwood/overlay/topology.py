@@ -86,6 +86,21 @@ class Overlay(ABC):
             raise UnknownNameError("router", router, abbreviated(self.routers))
         return router
 
+    def joined(self, router: str) -> tuple[str, ...]:
+        """All routers to which links lead from one, that one first, then the nearest."""
+        reached = {self.known(router): None}
+        waiting = [router]
+        for one in waiting:
+            fresh = [other for other in self._around[one] if other not in reached]
+            reached.update(dict.fromkeys(fresh))
+            waiting.extend(fresh)
+        return tuple(reached)
+
+    @property
+    def news(self) -> tuple[tuple[str, ...], tuple[Link, ...]]:
+        """The routers and links that the overlay before this one may not have had."""
+        return self.routers, self.links
+
     @abstractmethod
     def tree(self, source: str) -> Topology:
         """The ways that the publications of a router take, as long as no link fails."""

@@ -147,6 +147,7 @@ class History:
     #: travels from one router to another may be lost; all but the last are settled
     #: relapses are those of them in which a router had an older state
     #: unsupplied holds the subscriptions that nobody advertises for, as clients were told last
+    #: _ever and _ever_around hold all links of `overlays`, by their ends, and by one of them
     #: owed holds exactly what clients asked for and were not told yet: subscriptions,
     #: advertisements and withdrawals by their names, publications by their ids
     """
@@ -170,10 +171,12 @@ class History:
     overlays: list[tuple[Moment, Overlay]] = field(default_factory=list)
     finds: tuple[FindTree, ...] = (fewest_links,)
     _noted: int = 0
+    _ever: dict[frozenset[str], Link] = field(default_factory=dict)
+    _ever_around: dict[str, dict[str, None]] = field(default_factory=dict)
     _unsettled: list[tuple[Hop, Outage]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.overlays.append((BEGINNING, self.topology))
+        self._overlay_is(BEGINNING, self.topology)
         if self.is_mesh or self.is_kept:
             self._stir(0.0)
 
@@ -314,8 +317,7 @@ class History:
 
     def rewired(self, now: float, overlay: Overlay) -> None:
         """Routers or links have come or gone; the links that went are down already."""
-        self.topology = overlay
-        self.overlays.append((self._moment(now), overlay))
+        self._overlay_is(self._moment(now), overlay)
         if self.is_mesh and (self.is_kept or not self.finds):
             # Also where the link was down, as somebody waited for it; where routers choose their
             # links, it may carry messages before both ends know it.
@@ -347,22 +349,31 @@ class History:
 
     def routers(self) -> tuple[str, ...]:
         """All routers that ever were in the overlay."""
-        every = (router for _, overlay in self.overlays for router in overlay.routers)
-        return tuple(dict.fromkeys(every))
+        return tuple(self._ever_around)
 
     def links(self) -> tuple[Link, ...]:
         """The links that ever were: of those between the same two routers the last."""
-        last: dict[frozenset[str], Link] = {}
-        for _, overlay in self.overlays:
-            last.update((frozenset((link.a, link.b)), link) for link in overlay.links)
-        return tuple(last.values())
+        return tuple(self._ever.values())
+
+    def ever_linked(self, router: str) -> tuple[str, ...]:
+        """The routers to which another one has a link or had one."""
+        return tuple(self._ever_around.get(router, ()))
 
     def former_neighbors(self, router: str) -> list[str]:
         """The routers to which another one had a link, and has none in the present overlay."""
-        ends = ((link.a, link.b) for link in self.links() if router in (link.a, link.b))
         is_here = router in self.topology
         present = set(self.topology.neighbors(router) if is_here else ())
-        return [end for pair in ends for end in pair if end != router and end not in present]
+        return [end for end in self.ever_linked(router) if end not in present]
+
+    def _overlay_is(self, since: Moment, overlay: Overlay) -> None:
+        self.topology = overlay
+        self.overlays.append((since, overlay))
+        routers, links = overlay.news
+        for router in routers:
+            self._ever_around.setdefault(router, {})
+        for link in links:
+            self._ever[frozenset((link.a, link.b))] = link
+            self._ever_around[link.a][link.b] = self._ever_around[link.b][link.a] = None
 
     def disturb(self, now: float) -> None:
         """From here on, until the overlay has settled, nothing between routers is to be relied on.

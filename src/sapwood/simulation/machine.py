@@ -84,7 +84,7 @@ def rewire(
     is_linked = neighbor in world.topology.neighbors(router)
     if isinstance(effect, Disconnect) and is_linked:
         world.remove_link(router, neighbor)
-    elif isinstance(effect, Connect) and not is_linked and neighbor in world.topology.routers:
+    elif isinstance(effect, Connect) and not is_linked and neighbor in world.topology:
         try:
             world.add_link(router, neighbor)
         except InputError as error:

@@ -262,7 +262,7 @@ class _OpenWays:
         joined = self._joined.get((number, router))
         if joined is None:
             overlay = self._history.overlays[number][1]
-            found = overlay.tree(router).routers if router in overlay else ()
+            found = overlay.joined(router) if router in overlay else ()
             joined = frozenset(found)
             self._joined.update(((number, one), joined) for one in (*found, router))
         return joined

@@ -16,6 +16,7 @@ from sapwood.errors import InputError, InvariantError, LimitError
 from sapwood.limits import SIMULATION_INPUTS_MAX, SIMULATION_RESTLESS_TICKS_MAX
 from sapwood.overlay.rewiring import with_link, with_router, without_link, without_router
 from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Hop, Link, Overlay
+from sapwood.overlay.wiring import Wiring
 from sapwood.routing.effects import (
     AcceptedMany,
     CloseLink,
@@ -134,8 +135,11 @@ class World(Requests):
         for name in topology.routers:
             self._start(name)
         is_mesh = not all(router.is_tree for router in self.routers.values())
-        self.history = History(topology, is_mesh, keep(self.routers.values()))
-        self.history.finds = next((f for f in map(finds_of, self.routers.values()) if f), ())
+        finds = next((f for f in map(finds_of, self.routers.values()) if f), ())
+        if is_mesh and not finds:  # routers link themselves, thousands of times
+            self.topology = Wiring(topology)
+        self.history = History(self.topology, is_mesh, keep(self.routers.values()))
+        self.history.finds = finds
         self._asking_again = AskingAgain(self.history, self.stored, self._wishes, self._feed)
         self._answers = Answers(self.history, self._asking_again, self.time)
         for link in topology.links:
@@ -293,7 +297,7 @@ class World(Requests):
         """
         link = Link(a, b, latency_s)
         overlay = with_link(self.topology, link)
-        if self.topology.is_tree and not (overlay.is_tree or self.history.is_mesh):
+        if not self.history.is_mesh and self.topology.is_tree and not overlay.is_tree:
             raise InputError(f"link {link} closes a circle, and the routers route on one tree")
         self.trace.remark(self.now, f"link {link} is added")
         self._rewire(overlay)
@@ -452,8 +456,7 @@ class World(Requests):
 
     def _is_gone(self, a: str, b: str) -> bool:
         """Whether routers have given up a link that there was."""
-        known = {frozenset((link.a, link.b)) for link in self.history.links()}
-        return {a, b} in known and b not in self.topology.neighbors(a)
+        return b in self.history.ever_linked(a) and b not in self.topology.neighbors(a)
 
     def _remove_link(self, a: str, b: str) -> None:
         self._failed.pop((min(a, b), max(a, b)), None)

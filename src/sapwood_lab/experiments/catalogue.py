@@ -143,6 +143,12 @@ EXPERIMENTS: Final = Catalogue(
             "messages for a subscription and a publication by IRBR, Scribe and reverse paths",
             _design("sapwood_lab.experiments.irbr_messages"),
         ),
+        Experiment(
+            "irbr-faults",
+            "IRBR, announced",
+            "what is lost when 20 to 50 % of all routers crash at once, and how long repair takes",
+            _design("sapwood_lab.experiments.irbr_faults"),
+        ),
     ),
     group="sapwood_lab.experiments",
 )

@@ -21,8 +21,9 @@ Configuration: TypeAlias = Mapping[str, Any]
 class Choices:
     """What can be chosen of an experiment; what is `None` is as the work had it.
 
-    `sizes` are numbers of subscriptions (of operations, where an experiment has those); `source`
-    names a workload. `repeats` is how often something is measured, where the work says that.
+    `sizes` are numbers of subscriptions (of operations or routers, where an experiment has those);
+    `source` names a workload. `repeats` is how often something is measured, where the work says
+    that.
     """
 
     sizes: tuple[int, ...] | None = None

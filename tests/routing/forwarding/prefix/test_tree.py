@@ -147,7 +147,7 @@ def test_a_record_reaches_whom_it_is_for_and_known_filters_exactly(
     )
     assert_found(version, [*known, *others], record)
     assert len(version.nodes) == size == len(read(written(grown(known))))
-    # Siblings with patterns are not split: what is below one of them may be looked for below another.
+    # Siblings with patterns are not split: what is below one may be looked for below another.
     boxes = [box for one in known for box in one.conjunctions]
     if not any(box.patterns for box in boxes):
         for box in boxes:

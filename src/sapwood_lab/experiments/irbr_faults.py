@@ -1,0 +1,223 @@
+"""IRBR when many routers crash at once: what is lost until tables are right again, and after.
+
+The work announces its tolerance of faults and shows no figures of it (004, L42, L229-246). Here,
+routers join one after the other by one that is there, each subscribes to one value of `SPREAD`, and
+publications go from drawn routers. Then a share of all routers crashes in one instant. From then
+on, every `STEP_S`, some are published and tables are looked at. They have a *gap* while a router
+that is alive lacks, in the slot of another one, something that accepts what that one wants: entries
+of routers that are gone are as good until they are dropped, and gaps come then. They are *repaired*
+when there is no gap and no such entry any more. Then as many are published as in the beginning.
+
+What is due is told from the routers that are alive and what they want, and from nothing that
+routers know. Time is virtual; links take 10 ms.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Final
+
+from sapwood.language import parse_filter
+from sapwood.limits.structured import RANGES_REPAIR_S
+from sapwood.model.publication import Publication
+from sapwood.overlay.identifiers import IdentifierSpace, Range, slot_of
+from sapwood.overlay.topology import Topology
+from sapwood.routing.membership.pastry.choice import space_of
+from sapwood.routing.membership.pastry.pastry import Pastry
+from sapwood.routing.messages import Message, Publish, RangeSubscribe
+from sapwood.routing.router import Router
+from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.simulator import router_maker
+from sapwood.simulation.world import World
+from sapwood_lab.experiments.design import Choices, Configuration, Design
+from sapwood_lab.experiments.report import Finding, Report, Row, number, table
+
+ROUTERS: Final = (1_000,)
+SHARES: Final = (0.2, 0.5)
+PUBLICATIONS: Final = 200
+SPREAD: Final = 50
+"""Values of which each router wants one, so that 2 % of all want a publication."""
+BASE: Final = 4
+JOIN_S: Final = 0.2
+"""Between two routers that join: longer than one takes."""
+STEP_S: Final = 5.0
+PROBES: Final = 20
+"""Publications in each step of a repair."""
+REPAIR_MAX_S: Final = 40 * RANGES_REPAIR_S
+"""When it is given up that tables become right."""
+
+GIVEN: Final = ("routers", "crashed", "seed")
+COLUMNS: Final = (
+    *GIVEN[:2], "links", "join_messages", "entries", "subscribe_messages", "publish_messages",
+    "due_before", "lost_before", "due_meanwhile", "lost_meanwhile",
+    "gap_s", "repair_s", "due_after", "lost_after", "duplicates",
+)  # fmt: skip
+
+
+class Trial:
+    """One overlay, and what its clients want: `wanted` by router that is alive, `_ever` by any."""
+
+    def __init__(self, routers: int, random: Random) -> None:
+        self._random = random
+        first = Topology(("r0",), ())
+        self.world = World(first, router_maker("irbr"), validate=False, traced=False)
+        for number_ in range(1, routers):
+            self.world.add_router(f"r{number_}")
+            self.world.add_link(f"r{number_}", f"r{random.randrange(number_)}")
+            self.world.run_until(self.world.now + JOIN_S)
+        self.world.drain()
+        self.wanted: dict[str, int] = {}
+        self._ever: dict[str, int] = {}
+        self._space: IdentifierSpace = space_of(BASE)
+
+    def sent(self, kind: type[Message] | None = None) -> int:
+        """The messages that were sent so far, of a kind or all, those of comparisons among them."""
+        messages = self.world.tally.messages
+        return messages.total() if kind is None else messages[kind.__name__.lower()]
+
+    def subscribe(self) -> None:
+        """Let each router have a subscriber, and wait until all are in force."""
+        for home in self.world.topology.routers:
+            value = self._random.randrange(SPREAD)
+            self.wanted[home] = self._ever[home] = value
+            self.world.subscribe(SubscriptionName(home, "ann", "s"), parse_filter(f"x = {value}"))
+            self.world.run_until(self.world.now + JOIN_S)
+        self.world.drain()
+
+    def crash(self, share: float) -> None:
+        """Let so many routers be gone in one instant."""
+        for home in self._random.sample(sorted(self.wanted), round(share * len(self.wanted))):
+            del self.wanted[home]
+            self.world.crash_router(home)
+
+    def publish(self, word: str, count: int) -> Counter[str]:
+        """From drawn routers; how many deliveries are due, lost, and there more than once."""
+        homes, got = list(self.wanted), Counter[tuple[str, str]]()
+        values = {f"{word}-{at}": self._random.randrange(SPREAD) for at in range(count)}
+        known = len(self.world.history.deliveries)
+        for id_, value in values.items():
+            client = ClientName(self._random.choice(homes), "bob")
+            self.world.publish(client, Publication(id_, {"x": value}))
+        self.world.run_until(self.world.now + STEP_S)
+        for _, id_, name in self.world.history.deliveries[known:]:
+            got[id_, name.home] += 1
+        due = {
+            (id_, home)
+            for id_, value in values.items()
+            for home, wanted in self.wanted.items()
+            if wanted == value
+        }
+        return Counter(due=len(due), lost=len(due - got.keys()), twice=sum(got.values()) - len(got))
+
+    def repair(self) -> tuple[Counter[str], float, float | None]:
+        """Until tables are right: what came of publications, seconds with gaps, seconds in all.
+
+        `None` if they do not become right.
+        """
+        needed, began, gap_s = self._needed(), self.world.now, 0.0
+        found: Counter[str] = Counter()
+        for step in range(int(REPAIR_MAX_S / STEP_S)):
+            gaps, stale = self._wrong(needed)
+            if not gaps and not stale:
+                return found, gap_s, self.world.now - began
+            gap_s += STEP_S * bool(gaps)
+            found.update(self.publish(f"meanwhile-{step}", PROBES))
+        return found, gap_s, None
+
+    def tables(self, home: str) -> dict[str, list[str]]:
+        """The keys that a router has by range."""
+        router = self.world.routers[home]
+        assert isinstance(router, Router)
+        assert isinstance(router.membership, Pastry)
+        received = router.membership.subscriptions.entries.received
+        return {range_: list(entries) for range_, entries in received.items()}
+
+    def _needed(self) -> dict[str, set[tuple[Range, int]]]:
+        """For each router that is alive the slots of others, with what they want."""
+        at = {home: self._space.identifier_of(home) for home in self.wanted}
+        return {
+            home: {(slot_of(at[home], at[one]), self.wanted[one]) for one in at if one != home}
+            for home in at
+        }
+
+    def _wrong(self, needed: Mapping[str, set[tuple[Range, int]]]) -> tuple[int, int]:
+        """How much is missing in tables, and how much there is of routers that are gone."""
+        gaps = stale = 0
+        for home, wanted in needed.items():
+            known = [
+                (range_, key.rsplit(".", 2)[0])
+                for range_, keys in self.tables(home).items()
+                for key in keys
+            ]
+            gaps += len(wanted - {(range_, self._ever[one]) for range_, one in known})
+            stale += sum(one not in self.wanted for _, one in known)
+        return gaps, stale
+
+
+def configurations(choices: Choices) -> list[Configuration]:
+    """One for each share of routers that crash; `sizes` are numbers of routers."""
+    return [
+        dict(zip(GIVEN, (routers, share, choices.seed), strict=True))
+        for routers in choices.sizes or ROUTERS
+        for share in SHARES
+    ]
+
+
+def measure(configuration: Configuration) -> list[Row]:
+    """One crash, with what came before and after."""
+    routers, share, seed = (configuration[name] for name in GIVEN)
+    trial = Trial(routers, Random(f"{seed}/{routers}"))  # noqa: S311 - reproducible
+    world = trial.world
+    joined = trial.sent()
+    trial.subscribe()
+    subscribed = trial.sent(RangeSubscribe)
+    entries = sum(len(keys) for home in trial.wanted for keys in trial.tables(home).values())
+    before = trial.publish("before", PUBLICATIONS)
+    published = trial.sent(Publish)
+    links = 2 * len(world.topology.links) / routers
+    trial.crash(share)
+    meanwhile, gap_s, repair_s = trial.repair()
+    after = trial.publish("after", PUBLICATIONS)
+    return [
+        {
+            "links": links,
+            "join_messages": joined / routers,
+            "entries": entries / routers,
+            "subscribe_messages": subscribed / routers,
+            "publish_messages": published / PUBLICATIONS,
+            "due_before": before["due"],
+            "lost_before": before["lost"],
+            "due_meanwhile": meanwhile["due"],
+            "lost_meanwhile": meanwhile["lost"],
+            "gap_s": gap_s,
+            "repair_s": repair_s,
+            "due_after": after["due"],
+            "lost_after": after["lost"],
+            "duplicates": before["twice"] + meanwhile["twice"] + after["twice"],
+        }
+    ]
+
+
+def report(choices: Choices, rows: Sequence[Row]) -> Report:
+    """What was lost, and how long repair took, by how many crashed."""
+    lost = sum(number(row["lost_before"]) + number(row["lost_after"]) for row in rows)
+    twice = sum(number(row["duplicates"]) for row in rows)
+    repaired = sum(row["repair_s"] is not None for row in rows)
+    return Report(
+        title="IRBR when many routers crash at once (announced by the work, and not shown)",
+        settings={"seed": choices.seed, "base": BASE, "publications": PUBLICATIONS},
+        columns=COLUMNS,
+        rows=table(COLUMNS, rows),
+        compare="nothing: the work shows no figures of faults.",
+        findings=(
+            Finding("tables are right again", repaired == len(rows), f"in {repaired} rows"),
+            Finding("nothing is lost before, and once repaired", not lost, f"{lost:g} lost"),
+            Finding("nothing comes twice", not twice, f"{twice:g} did"),
+        ),
+    )
+
+
+DESIGN: Final = Design(configurations, measure, report, Choices((60,)))
+"""Crashes of many routers at once."""

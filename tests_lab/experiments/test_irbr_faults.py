@@ -1,0 +1,62 @@
+"""Crashes of many routers at once, in small."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from sapwood.simulation.world import World
+from sapwood_lab.experiments import irbr_faults
+from sapwood_lab.experiments.design import Choices
+from sapwood_lab.experiments.irbr_faults import COLUMNS, Trial
+from sapwood_lab.experiments.report import Row, number
+
+CHOICES = Choices((16,))
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    given = irbr_faults.configurations(CHOICES)
+    return [{**one, **row} for one in given for row in irbr_faults.measure(one)]
+
+
+def test_nothing_is_lost_before_a_crash_and_once_tables_are_repaired(rows: list[Row]) -> None:
+    found = irbr_faults.report(CHOICES, rows)
+    assert found.columns == COLUMNS
+    assert all(finding.holds for finding in found.findings)
+    assert all(row["due_before"] and row["due_after"] for row in rows)
+    assert [row["crashed"] for row in rows] == [0.2, 0.5]
+
+
+def test_entries_of_routers_that_are_gone_have_to_go_before_tables_are_repaired(
+    rows: list[Row],
+) -> None:
+    assert all(number(row["repair_s"]) >= number(row["gap_s"]) for row in rows)
+    trial = Trial(6, Random(1))
+    trial.subscribe()
+    trial.crash(0.5)
+    assert len(trial.wanted) == len(trial.world.routers) == 3
+    _, gap_s, repair_s = trial.repair()
+    assert repair_s is not None
+    assert repair_s > gap_s
+    known = {key for home in trial.wanted for keys in trial.tables(home).values() for key in keys}
+    assert {key.split(".")[0] for key in known} <= trial.wanted.keys()
+
+
+def test_what_is_not_delivered_is_counted_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    trial = Trial(4, Random(1))
+    trial.subscribe()
+    monkeypatch.setattr(irbr_faults, "SPREAD", 1)
+    trial.wanted = dict.fromkeys(trial.wanted, 0)
+    assert trial.publish("p", 3)["lost"] > 0
+
+
+def test_a_repair_that_does_not_come_to_an_end_is_said_to_be_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trial = Trial(4, Random(1))
+    trial.subscribe()
+    trial.crash(0.5)
+    monkeypatch.setattr(World, "run_until", lambda world, time: None)
+    assert trial.repair()[2] is None

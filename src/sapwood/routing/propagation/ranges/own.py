@@ -132,13 +132,14 @@ class OwnSubscriptions:
         own = self.records[key]
         own.is_leaving, own.is_settled = True, False
         own.todo.clear()
+        relying = self.uncover(key)  # before those who wait hear that it is not coming
         own.call()
 
         def uncovered() -> None:
             own.is_cancelled = True
             self._step(own)
 
-        self.when_settled(self.uncover(key), uncovered)
+        self.when_settled(relying, uncovered)
 
     def uncover(self, key: str) -> list[Own]:
         """What stood for some subscriptions does so no more; returns those that it stood for."""

@@ -39,6 +39,7 @@ SLOW = {
     "clock-rates": Choices((30,), 3),
     "irbr-messages": Choices((20,), 3),
     "irbr-faults": Choices((6,), 3),
+    "xsearch": Choices((60,), 3),
 }
 
 

@@ -54,7 +54,8 @@ def findings(report: Report) -> str:
 
 def _finding(one: Finding) -> str:
     verdict = "holds" if one.holds else "does not hold"
-    why = "" if one.holds else f"<p>{escape(one.why or 'The reason is not known.')}</p>"
+    read = f"As we read it: {one.why}" if one.why else "The reason is not known."
+    why = "" if one.holds else f"<p>{escape(read)}</p>"
     style = "yes" if one.holds else "no"
     return (
         f'<li class="{style}"><b>{verdict}</b> {escape(one.claim)} '

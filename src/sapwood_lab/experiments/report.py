@@ -55,7 +55,7 @@ class Chart:
 class Finding:
     """Something that was published, and whether these figures say the same; `shown` are they.
 
-    `why` is a sentence for where it does not hold, as far as the reason is known.
+    `why` is a sentence for where it does not hold: a reading of the figures, not a measurement.
     """
 
     claim: str

@@ -106,7 +106,10 @@ def test_published_lines_stand_beside_ours_over_the_same_axes() -> None:
     ("finding", "said"),
     [
         (Finding("a < b", True, "1, 2", "small"), "<b>holds</b> a &lt; b <i>1, 2</i></li>"),
-        (Finding("c", False, "1", "small & few"), "<i>1</i><p>As we read it: small &amp; few</p></li>"),
+        (
+            Finding("c", False, "1", "small & few"),
+            "<i>1</i><p>As we read it: small &amp; few</p></li>",
+        ),
         (Finding("c", False, "1"), "<p>The reason is not known.</p>"),
     ],
 )

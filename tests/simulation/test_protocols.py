@@ -145,7 +145,7 @@ def test_protocols_are_right_for_both_languages_under_churn_and_faults(
 
 @pytest.mark.parametrize("advertised", [False, True])
 @pytest.mark.parametrize("budget", ["", ":0.1", ":0.6"])
-@seeds(4)
+@seeds(8)
 @pytest.mark.one_in(3)
 def test_merging_is_right_for_both_languages_whatever_mergers_add(
     seeds: range, budget: str, advertised: bool, monkeypatch: pytest.MonkeyPatch

@@ -33,7 +33,9 @@ async def test_a_refusal_harms_only_what_was_refused() -> None:
             PublishRequest(1, b"\xc0"),
             PublishRequest(2, body("p2")),
         )
-        refused, in_force, changed, unknown, no_publication, accepted = await raw.until(AcceptedReply)
+        refused, in_force, changed, unknown, no_publication, accepted = await raw.until(
+            AcceptedReply
+        )
         assert (type(refused), refused.id) == (SubscriptionRefused, "bad")
         assert in_force == SubscribedReply("s1")
         assert changed == SubscribedReply("s1")

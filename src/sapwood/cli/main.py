@@ -48,6 +48,10 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
             "sapwood.cli.match",
             "Match publications against subscriptions, records and documents, from files.",
         ),
+        "explain": Entry(
+            "sapwood.cli.explain",
+            "Say why a publication matches a subscription, or what of the filter it fails.",
+        ),
         "covers": Entry(
             "sapwood.cli.covers",
             "Say whether one filter covers the other, and whether they intersect.",

@@ -148,3 +148,11 @@ def descend(condition: Condition) -> Iterator[Condition]:
 def within(condition: Attribute | Text) -> Condition:
     """The condition here or at any element below: what `.//@name` and `.//text()` ask."""
     return any_of((condition, Below(Axis.DESCENDANT, None, condition)))
+
+
+def of_within(condition: AnyOf) -> Attribute | Text | None:
+    """What is asked for here or at any element below, if that is what the disjunction asks."""
+    for one in condition.operands:
+        if isinstance(one, Attribute | Text) and within(one) == condition:
+            return one
+    return None

@@ -20,14 +20,19 @@ from sapwood.model.patterns.conditions import (
     NameTest,
     StringValue,
     Text,
+    of_within,
     parts,
-    within,
 )
 
 
 def print_path(below: Below, prefixes: Mapping[str, str]) -> str:
     """The expression of a pattern; `prefixes` holds the prefix of every namespace in it."""
     return _Printer(prefixes).path(below)
+
+
+def print_condition(condition: Condition, prefixes: Mapping[str, str]) -> str:
+    """What is asked of an element, as it stands in a predicate; `prefixes` as in `print_path`."""
+    return _Printer(prefixes).operand(condition)
 
 
 class _Printer:
@@ -91,10 +96,8 @@ class _Printer:
 
     def shorthand(self, condition: AnyOf) -> str | None:
         """The attribute or text node that is asked for here or at any element below, if it is."""
-        for one in condition.operands:
-            if isinstance(one, Attribute | Text) and within(one) == condition:
-                return self.leaf(one)
-        return None
+        one = of_within(condition)
+        return None if one is None else self.leaf(one)
 
     def leaf(self, leaf: Attribute | Text) -> str:
         """An attribute or a text node, with its comparison."""

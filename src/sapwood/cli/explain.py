@@ -1,0 +1,190 @@
+"""`sapwood explain`: why a publication matches a subscription, or does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Protocol, TypeVar
+
+import click
+
+from sapwood.cli.output import amount, id_member_option, input_file, json_option, print_json
+from sapwood.cli.subscribe import read_bindings
+from sapwood.errors import InputError
+from sapwood.files import STANDARD_INPUT, read_publications, read_subscriptions
+from sapwood.language.explanations import explain
+from sapwood.language.written import Written, read_interest
+from sapwood.model.explanation import Explanation, Way
+from sapwood.model.json_objects import check_members, decode_object
+from sapwood.model.publication import Publication
+from sapwood.model.subscription import Subscription
+from sapwood.xml.encodings import encode_text
+
+WAYS_SHOWN_MAX: Final = 8
+"""Conjunctions that are shown, the closest first; --json has all."""
+
+_GIVEN: Final = "given"
+"""The id of a publication or a subscription that is given as an argument."""
+
+
+class _Named(Protocol):
+    """What has an id."""
+
+    @property
+    def id(self) -> str:
+        """The id."""
+
+
+N = TypeVar("N", bound=_Named)
+
+
+class _Unusable:
+    """The lines of a file that cannot be used, of which only the first is told."""
+
+    def __init__(self) -> None:
+        self.first: str | None = None
+
+    def reject(self, path: str, line: int, reason: str, text: str) -> None:  # noqa: ARG002
+        """Keep the first."""
+        self.first = self.first or f"line {line} cannot be used: {reason}"
+
+
+@click.command
+@click.option(
+    "--publication",
+    required=True,
+    metavar="P",
+    help="A record as JSON or a document as XML; with --publications, an id in that file.",
+)
+@click.option(
+    "--subscription",
+    required=True,
+    metavar="S",
+    help="A filter, or with --xpath an XPath; with --subscriptions, an id in that file.",
+)
+@click.option("--publications", type=input_file, help="JSON Lines file, or -.")
+@click.option("--subscriptions", type=input_file, help="JSON Lines file, or -.")
+@click.option("--xpath", "as_xpath", is_flag=True, help="S is an XPath, for documents.")
+@click.option(
+    "--namespace",
+    "namespaces",
+    multiple=True,
+    metavar="PREFIX=NAMESPACE",
+    help="A prefix of the XPath; with one, names compare expanded. May be given several times.",
+)
+@id_member_option
+@json_option
+def command(
+    *,
+    publication: str,
+    subscription: str,
+    publications: str | None,
+    subscriptions: str | None,
+    as_xpath: bool,
+    namespaces: tuple[str, ...],
+    id_member: str | None,
+    as_json: bool,
+) -> None:
+    """Say why a publication matches a subscription, or what of the filter it fails.
+
+    Each predicate that does not hold is named, with the value that was there. A filter with `or`
+    can be met in several ways: the closest is first.
+    """
+    if publications == subscriptions == STANDARD_INPUT:
+        raise click.UsageError("only one of the two files can be standard input")
+    if subscriptions is not None and (as_xpath or namespaces):
+        raise click.UsageError("--xpath and --namespace are for an XPath given as --subscription")
+    if namespaces and not as_xpath:
+        raise click.UsageError("only XPaths have namespaces; add --xpath")
+    if id_member is not None and publications is None:
+        raise click.UsageError("--id names a member in the lines of a file; add --publications")
+    asked = _subscription(subscription, subscriptions, read_bindings(namespaces), as_xpath=as_xpath)
+    published = _publication(publication, publications, id_member)
+    found = explain(asked.filter, published)
+    if as_json:
+        print_json(_members(asked, published, found))
+    else:
+        click.echo(_text(asked, published, found))
+
+
+def _subscription(
+    given: str, file: str | None, bindings: tuple[tuple[str, str], ...] | None, *, as_xpath: bool
+) -> Subscription:
+    """The subscription of this id in a file, or one to the filter that was given."""
+    if file is not None:
+        unusable = _Unusable()
+        return _named(given, read_subscriptions(file, unusable), file, unusable)
+    try:
+        written = Written("xpath", given, bindings) if as_xpath else Written("filter", given)
+        return Subscription(_GIVEN, read_interest(written))
+    except InputError as error:
+        raise click.BadParameter(str(error), param_hint="'--subscription'") from None
+
+
+def _publication(given: str, file: str | None, id_member: str | None) -> Publication:
+    """The publication of this id in a file, or one of the record or the document given."""
+    if file is not None:
+        unusable = _Unusable()
+        lines = read_publications(file, unusable, id_member=id_member)
+        return _named(given, (line.publication for line in lines), file, unusable)
+    try:
+        if given.lstrip().startswith("<"):
+            made = Publication(_GIVEN, document=encode_text(given))
+            made.read_document()
+            return made
+        line = given.encode(errors="surrogateescape")  # bytes that are no UTF-8 are refused
+        members = decode_object(line, "record")
+        check_members(line, members)
+        return Publication(_GIVEN, members)
+    except InputError as error:
+        raise click.BadParameter(str(error), param_hint="'--publication'") from None
+
+
+def _named(id: str, values: Iterable[N], file: str, unusable: _Unusable) -> N:
+    """The value of this id; raises `InputError` if no line that can be used has it."""
+    for value in values:
+        if value.id == id:
+            return value
+    aside = "" if unusable.first is None else f" ({unusable.first})"
+    raise InputError(f"{file}: no line has the id {id!r}{aside}; give one that is there")
+
+
+def _text(asked: Subscription, published: Publication, found: Explanation) -> str:
+    """The explanation for people."""
+    verb = "matches" if found.matches else "does not match"
+    one, other = (_noun("publication", published.id), _noun("subscription", asked.id))
+    lines = [f"{one} {verb} {other}"]
+    if found.note is not None:
+        lines.append(found.note)
+    shown = found.ways[:WAYS_SHOWN_MAX]
+    for way in shown:
+        lines += _way(way)
+    if len(found.ways) > len(shown):
+        more = amount(len(found.ways) - len(shown), "conjunction")
+        lines.append(f"{more} more, none of which holds; --json lists them")
+    return "\n".join(lines)
+
+
+def _noun(noun: str, id: str) -> str:
+    return f"the {noun}" if id == _GIVEN else f"{noun} {id}"
+
+
+def _way(way: Way) -> list[str]:
+    if not way.failures:
+        return [f"  holds: {way.text}"]
+    lines = [f"  fails: {way.text}"]
+    for failure in way.failures:
+        place = "" if failure.place is None else f" at {failure.place}"
+        lines.append(f"    {failure.predicate}{place}: {failure.found}")
+    return lines
+
+
+def _members(asked: Subscription, published: Publication, found: Explanation) -> dict[str, object]:
+    """The explanation for programs."""
+    return {
+        "publication": published.id,
+        "subscription": asked.id,
+        "filter": str(asked.filter),
+        "matches": found.matches,
+        "note": found.note,
+        "ways": found.ways,
+    }

@@ -66,7 +66,7 @@ def test_every_name_makes_something_new_and_empty(name: str) -> None:
     combined = covering_named(f"flat-1,columnar+{name}")
     assert combined.name == f"flat-1,columnar+{name}"
     assert info.summary in combined.summary
-    assert combined.exact
+    assert combined.exact is info.exact
 
 
 def test_what_misses_covers_among_records_is_not_exact() -> None:

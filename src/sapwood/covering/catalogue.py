@@ -22,6 +22,7 @@ from sapwood.covering.interests import InterestGraph, InterestIndex, PatternGrap
 from sapwood.covering.manager import CoveringManager
 from sapwood.covering.protocol import CoveringIndex, RelationGraph
 from sapwood.covering.published.dense import DenseGraph
+from sapwood.covering.published.procedure_index import ProcedureCovering
 from sapwood.covering.published.poset import PosetForest, SienaPoset
 from sapwood.covering.published.subscription_tree import SubscriptionTree
 from sapwood.covering.reference import ReferenceCovering
@@ -232,13 +233,14 @@ RELATION_GRAPHS: Final = Catalogue(
 class DocumentCoveringInfo:
     """A relation graph over tree patterns and the index it asks, or that merely holds them.
 
-    All find whatever `TreePattern.covers` finds.
+    `exact` means that they find whatever `TreePattern.covers` finds.
     """
 
     name: str
     summary: str
     make_graph: Callable[[], PatternGraph]
     make_index: Callable[[], CoveringIndex[TreePattern]]
+    exact: bool = True
 
 
 DEFAULT_DOCUMENT_COVERING: Final = "xsearch"
@@ -259,6 +261,14 @@ DOCUMENT_COVERINGS: Final = Catalogue(
             summary="all covers, in a tree with super pointers",
             make_graph=SubscriptionTree,
             make_index=ReferenceCovering,
+        ),
+        DocumentCoveringInfo(
+            "xpe-procedures",
+            summary="one cover an XPE, every one is asked by AbsSimCov, RelSimCov and DesCov, "
+            "repaired: misses covers",
+            make_graph=FlatGraph,
+            make_index=ProcedureCovering,
+            exact=False,
         ),
         DocumentCoveringInfo(
             "reference",
@@ -362,7 +372,7 @@ def _with_documents(records: CoveringInfo, documents: DocumentCoveringInfo) -> C
 
     return CoveringInfo(
         f"{records.name}+{documents.name}",
-        exact=records.exact,
+        exact=records.exact and documents.exact,
         summary=f"{records.summary}; documents: {documents.summary}",
         make=make,
     )

@@ -22,8 +22,8 @@ from sapwood.covering.interests import InterestGraph, InterestIndex, PatternGrap
 from sapwood.covering.manager import CoveringManager
 from sapwood.covering.protocol import CoveringIndex, RelationGraph
 from sapwood.covering.published.dense import DenseGraph
-from sapwood.covering.published.procedure_index import ProcedureCovering
 from sapwood.covering.published.poset import PosetForest, SienaPoset
+from sapwood.covering.published.procedure_index import ProcedureCovering
 from sapwood.covering.published.subscription_tree import SubscriptionTree
 from sapwood.covering.reference import ReferenceCovering
 from sapwood.covering.xsearch import XSearchIndex

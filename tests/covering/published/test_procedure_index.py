@@ -41,7 +41,7 @@ def test_the_index_finds_covers_that_hold_and_nothing_about_itself(
 
 
 def test_patterns_that_are_no_xpes_stand_alone() -> None:
-    held = [parse_xpath(text) for text in ("/a", "/a[b]", "/a/b")]
+    held = [parse_xpath(text) for text in ("/a", "/a[b][c]", "/a/b")]
     index = index_of(held)
     assert held[0].covers(held[1])
     assert index.covered(held[0]) == [2]

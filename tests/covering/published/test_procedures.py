@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood import parse_advertisement, parse_xpath
-from sapwood.covering.published.procedures import meets, prefix_meets
+from sapwood.covering.published.procedures import meets
 from sapwood.errors import InputError
 from sapwood.model.patterns.advertisements import Advertisement, Expression, Step
 from sapwood.model.patterns.advertisements.expressions import chain, choice, repeat

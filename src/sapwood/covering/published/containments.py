@@ -16,10 +16,9 @@ DesCov as printed claims covers that do not hold, so that publications would be 
 * line 10 counts what is used of a run without its first element, where that was given away before:
   `a/*//*//a` is said to cover `b/*/a//b/a/*/b`, which accepts `/b/c/a/b/a/c/b`.
 
-And it misses more than its idea does, the work's own example `/a/*//*/d` over `/a//b/c/d` too: lines
-03, 06, 12 and 17 ask that the narrow run be as long as the wide one, of which only the steps before
-the `*` have to lie in it. `REPAIRED` mends these. It
-never claims a cover that does not hold, is exact without `*`, and misses covers with it: where a
+And it misses more than its idea does, the work's own example `/a/*//*/d` over `/a//b/c/d` too:
+lines 03, 06, 12 and 17 ask that the narrow run be as long as the wide one, of which only the steps
+before the `*` have to lie in it. `REPAIRED` mends these. It never claims a cover that does not hold, is exact without `*`, and misses covers with it: where a
 `*` comes before what a run names (`*/a` covers `/b//a`), or where an absolute XPE covers a relative
 one because it begins with `*` (`/*` covers `a`, where the work says that none does). It is not
 transitive: `/a/*/*` covers `/a/*//a`, and that `/a//a/a`, but the first is not seen to cover the
@@ -38,7 +37,6 @@ from sapwood.covering.published.sequences import Names, Search, covers, lies_at,
 from sapwood.covering.xpe import steps_of
 from sapwood.model.patterns.conditions import Axis
 from sapwood.model.patterns.pattern import TreePattern
-
 
 _ACROSS: Final = -1
 """Stands for the place behind the first element of the next run."""
@@ -69,7 +67,7 @@ class Runs(NamedTuple):
 
 
 def runs_of(pattern: TreePattern) -> Runs | None:
-    """The runs of a pattern; `None` if it is no XPE, or names a namespace, which no step here has."""
+    """The runs of a pattern; `None` if it is no XPE, or names a namespace, which no run can."""
     steps = steps_of(pattern)
     if steps is None or any(one.test is not None and one.test.namespace for one in steps):
         return None
@@ -103,7 +101,7 @@ def relative_position(wide: Names, narrow: Names) -> int | None:
 def descendant_covers(
     wide: Runs, narrow: Runs, version: Version = Version.REPAIRED, search: Search = naive_position
 ) -> bool:
-    """Whether an XPE is found to cover another, any of which may have `//` (figure 1.14, DesCov)."""
+    """Whether an XPE is found to cover another, both with `//` or without (figure 1.14, DesCov)."""
     if wide.length > narrow.length or (wide.is_absolute and not narrow.is_absolute):
         return False
     is_printed = version is Version.PRINTED

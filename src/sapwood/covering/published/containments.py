@@ -18,13 +18,14 @@ DesCov as printed claims covers that do not hold, so that publications would be 
 
 And it misses more than its idea does, the work's own example `/a/*//*/d` over `/a//b/c/d` too:
 lines 03, 06, 12 and 17 ask that the narrow run be as long as the wide one, of which only the steps
-before the `*` have to lie in it. `REPAIRED` mends these. It never claims a cover that does not hold, is exact without `*`, and misses covers with it: where a
-`*` comes before what a run names (`*/a` covers `/b//a`), or where an absolute XPE covers a relative
-one because it begins with `*` (`/*` covers `a`, where the work says that none does). It is not
-transitive: `/a/*/*` covers `/a/*//a`, and that `/a//a/a`, but the first is not seen to cover the
-last. The work's second example for figure 1.14, that `/*/a//*/c` does not cover `/a/a/*//c/b/d`, is
-right for the procedure, and wrong by the definition that it serves: every path of the latter has a
-`c` two levels or more below the second element.
+before the `*` have to lie in it. `REPAIRED` mends these. It never claims a cover that does not
+hold, is exact without `*`, and misses covers with it: where a `*` comes before what a run names
+(`*/a` covers `/b//a`), or where an absolute XPE covers a relative one because it begins with `*`
+(`/*` covers `a`, where the work says that none does). It is not transitive: `/a/*/*` covers
+`/a/*//a`, and that `/a//a/a`, but the first is not seen to cover the last. The work's second
+example for figure 1.14, that `/*/a//*/c` does not cover `/a/a/*//c/b/d`, is right for the
+procedure, and wrong by the definition that it serves: every path of the latter has a `c` two levels
+or more below the second element.
 """
 
 from __future__ import annotations

@@ -132,8 +132,14 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.xpe_processing"),
         ),
         Experiment(
+            "reporting-modes",
+            "Shen, figure 4.3",
+            "time, searches and degrees by how many covers of a subscription are remembered",
+            _design("sapwood_lab.experiments.reporting_modes"),
+        ),
+        Experiment(
             "covering-time",
-            "Shen, figure 4.4",
+            "Shen, figures 4.4 and 4.5",
             "time of covering detection while subscriptions come and go",
             _design("sapwood_lab.experiments.covering_time"),
         ),

@@ -152,7 +152,6 @@ def command(
     """
     ctx.with_resource(loading(InPlace(say)))
     from sapwood.files.scenarios import open_scenario
-    from sapwood.simulation.evaluation import evaluate
 
     _check_choice(ctx, protocols, (swarm, out, metrics, *explain, *backups) if compare else None)
     _run_without_topology(ctx)
@@ -180,16 +179,29 @@ def command(
         with progress("reading", "lines") as advance:
             scenario = files.scenario(advertise_everything=by_default, advance=advance)
         chosen = _with_backups(chosen, scenario, backups)
-        probes = bool(faults)
-        result = evaluate(scenario, chosen, with_probes=probes, watch=progress, explain=explain)
+        result = _evaluated(scenario, chosen, faults=faults, explain=explain)
         count = write_deliveries(stream, scenario, result.pairs)
         if metrics is not None:
             stack.enter_context(replacing(metrics)).write(result.metrics.to_json())
     summary = Summary(files.subscriptions.counts, files.publications.counts, count, aside)
     advertised = None if files.advertisements is None else files.advertisements.counts
     about = advertisement_lines(advertised, aside, by_default=by_default)
-    err = out is None and not explain
-    ctx.exit(_told(summary, advertised, result, about, as_json=as_json, err=err))
+    is_aside = out is None and not explain
+    ctx.exit(_told(summary, advertised, result, about, as_json=as_json, err=is_aside))
+
+
+def _evaluated(
+    scenario: Scenario,
+    chosen: Protocol,
+    *,
+    faults: str | None,
+    explain: Sequence[tuple[str, str]],
+) -> Evaluation:
+    """Carry a scenario out; where there are faults, probe what is left of the overlay after them."""
+    from sapwood.simulation.evaluation import evaluate
+
+    probes = bool(faults)
+    return evaluate(scenario, chosen, with_probes=probes, watch=progress, explain=explain)
 
 
 def _stream(stack: ExitStack, out: str | None, explain: Sequence[tuple[str, str]]) -> BinaryIO:

@@ -197,7 +197,7 @@ def _evaluated(
     faults: str | None,
     explain: Sequence[tuple[str, str]],
 ) -> Evaluation:
-    """Carry a scenario out; where there are faults, probe what is left of the overlay after them."""
+    """Carry a scenario out; where there are faults, probe the overlay after them."""
     from sapwood.simulation.evaluation import evaluate
 
     probes = bool(faults)

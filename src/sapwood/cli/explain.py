@@ -7,20 +7,18 @@ from typing import Final, Protocol, TypeVar
 
 import click
 
-from sapwood.cli.output import amount, id_member_option, input_file, json_option, print_json
+from sapwood.cli.match_words import explanation_members, way_lines
+from sapwood.cli.output import id_member_option, input_file, json_option, print_json
 from sapwood.cli.subscribe import read_bindings
 from sapwood.errors import InputError
 from sapwood.files import STANDARD_INPUT, read_publications, read_subscriptions
 from sapwood.language.explanations import explain
 from sapwood.language.written import Written, read_interest
-from sapwood.model.explanation import Explanation, Way
+from sapwood.model.explanation import Explanation
 from sapwood.model.json_objects import check_members, decode_object
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.xml.encodings import encode_text
-
-WAYS_SHOWN_MAX: Final = 8
-"""Conjunctions that are shown, the closest first; --json has all."""
 
 _GIVEN: Final = "given"
 """The id of a publication or a subscription that is given as an argument."""
@@ -152,30 +150,11 @@ def _text(asked: Subscription, published: Publication, found: Explanation) -> st
     """The explanation for people."""
     verb = "matches" if found.matches else "does not match"
     one, other = (_noun("publication", published.id), _noun("subscription", asked.id))
-    lines = [f"{one} {verb} {other}"]
-    if found.note is not None:
-        lines.append(found.note)
-    shown = found.ways[:WAYS_SHOWN_MAX]
-    for way in shown:
-        lines += _way(way)
-    if len(found.ways) > len(shown):
-        more = amount(len(found.ways) - len(shown), "conjunction")
-        lines.append(f"{more} more, none of which holds; --json lists them")
-    return "\n".join(lines)
+    return "\n".join([f"{one} {verb} {other}", *way_lines(found)])
 
 
 def _noun(noun: str, id: str) -> str:
     return f"the {noun}" if id == _GIVEN else f"{noun} {id}"
-
-
-def _way(way: Way) -> list[str]:
-    if not way.failures:
-        return [f"  holds: {way.text}"]
-    lines = [f"  fails: {way.text}"]
-    for failure in way.failures:
-        place = "" if failure.place is None else f" at {failure.place}"
-        lines.append(f"    {failure.predicate}{place}: {failure.found}")
-    return lines
 
 
 def _members(asked: Subscription, published: Publication, found: Explanation) -> dict[str, object]:
@@ -184,7 +163,5 @@ def _members(asked: Subscription, published: Publication, found: Explanation) ->
         "publication": published.id,
         "subscription": asked.id,
         "filter": str(asked.filter),
-        "matches": found.matches,
-        "note": found.note,
-        "ways": found.ways,
+        **explanation_members(found),
     }

@@ -26,6 +26,7 @@ def test_stream_tells_of_each_batch(tmp_path: Path) -> None:
     assert done.stderr.splitlines() == ["batch 0: 2 publications, 1 delivery, 1 line rejected"]
 
 
+@pytest.mark.long
 def test_stream_tells_of_each_batch_in_json(tmp_path: Path) -> None:
     done = stream(tmp_path, "--json", "--schema", "x INT, t ARRAY<INT>")
     assert done.exit_code == 0, done.output

@@ -193,6 +193,7 @@ def test_ingested_lines_match_like_the_lines_themselves(
     assert pairs_at(out) == TRUTH
 
 
+@pytest.mark.long
 def test_ingest_job_keeps_undeclared_records_as_text(
     spark: Any, inputs: tuple[str, str, str], tmp_path: Path
 ) -> None:

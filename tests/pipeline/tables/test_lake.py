@@ -145,6 +145,7 @@ def test_files_may_have_different_columns(spark: Any, tmp_path: Path) -> None:
 
 @spark_only
 @pytest.mark.parametrize("ids", [["no"], ["day", "no"]])
+@pytest.mark.one_in(3)
 def test_a_table_of_any_shape_is_a_lake(spark: Any, tmp_path: Path, ids: list[str]) -> None:
     rows = [(1, 7, 2.5, (True,)), (2, 8, None, (None,)), (None, 9, 2.5, None), (3, None, 2.5, None)]
     schema = "day INT, no BIGINT, x DOUBLE, d STRUCT<e: BOOLEAN>"

@@ -243,7 +243,7 @@ def test_every_interleaving_of_an_advertisement_a_subscription_and_a_publication
 
 
 @pytest.mark.parametrize(("parents", "protocol"), ADVERTISED_WORLDS, ids=str)
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 def test_every_interleaving_of_a_withdrawn_advertisement_and_a_withdrawn_cover_is_right(
     parents: tuple[int, ...], protocol: str
 ) -> None:

@@ -30,6 +30,7 @@ def test_nothing_is_lost_before_a_crash_and_once_tables_are_repaired(rows: list[
     assert [row["crashed"] for row in rows] == [0.2, 0.5]
 
 
+@pytest.mark.long
 def test_entries_of_routers_that_are_gone_have_to_go_before_tables_are_repaired(
     rows: list[Row],
 ) -> None:

@@ -8,6 +8,7 @@ from sapwood_lab.experiments.design import Choices, run
 from sapwood_lab.experiments.lease_times import BROKERS, COLUMNS, DESIGN, configurations
 
 
+@pytest.mark.long
 def test_there_is_a_row_for_each_broker_that_holds_a_lease() -> None:
     found = run(DESIGN, Choices((40,)))
     assert found.columns == COLUMNS

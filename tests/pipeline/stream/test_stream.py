@@ -165,6 +165,7 @@ def test_a_strict_stream_ends_at_the_first_bad_line(
     assert delivered(folder) == TRUTH
 
 
+@pytest.mark.long
 def test_a_stream_without_an_end_takes_files_as_they_come(
     spark: Any, compiled: SubscriptionSet, folder: Path
 ) -> None:

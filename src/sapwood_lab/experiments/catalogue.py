@@ -132,6 +132,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.xpe_processing"),
         ),
         Experiment(
+            "xpe-covering",
+            "XPE dissemination, figures 1.5, 1.6 and 1.12 to 1.14",
+            "what the work's covering procedures and searches decide, and how fast",
+            _design("sapwood_lab.experiments.xpe_covering"),
+        ),
+        Experiment(
             "covering-time",
             "Shen, figure 4.4",
             "time of covering detection while subscriptions come and go",

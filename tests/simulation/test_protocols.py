@@ -171,13 +171,27 @@ def test_merging_is_right_for_both_languages_whatever_mergers_add(
     assert len(made) > 5
 
 
-@pytest.mark.parametrize("pair", ["flat-1,columnar", "dense,reference", "poset", "forest"])
+@pytest.mark.parametrize(
+    "found_by",
+    [
+        "covering:flat-1,columnar",
+        "covering:dense,reference",
+        "covering:poset",
+        "covering:forest",
+        "maximal:flat-1,columnar+subscription-tree",
+        "maximal:poset+subscription-tree-lazy",
+        "maximal:flat-1,columnar+subscription-tree-printed",
+        "covering:flat-1,columnar+subscription-tree-lazy",
+        "maximal:flat-1,columnar+xpe-procedures",
+    ],
+)
 @seeds(2)
+@pytest.mark.one_in(2)
 def test_covering_is_right_for_both_languages_whatever_finds_the_covers(
-    seeds: range, pair: str
+    seeds: range, found_by: str
 ) -> None:
     for seed in seeds:
-        assert_right(drawn(seed, DOCUMENTS), f"covering:{pair}", watched=True)
+        assert_right(drawn(seed, DOCUMENTS), found_by, watched=True)
 
 
 @pytest.mark.parametrize("protocol", ADVERTISED)

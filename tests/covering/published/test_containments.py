@@ -67,7 +67,7 @@ def near() -> st.SearchStrategy[tuple[TreePattern, TreePattern]]:
 
 
 @given(st.one_of(near(), st.tuples(xpes(), xpes())))
-@settings(max_examples=examples(600))
+@settings(max_examples=examples(300))
 def test_the_repaired_procedures_claim_no_cover_that_does_not_hold(
     pair: tuple[TreePattern, TreePattern],
 ) -> None:

@@ -7,12 +7,16 @@ from hypothesis import strategies as st
 
 from sapwood import parse_xpath
 from sapwood.covering.catalogue import covering_manager
-from sapwood.covering.published.procedure_index import ProcedureCovering, found_to_cover
+from sapwood.covering.published.procedure_index import PROCEDURES, ProcedureCovering
 from sapwood.model.patterns.pattern import TreePattern
 from tests.covering.patterns import patterns
 from tests.examples import examples
 from tests.model.patterns.canonical import path_contains
 from tests.model.patterns.small import xpes
+
+
+def found_to_cover(wide: TreePattern, narrow: TreePattern) -> bool:
+    return PROCEDURES.covers(PROCEDURES.prepare(wide), PROCEDURES.prepare(narrow))
 
 
 def index_of(held: list[TreePattern]) -> ProcedureCovering:

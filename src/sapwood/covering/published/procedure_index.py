@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from sapwood.covering.published.containments import Runs, procedure_covers, runs_of
+from sapwood.matching.published.subscription_tree import Relation
 from sapwood.model.patterns.pattern import TreePattern
 
 
-def found_to_cover(wide: TreePattern, narrow: TreePattern) -> bool:
-    """Whether the procedures find that a pattern covers another; equal ones cover each other.
+def _prepared(pattern: TreePattern) -> tuple[TreePattern, Runs | None]:
+    return pattern, runs_of(pattern)
 
-    Never a cover that does not hold; of patterns that are no XPEs none is found.
-    """
-    if wide == narrow:
-        return True
-    runs, others = runs_of(wide), runs_of(narrow)
-    return runs is not None and others is not None and procedure_covers(runs, others)
+
+def _found_to_cover(
+    wide: tuple[TreePattern, Runs | None], narrow: tuple[TreePattern, Runs | None]
+) -> bool:
+    (pattern, runs), (other, others) = wide, narrow
+    if runs is None or others is None:
+        return pattern == other
+    return procedure_covers(runs, others)
+
+
+PROCEDURES: Final = Relation(_prepared, _found_to_cover)
+"""What the procedures find; patterns that are no XPEs cover themselves only."""
 
 
 class ProcedureCovering:

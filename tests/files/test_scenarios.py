@@ -21,9 +21,9 @@ from sapwood.files.scenarios import (
 )
 from sapwood.overlay.topology import Link, Topology
 from sapwood.routing.protocols import protocol
-from sapwood.simulation.evaluation import evaluate
 from sapwood.simulation.channels import Channel, SetChannel
 from sapwood.simulation.conditions import PERFECT, Conditions
+from sapwood.simulation.evaluation import evaluate
 from sapwood.simulation.network import Timing
 from sapwood.simulation.scenario import (
     AddRouter,

@@ -13,6 +13,7 @@ import click
 
 from sapwood.cli.comparing import run_comparison
 from sapwood.cli.explaining import explained_members, explained_text
+from sapwood.cli.conditions import are_given, conditions_of, conditions_options
 from sapwood.cli.output import (
     ExitStatus,
     amount,
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     type=input_file,
     help="TOML file: what fails and returns, or comes and goes, and when.",
 )
+@conditions_options
 @click.option(
     "--backup",
     "backups",
@@ -169,6 +171,7 @@ def command(
             advertisements=advertisements,
             faults=faults,
             seed=seed,
+            conditions=conditions_of(ctx),
             rejections=StrictRejections() if strict else rejected_file,
         )
         if compare:
@@ -289,6 +292,7 @@ def _run_without_topology(ctx: click.Context) -> None:
     from sapwood.simulation.semantic.protocols import is_semantic
 
     given = ctx.params
+    _check_conditions(ctx)
     name, *others = given["protocols"] or ("",)
     if is_semantic(name) and not others:
         unfit = ("swarm", "compare", "advertisements", "backups")
@@ -303,6 +307,20 @@ def _run_without_topology(ctx: click.Context) -> None:
         ctx.exit(run_overlay(name, inputs, given["seed"], **switches))
     if given["swarm"] is not None:
         ctx.exit(_swarm(name, given["seed"], given["swarm"], as_json=given["as_json"]))
+
+
+def _check_conditions(ctx: click.Context) -> None:
+    """Raise a `UsageError` where conditions are given and mean nothing."""
+    from sapwood.simulation.semantic.protocols import is_semantic
+
+    given = ctx.params
+    is_drawn = given["swarm"] is not None
+    if are_given(ctx) and (is_drawn or any(map(is_semantic, given["protocols"]))):
+        raise click.UsageError(
+            "a swarm draws what links, clocks and routers are like, and semantic overlays have "
+            "none: leave out --loss, --duplication, --reordering, --delay, --jitter, --drift and "
+            "--processing"
+        )
 
 
 def _swarm(protocol: str, seed: int, count: int, *, as_json: bool) -> ExitStatus:
@@ -402,6 +420,8 @@ def result_lines(result: Evaluation) -> list[str]:
     ):
         if stories:
             lines.append(f"{word}: {len(stories):,} ({stories[0]})")
+    if figures.messages_lost:
+        lines.append(f"{amount(figures.messages_lost, 'message')} lost on links")
     if figures.links_closed:
         lines.append(f"{amount(figures.links_closed, 'link')} closed by a router")
     return lines

@@ -394,7 +394,8 @@ class World(Requests):
             occurrence = self._agenda.pop()
             match occurrence:
                 case Arrival():
-                    self._arrive(occurrence)
+                    if self.network.take(occurrence):
+                        self._arrive(occurrence)
                 case Departure():
                     self.network.depart(occurrence)
                 case Notice():

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from sapwood.cli.comparing import run_comparison
-from sapwood.cli.explaining import explained_members, explained_text
 from sapwood.cli.conditions import are_given, conditions_of, conditions_options
+from sapwood.cli.explaining import explained_members, explained_text
 from sapwood.cli.output import (
     ExitStatus,
     amount,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import MutableMapping
-from typing import Any, Final, TextIO, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 import structlog
 
@@ -13,14 +13,12 @@ from sapwood.limits import REASON_CHARS_MAX
 
 Log: TypeAlias = structlog.typing.FilteringBoundLogger
 
-LEVELS: Final = ("debug", "info", "warning", "error")
-
 
 def make_log(level: str = "warning", stream: TextIO | None = None, *, colors: bool = True) -> Log:
     """A log that writes to `stream` (standard error).
 
     On a terminal lines are for reading, and may have `colors`; otherwise each is a JSON object. No
-    control character of a text survives in either. `level` is one of `LEVELS`.
+    control character of a text survives in either. `level` is one of `LOG_LEVELS`.
     """
     stream = sys.stderr if stream is None else stream
     render: tuple[structlog.typing.Processor, ...] = (structlog.processors.JSONRenderer(),)

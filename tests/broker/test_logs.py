@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 
 import pytest
 
-from sapwood.broker.logs import LEVELS, make_log
+from sapwood.broker.configuration.options import LOG_LEVELS
+from sapwood.broker.logs import Level, make_log
 from sapwood.limits import REASON_CHARS_MAX
 
 
@@ -35,14 +37,27 @@ def test_a_long_text_is_cut() -> None:
     assert entry["count"] == 3
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", LOG_LEVELS)
 def test_a_log_has_its_level_and_those_above(level: str) -> None:
     stream = io.StringIO()
     log = make_log(level, stream)
-    for name in LEVELS:
+    for name in LOG_LEVELS:
         getattr(log, name)("said")
     written = [json.loads(line)["level"] for line in stream.getvalue().splitlines()]
-    assert written == list(LEVELS[LEVELS.index(level) :])
+    assert written == list(LOG_LEVELS[LOG_LEVELS.index(level) :])
+
+
+def test_a_level_changes_while_the_log_is_written() -> None:
+    stream, level = io.StringIO(), Level("error")
+    log = make_log(level, stream)
+    bound = log.bind(peer="a")
+    bound.info("one")
+    assert not log.is_enabled_for(logging.INFO)
+    level.set("info")
+    bound.info("two")
+    bound.debug("three")
+    assert log.is_enabled_for(logging.INFO)
+    assert [json.loads(line)["event"] for line in stream.getvalue().splitlines()] == ["two"]
 
 
 def test_a_log_on_a_terminal_is_for_reading() -> None:

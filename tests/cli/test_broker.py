@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -130,9 +131,11 @@ def test_a_port_in_use_ends_with_one_clear_line_and_status_2() -> None:
 
 
 @pytest.mark.network
-def test_a_reader_of_its_lines_that_goes_away_does_not_stop_a_broker() -> None:
+def test_a_reader_of_its_lines_that_goes_away_does_not_stop_a_broker(tmp_path: Path) -> None:
+    file = tmp_path / "sapwood.toml"
+    file.write_text('listen = "127.0.0.1:0"\nname = "r1"\n')
     with subprocess.Popen(
-        (sys.executable, "-m", "sapwood", "broker", "--listen", "127.0.0.1:0", "--name", "r1"),
+        (sys.executable, "-m", "sapwood", "broker", "--config", str(file)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -154,7 +157,12 @@ def test_a_reader_of_its_lines_that_goes_away_does_not_stop_a_broker() -> None:
             assert [other.stdout.readline().split()[0] for _ in range(2)] == ["listening", "link"]
             other.terminate()
             assert other.wait(30) == 0
+        file.write_text('listen = "127.0.0.1:0"\nname = "other"\nstrict = true\n')
+        process.send_signal(signal.SIGHUP)
         process.terminate()
         assert process.stderr is not None
-        assert '"stopped"' in process.stderr.read()
+        said = {line["event"]: line for line in map(json.loads, process.stderr)}
+        assert said["option changed"]["option"] == "strict"
+        assert said["option needs a restart"]["asked"] == "other"
+        assert "stopped" in said
         assert process.wait(30) == 0

@@ -75,6 +75,11 @@ class Handshake:
         self._log = log
         self._judging = Judge() if judging is None else judging
 
+    def take(self, credentials: Credentials | None, *, is_strict: bool) -> None:
+        """Show other credentials from now on, and be as strict as that with subscriptions."""
+        self._credentials = credentials
+        self._judging.is_strict = is_strict
+
     def hello(self) -> Hello:
         """The greeting of this broker when it connects to another."""
         return Hello(

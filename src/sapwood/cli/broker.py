@@ -152,24 +152,27 @@ def command(
     if write_to is not None:
         _write(told, write_to)
         ctx.exit(ExitStatus.DONE)
-    _run(told)
+    _run(told, read)
     ctx.exit(ExitStatus.DONE)
 
 
-def _run(told: Configuration) -> None:
+def _run(told: Configuration, read: Callable[[], Configuration]) -> None:
     from sapwood.broker.kernels import place_kernels
-    from sapwood.broker.logs import make_log
+    from sapwood.broker.logs import Level, make_log
+    from sapwood.broker.reloading import Reloading
     from sapwood.broker.running import run_broker
     from sapwood.cli.broker_settings import settings_of
 
     settings = settings_of(told)
-    log = make_log(told["log_level"], colors=not is_plain_terminal())
+    level = Level(told["log_level"])
+    log = make_log(level, colors=not is_plain_terminal())
     for warning in told.warnings:
         log.warning("variable not understood", reason=warning)
     if settings.data is not None:
         place_kernels(settings.data)
     try:
-        run_broker(settings, log, _announce)
+        reloading = Reloading(told, read, settings_of, level, log)
+        run_broker(settings, log, _announce, reloading)
     except InputError as error:
         raise told.located(error) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import fields
 from pathlib import Path
@@ -35,7 +36,7 @@ def by_command_line(given: dict[str, Value]) -> Configuration:
             several = value if isinstance(value, tuple) else (value,)
             words += [f"{option.flag}={one}" for one in several]
     told: list[Configuration] = []
-    with mock.patch.object(command, "_run", told.append):
+    with mock.patch.object(command, "_run", lambda read, _: told.append(read)):
         done = CliRunner().invoke(main, ["broker", *words], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return told[0]
@@ -184,3 +185,11 @@ def test_every_setting_has_an_option() -> None:
 
 def test_each_option_says_whether_it_changes() -> None:
     assert {option.changes for option in OPTIONS.values()} == set(Changes)
+
+
+def test_the_page_says_of_each_option_whether_it_changes() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text("utf-8")
+    for changes in Changes:
+        (row,) = re.findall(rf"^\| {changes.value} \| (.*) \|$", page, re.MULTILINE)
+        listed = [name for name, option in OPTIONS.items() if option.changes is changes]
+        assert re.findall(r"`(\w+)`", row) == listed

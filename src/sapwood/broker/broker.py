@@ -339,7 +339,7 @@ class Broker:
     ) -> Iterator[None]:
         """Handle what a client has published: together what lies between two that are refused."""
         with loading(self._kernels), working(self._side_thread):
-            refused = client.ungranted(run.batch, self.router.refused(client.name, run.batch))
+            refused = client.ungranted(run, self.router.refused(client.name, run.batch))
         first = 0
         for last in (*refused, len(run.batch)):
             some = client.admit(run.part(first, last)) if last > first else None
@@ -405,6 +405,7 @@ class Broker:
             self._log.warning("peer at fault", address=tcp.address, reason=ending.reason)
         if tcp.client is not None:
             name = tcp.client.name
+            tcp.client.left()
             del connections.clients[name]
             self._memory.detach(name, forget=ending.by_peer and ending.code is GoodbyeCode.DONE)
             self._log.info("client left", client=name, reason=ending.reason)

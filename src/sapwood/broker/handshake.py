@@ -26,6 +26,7 @@ from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.session.judging import Judge
 from sapwood.session.ledger import SessionMemory
 from sapwood.session.link_session import LinkSession
+from sapwood.session.quotas import Account
 from sapwood.wire.greetings import Credentials, Greeting, Hello, RefusalCode, Role, Welcome
 from sapwood.wire.messages import GoodbyeCode, Message
 
@@ -138,6 +139,7 @@ class Handshake:
             earlier.connection.say_goodbye(GoodbyeCode.REPLACED, reason)
             earlier.flush()
         gate = None if tcp.admitted is None else tcp.admitted.gate
+        usage = None if tcp.admitted is None else tcp.admitted.usage
         ledger = self._memory.attach(hello.name, hello.session)
         is_remembered = False
         if self.earlier is not None:
@@ -156,6 +158,7 @@ class Handshake:
             judging=self._judging,
             is_remembered=is_remembered,
             gate=gate,
+            account=None if usage is None else Account(usage),
         )
         connections.clients[hello.name] = tcp
         self._log.info("client connected", client=hello.name, address=tcp.address)

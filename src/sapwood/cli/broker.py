@@ -31,7 +31,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _STANDARD_OUTPUT: Final = "-"
 
 
-class _Type(click.ParamType):
+class _Type(click.ParamType):  # type: ignore[type-arg]  # older ones are not generic
     """What an option takes, for click: the same as in a file and in the environment."""
 
     def __init__(self, kind: Kind) -> None:
@@ -67,8 +67,7 @@ def _option(option: Option) -> Callable[[F], F]:
     kind = option.kind
     without = option.without
     if option.default is not None:
-        is_several = isinstance(option.default, tuple)
-        without = " ".join(map(str, option.default)) if is_several else _shown(option.default)
+        without = _shown(option.default)
     text = f"{option.text}  [default: {without}]"
     if isinstance(kind, Switch):
         spelled = f"{option.flag}/--no-{option.flag.removeprefix('--')}"
@@ -81,11 +80,13 @@ def _option(option: Option) -> Callable[[F], F]:
 
 
 def _shown(default: Value) -> str:
+    if isinstance(default, tuple):
+        return " ".join(default)
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
 def _options(command: F) -> F:
-    for option in reversed(OPTIONS.values()):
+    for option in reversed(tuple(OPTIONS.values())):
         command = _option(option)(command)
     return command
 

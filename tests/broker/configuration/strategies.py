@@ -21,7 +21,7 @@ from sapwood.broker.settings import BrokerSettings
 from sapwood.errors import InputError
 
 _WORD = st.text(st.characters(categories=("L", "N", "P", "S")), min_size=1, max_size=12)
-_TEXT = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
+_TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 
 
 def values(kind: Kind) -> st.SearchStrategy[Value]:

@@ -6,6 +6,7 @@ import fcntl
 import os
 import resource
 import sys
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest import mock
@@ -94,7 +95,7 @@ def test_a_certificate_that_runs_out_is_warned_of(tmp_path: Path, days: int, sai
     files = signed(tmp_path, days=1)
     connection = ConnectionSettings(tls=files)
     later = datetime.now(UTC) + timedelta(days=1 - days)
-    with mock.patch.object(checking.time, "time", later.timestamp):
+    with mock.patch.object(time, "time", later.timestamp):
         (warning,) = checked(connection=connection).warnings
     assert warning.startswith(f"--tls-cert {files.cert}: {said}: ")
 

@@ -124,7 +124,7 @@ OTHER: dict[str, Value] = {
 }
 """For each option a value that is not its default."""
 
-TOGETHER = {
+TOGETHER: dict[str, dict[str, Value]] = {
     "backup": {"peer": ("north:1",), "protocol": "failover+covering"},
     "listen": {"protocol": "flooding"},
     "tls_ca": {"tls_cert": "cert", "tls_key": "key"},

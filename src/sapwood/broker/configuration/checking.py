@@ -21,6 +21,7 @@ from sapwood.store.log import is_locked
 from sapwood.store.opening import check_owner
 from sapwood.store.state import FILE, StateFile
 from sapwood.store.store import JOURNAL
+from sapwood.wire.address import TLS
 from sapwood.wire.greetings import Role
 
 EXPIRING_S: Final = 14 * 86_400.0
@@ -49,7 +50,7 @@ def check(settings: BrokerSettings) -> Report:
     report.does["name"] = settings.name or "told by its store, or the host's name and the port"
     is_tls = settings.connection.tls.cert is not None
     listens = (settings.listen, settings.listen_datagrams)
-    at = [f"{tls.TLS if is_tls else ''}{one}" for one in listens if one is not None]
+    at = [f"{TLS if is_tls else ''}{one}" for one in listens if one is not None]
     report.does["listens"] = ", ".join(at)
     report.does["routes by"] = chosen.name
     if settings.peers:
@@ -73,6 +74,7 @@ def _access(settings: BrokerSettings, report: Report) -> None:
     if found.issuers:
         said += f", clients by tokens of {', '.join(found.issuers)}"
     report.does["lets in"] = said
+    report.does["quotas"] = f"{len(found.quotas)}" if found.quotas else "none"
     report.does["grants"] = str(len(found.grants)) if found.grants else "none: all may everything"
 
 

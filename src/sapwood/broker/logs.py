@@ -40,17 +40,22 @@ class Level:
 
 
 def make_log(
-    level: str | Level = "warning", stream: TextIO | None = None, *, colors: bool = True
+    level: str | Level = "warning",
+    stream: TextIO | None = None,
+    *,
+    colors: bool = True,
+    form: str = "auto",
 ) -> Log:
     """A log that writes to `stream` (standard error).
 
-    On a terminal lines are for reading, and may have `colors`; otherwise each is a JSON object. No
-    control character of a text survives in either. `level` is one of `LOG_LEVELS`, or a `Level`
-    that changes.
+    On a terminal lines are for reading, and may have `colors`; otherwise each is a JSON object; a
+    `form` of `LOG_FORMATS` has all be one or the other. No control character of a text survives in
+    either. `level` is one of `LOG_LEVELS`, or a `Level` that changes.
     """
     stream = sys.stderr if stream is None else stream
     render: tuple[structlog.typing.Processor, ...] = (structlog.processors.JSONRenderer(),)
-    if stream.isatty():
+    if form == "text" or (form == "auto" and stream.isatty()):
+        colors = colors and stream.isatty()
         render = (_printable, structlog.dev.ConsoleRenderer(colors=colors))
     leaves_out = level if isinstance(level, Level) else Level(level)
 

@@ -166,7 +166,7 @@ def _run(told: Configuration, read: Callable[[], Configuration]) -> None:
 
     settings = settings_of(told)
     level = Level(told["log_level"])
-    log = make_log(level, colors=not is_plain_terminal())
+    log = make_log(level, colors=not is_plain_terminal(), form=told["log_format"])
     for warning in told.warnings:
         log.warning("variable not understood", reason=warning)
     if settings.data is not None:

@@ -120,6 +120,7 @@ OTHER: dict[str, Value] = {
     "detector": "phi:3",
     "drift_ppm": 12,
     "log_level": "error",
+    "log_format": "text",
     "dtd": "a.dtd",
 }
 """For each option a value that is not its default."""
@@ -133,7 +134,7 @@ TOGETHER: dict[str, dict[str, Value]] = {
 }
 """What an option does not go without."""
 
-ELSEWHERE = {"log_level", "dtd"}
+ELSEWHERE = {"log_level", "log_format", "dtd"}
 """Options that are no settings: of a DTD the protocol has the paths (below)."""
 
 

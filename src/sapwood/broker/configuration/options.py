@@ -40,6 +40,8 @@ from sapwood.limits.timing import DRIFT_PPM
 
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
+LOG_FORMATS: Final = ("auto", "json", "text")
+
 PREFIX: Final = "SAPWOOD_BROKER_"
 """What variables of the environment begin with that give a broker an option."""
 
@@ -331,6 +333,14 @@ _TIMES: Final = (
 
 _LOG: Final = (
     Option("log_level", Choice(LOG_LEVELS), _NOW, "What the log has, and what is worse.", "info"),
+    Option(
+        "log_format",
+        Choice(LOG_FORMATS),
+        _RESTART,
+        "How a line of the log looks: a JSON object, or text for reading; auto is text on a "
+        "terminal and JSON elsewhere.",
+        "auto",
+    ),
 )
 
 GROUPS: Final[Mapping[str, tuple[Option, ...]]] = MappingProxyType(

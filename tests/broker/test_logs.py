@@ -123,7 +123,7 @@ def _written(sources: list[Path]) -> dict[str, tuple[set[str], set[str]]]:
                 continue
             if not node.args or not isinstance(node.args[0], ast.Constant):
                 continue
-            levels, members = found.setdefault(node.args[0].value, (set(), set()))
+            levels, members = found.setdefault(str(node.args[0].value), (set(), set()))
             levels |= {"debug", "warning"} if name == "log" else {name}
             members |= {one.arg for one in node.keywords if one.arg is not None}
     return found

@@ -181,8 +181,7 @@ def command(
         by_default = advertisements is None and chosen.clients_advertise
         with progress("reading", "lines") as advance:
             scenario = files.scenario(advertise_everything=by_default, advance=advance)
-        chosen = _with_backups(chosen, scenario, backups)
-        result = _evaluated(scenario, chosen, faults=faults, explain=explain)
+        result = _evaluated(scenario, chosen, backups, faults=faults, explain=explain)
         count = write_deliveries(stream, scenario, result.pairs)
         if metrics is not None:
             stack.enter_context(replacing(metrics)).write(result.metrics.to_json())
@@ -196,6 +195,7 @@ def command(
 def _evaluated(
     scenario: Scenario,
     chosen: Protocol,
+    backups: tuple[str, ...],
     *,
     faults: str | None,
     explain: Sequence[tuple[str, str]],
@@ -203,7 +203,7 @@ def _evaluated(
     """Carry a scenario out; where there are faults, probe the overlay after them."""
     from sapwood.simulation.evaluation import evaluate
 
-    probes = bool(faults)
+    chosen, probes = _with_backups(chosen, scenario, backups), bool(faults)
     return evaluate(scenario, chosen, with_probes=probes, watch=progress, explain=explain)
 
 

@@ -17,7 +17,7 @@ from sapwood_lab.workload.documents import XPE, documents
 
 def test_delays_are_measured_for_all_hops_and_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xpe_delays, "TAGS", (5, 30))
-    monkeypatch.setattr(xpe_delays, "DOCUMENTS", 2)
+    monkeypatch.setattr(xpe_delays, "DOCUMENTS", 1)
     monkeypatch.setattr(xpe_delays, "TURNS", 1)
     found = run(DESIGN, Choices((14,), source="proteins", repeats=1))
     assert found.columns == COLUMNS

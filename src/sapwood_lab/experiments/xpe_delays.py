@@ -123,7 +123,7 @@ def measure(configuration: Configuration) -> list[Row]:
     took = {
         told: [_seconds(broker.every, every) for broker in line_] for told, line_ in brokers.items()
     }
-    gets = [_index(broker.own, "path-automaton") for broker in brokers["with"]]
+    gets = [_index(broker.own, "auto") for broker in brokers["with"]]
     rows: list[Row] = []
     for tags, some in sent.items():
         for hops in range(1, HOPS + 1):

@@ -132,6 +132,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.xpe_processing"),
         ),
         Experiment(
+            "xpe-delays",
+            "XPE dissemination, figures 1.20 and 1.21",
+            "notification delays by hops and documents' sizes, with and without covering",
+            _design("sapwood_lab.experiments.xpe_delays"),
+        ),
+        Experiment(
             "reporting-modes",
             "Shen, figure 4.3",
             "time, searches and degrees by how many covers of a subscription are remembered",

@@ -38,9 +38,9 @@ def hop_lines(journey: Journey, name: Name = nameless) -> list[str]:
 
 def untold_lines(journey: Journey, name: Name = nameless) -> list[str]:
     """Where, from the subscriber on, a router was not told of the subscription, and why."""
-    for hop in reversed(journey.hops):
-        if not hop.telling.stands:
-            reason = _untold(hop.telling, journey, name)
+    for telling in reversed(journey.tellings):
+        if not telling.stands:
+            reason = _untold(telling, journey, name)
             return [f"  {reason}"] if reason else []
     return []
 
@@ -48,8 +48,7 @@ def untold_lines(journey: Journey, name: Name = nameless) -> list[str]:
 def told_lines(journey: Journey, name: Name = nameless) -> list[str]:
     """What each router told the next one of the subscription, from the subscriber on."""
     lines: list[str] = []
-    for hop in reversed(journey.hops):
-        telling = hop.telling
+    for telling in reversed(journey.tellings):
         if not telling.stands:
             break
         said = _standing(telling, name)

@@ -11,3 +11,15 @@ router's index, which needs no such bound."""
 
 EXPLAINED_NAMED_MAX: Final = 8
 """Subscriptions that one answer names: more than that nobody reads."""
+
+EXPLAINED_PATTERNS_MAX: Final = 50
+"""The same where the publication has a document, which each XPath reads again: 0.2 ms each for one
+of a few kilobytes."""
+
+EXPLAINED_SEARCHED_MAX: Final = 100_000
+"""Subscriptions of a broker's own clients that are compared with a filter for one answer: 0.2 us
+each, 20 ms."""
+
+EXPLAINED_BYTES_MAX: Final = 131_072
+"""Bytes of one answer, within FRAME_BYTES_FLOOR: filters take a few hundred each, and who asks for
+many long ones asks for fewer."""

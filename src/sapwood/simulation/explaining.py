@@ -9,7 +9,7 @@ routers that the publication came to, and what clients got.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import cast
@@ -18,6 +18,7 @@ from sapwood.errors import InputError
 from sapwood.language.explanations import explain
 from sapwood.model.explanation import Explanation
 from sapwood.model.interest import Interest
+from sapwood.overlay.ways import way_between
 from sapwood.routing.effects import Effect, Refused
 from sapwood.routing.explaining.accounts import Account, Owned, Question, account, ways
 from sapwood.routing.explaining.journeys import Journey, journey
@@ -214,25 +215,6 @@ class Witness:
         return way_between(source, home, peers)
 
 
-def way_between(
-    start: str, end: str, neighbors: Callable[[str], Iterable[str]]
-) -> tuple[str, ...] | None:
-    """The shortest way from one router to another, both included; `None` if there is none."""
-    came: dict[str, str] = {start: start}
-    reached = [start]
-    for router in reached:
-        for neighbor in neighbors(router):
-            if neighbor not in came:
-                came[neighbor] = router
-                reached.append(neighbor)
-    if end not in came:
-        return None
-    path = [end]
-    while path[-1] != start:
-        path.append(came[path[-1]])
-    return tuple(reversed(path))
-
-
 def _passage(seen: _Seen) -> Passage:
     """Each hop as it was when the publication was at its first end, or as late as anything."""
     last = list(seen.journeys.values())[-1]
@@ -240,7 +222,8 @@ def _passage(seen: _Seen) -> Passage:
         seen.journeys.get(hop.source, last).hops[place] for place, hop in enumerate(last.hops)
     )
     arrived = tuple(router for router in seen.path if router in seen.journeys)
-    return Passage(replace(last, hops=hops), arrived)
+    tellings = tuple(hop.telling for hop in hops)
+    return Passage(replace(last, hops=hops, tellings=tellings), arrived)
 
 
 def _way_of(message: Message) -> int:

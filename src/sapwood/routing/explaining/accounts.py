@@ -13,7 +13,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from sapwood.limits.explaining import EXPLAINED_ENTRIES_MAX, EXPLAINED_NAMED_MAX
+from sapwood.limits.explaining import (
+    EXPLAINED_ENTRIES_MAX,
+    EXPLAINED_NAMED_MAX,
+    EXPLAINED_PATTERNS_MAX,
+)
 from sapwood.model.fields import Count
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
@@ -67,7 +71,7 @@ class Entry(Struct, array_like=True, frozen=True):
 
 
 class Standing(Struct, array_like=True, frozen=True):
-    """A subscription at one router: what every neighbor was told of it.
+    """A subscription at one router: what neighbors were told of it, or the one that was asked for.
 
     `in_force`: all who have to know of it have confirmed it; of those of clients alone.
     """
@@ -109,7 +113,8 @@ class Account(Struct, array_like=True, frozen=True):
 def account(router: Router, question: Question, now: float) -> Account | None:
     """What a router says at a time; `None` where nothing of the source is routed there.
 
-    Takes a look at `EXPLAINED_ENTRIES_MAX` entries at most.
+    Takes a look at `EXPLAINED_ENTRIES_MAX` entries at most, or `EXPLAINED_PATTERNS_MAX`. Raises
+    `DocumentError` and `LimitError` for a document that cannot be read.
     """
     cores = router.membership.cores(question.source)
     core = cores[question.way] if question.way < len(cores) else None
@@ -123,7 +128,7 @@ def account(router: Router, question: Question, now: float) -> Account | None:
         wanted = bool(routed)
         if question.toward in received:
             onward = _onward(core, question, question.toward in routed)
-    standing = None if question.subject is None else _standing(core, question.subject)
+    standing = None if question.subject is None else _standing(core, question)
     begun = tuple(key for key in question.about if _begun(core, router.name, key))
     return Account(router.name, tuple(received), standing, onward, wanted, begun)
 
@@ -144,7 +149,9 @@ def _onward(core: OnOneTree, question: Question, goes: bool) -> Onward:  # noqa:
     assert publication is not None, "only publications are routed"
     found: list[Entry] = []
     looked = 0
-    for entry in islice(_first(core, question), EXPLAINED_ENTRIES_MAX):
+    is_read = publication.document is not None
+    looked_max = EXPLAINED_PATTERNS_MAX if is_read else EXPLAINED_ENTRIES_MAX
+    for entry in islice(_first(core, question), looked_max):
         looked += 1
         if entry.filter.matches(publication):
             found.append(entry)
@@ -164,8 +171,9 @@ def _first(core: OnOneTree, question: Question) -> Iterator[Entry]:
             yield Entry(key, entry.filter)
 
 
-def _standing(core: OnOneTree, subject: Owned | Held) -> Standing | None:
-    spread = core.subscriptions
+def _standing(core: OnOneTree, question: Question) -> Standing | None:
+    spread, subject = core.subscriptions, question.subject
+    assert subject is not None, "only what is asked for is looked for"
     if isinstance(subject, Owned):
         own = spread.entries.by_client.get(subject.client, {}).get(subject.id)
         if own is None:
@@ -177,7 +185,8 @@ def _standing(core: OnOneTree, subject: Owned | Held) -> Standing | None:
         if known is None:
             return None
         key, wanted, in_force = known, spread.entries.received[source][known].filter, True
-    told = {other: spread.why(other, key) for other in spread.links if other != source}
+    others = (other for other in spread.links if question.toward in ("", other))
+    told = {other: spread.why(other, key) for other in others if other != source}
     return Standing(key, wanted, in_force, told)
 
 

@@ -110,13 +110,15 @@ class Journey:
     `standing` is the subscription at its own router, `None` where it is not there, and `match` what
     its filter says of the publication, `None` then. `delivered`: all hops are gone, and it matches.
     `ended` is the router where the publication ends, the last of those that it reaches. The
-    `silent` routers gave no answer.
+    `silent` routers gave no answer. Without a publication there is only what was told: for each
+    link on the path, in its order, `tellings`.
     """
 
     path: tuple[str, ...]
     standing: Standing | None
     match: Explanation | None
     hops: tuple[Hop, ...]
+    tellings: tuple[Telling, ...]
     silent: tuple[str, ...] = ()
 
     @property
@@ -141,10 +143,12 @@ def journey(
     asking: Ask,
     path: Sequence[str],
     subject: Owned,
-    publication: Publication,
+    publication: Publication | None,
     way: int = 0,
 ) -> Journey:
     """Follow a publication from the first router of a path to a subscription at the last.
+
+    Without one, only what routers on the path were told of the subscription is asked for.
 
     Raises `DocumentError` and `LimitError` for a document that cannot be read.
     """
@@ -157,15 +161,20 @@ def journey(
             silent[router] = None
         return said
 
-    asked = ask(path[-1], Question(source, way, subject))
+    toward = path[-2] if len(path) > 1 else ""
+    asked = ask(path[-1], Question(source, way, subject, toward=toward))
     standing = None if asked is None else asked.standing
     tellings = _told(ask, path, way, asked)
     hops = []
     for place, (here, there) in enumerate(pairwise(path)):
+        if publication is None:
+            break
         behind = path[place - 1] if place else ""
         hops.append(_hop(ask, (behind, here, there), tellings[place], publication, (source, way)))
-    match = None if standing is None else explain(standing.filter, publication)
-    return Journey(tuple(path), standing, match, tuple(hops), tuple(silent))
+    match = None
+    if standing is not None and publication is not None:
+        match = explain(standing.filter, publication)
+    return Journey(tuple(path), standing, match, tuple(hops), tuple(tellings), tuple(silent))
 
 
 def _told(ask: Ask, path: Sequence[str], way: int, asked: Account | None) -> list[Telling]:
@@ -178,7 +187,8 @@ def _told(ask: Ask, path: Sequence[str], way: int, asked: Account | None) -> lis
         reasons = () if standing is None else standing.told.get(receiver, ())
         last = reasons[-1] if reasons and reasons[-1].how in STANDS else None
         subject = None if last is None else Held(sender, last)
-        heard = ask(receiver, Question(path[0], way, subject))
+        beyond = path[place - 2] if place > 1 else ""
+        heard = ask(receiver, Question(path[0], way, subject, toward=beyond))
         held = None if heard is None else heard.standing
         link, key = _link(heard, asked, receiver, sender), "" if held is None else held.key
         holds = held is not None and link is Link.UP

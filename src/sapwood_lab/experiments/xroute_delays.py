@@ -135,8 +135,8 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
         rows=table(COLUMNS, rows),
         compare=(
             "that XRoute's delay is a fraction of Simple's, and its throughput a multiple, the "
-            "more so the more subscriptions there are, for documents of every size, and hardly "
-            "falls as they grow; seconds are of other machines and another language. Nothing was "
+            "more so the more subscriptions there are, for documents of every size, and falls "
+            "by less as they grow; seconds are of other machines and another language. Nothing was "
             f"published of {AUTOMATON}: it shows what is left of the gain where matching hardly "
             "depends on the table."
         ),

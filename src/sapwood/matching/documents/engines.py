@@ -58,6 +58,12 @@ def _xtrie_ordered() -> DocumentEngine:
     return XTrieEngine(ordered=True)
 
 
+def _subscription_tree() -> DocumentEngine:
+    from sapwood.matching.published.subscription_tree import SubscriptionTreeEngine
+
+    return SubscriptionTreeEngine()
+
+
 def _reference() -> DocumentEngine:
     from sapwood.matching.documents.reference import ReferenceXPathEngine
 
@@ -98,6 +104,12 @@ DOCUMENT_ENGINES: Final = Catalogue(
             exact=False,
             summary="xtrie, branches in the order they are written: fewer matches than XPath",
             make=_xtrie_ordered,
+        ),
+        DocumentEngineInfo(
+            "subscription-tree",
+            exact=True,
+            summary="patterns below those that cover them: what refuses passes over all below",
+            make=_subscription_tree,
         ),
         DocumentEngineInfo(
             "reference-xpath",

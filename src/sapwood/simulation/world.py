@@ -10,6 +10,7 @@ way at that time already comes first.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
@@ -114,6 +115,8 @@ class World(Requests):
         self.tally = Tally()
         self.stored = Stored()
         self.tampering = Tampering(seed)
+        #: is shown what each router takes, with what comes of it, before that is carried out
+        self.watch: Callable[[str, Input, Sequence[Effect]], None] | None = None
         self.routers: dict[str, Machine] = {}
         self._make_router = make_router
         self._validate = validate
@@ -529,6 +532,8 @@ class World(Requests):
         sizes = router.table_sizes() if is_routine else None
         effects = router.handle(event, self.time.shown(name, self.now))
         self.trace.note(self.now, name, event, effects)
+        if self.watch is not None:
+            self.watch(name, event, effects)
         if self._validate:
             router.validate()
         self._writing.perform(name, effects)

@@ -144,6 +144,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.reporting_modes"),
         ),
         Experiment(
+            "xpe-covering",
+            "XPE dissemination, figures 1.5, 1.6 and 1.12 to 1.14",
+            "what the work's covering procedures and searches decide, and how fast",
+            _design("sapwood_lab.experiments.xpe_covering"),
+        ),
+        Experiment(
             "covering-time",
             "Shen, figures 4.4 and 4.5",
             "time of covering detection while subscriptions come and go",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from sapwood.covering.published.procedures import position
+from sapwood.covering.published.sequences import position
 from sapwood.overlay.shapes import parse_topology
 from sapwood.sketches.accuracy import equal_bits, sketch_bytes, theorem_6
 

@@ -28,6 +28,8 @@ SLOW = {
     "strategies": Choices((8,), 3),
     "xpe-tables": Choices((40, 60), 3),
     "covering-time": Choices((100,), 3),
+    "xpe-delays": Choices((70,), 3, "proteins", repeats=1),
+    "reporting-modes": Choices((100,), 3, repeats=1),
     "planetlab": Choices((24,), 3),
     "lookup-reuse": Choices((40,), 3),
     "sketch-errors": Choices((40,), 3),

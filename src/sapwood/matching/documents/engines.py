@@ -46,6 +46,12 @@ def _xtrie() -> DocumentEngine:
     return XTrieEngine()
 
 
+def _xtrie_paths() -> DocumentEngine:
+    from sapwood.matching.published.xtrie import XTrieEngine
+
+    return XTrieEngine(single_paths=True)
+
+
 def _xtrie_ordered() -> DocumentEngine:
     from sapwood.matching.published.xtrie import XTrieEngine
 
@@ -84,8 +90,14 @@ DOCUMENT_ENGINES: Final = Catalogue(
         DocumentEngineInfo(
             "xtrie",
             exact=True,
-            summary="runs of labels in a trie, plain Python; sets of some thousands",
+            summary="runs of labels in a trie while documents stream by, plain Python; thousands",
             make=_xtrie,
+        ),
+        DocumentEngineInfo(
+            "xtrie-paths",
+            exact=True,
+            summary="xtrie, with its variant for single paths for all patterns without branches",
+            make=_xtrie_paths,
         ),
         DocumentEngineInfo(
             "xtrie-ordered",

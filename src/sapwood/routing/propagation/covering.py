@@ -33,6 +33,7 @@ from sapwood.model.interest import Interest
 from sapwood.model.order import has_one_form
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Unconditional
+from sapwood.routing.propagation.telling import Reasons, stood_for
 
 
 class Covering(Unconditional[Interest]):
@@ -141,6 +142,10 @@ class Covering(Unconditional[Interest]):
     def representative(self, key: str) -> str | None:
         """The propagated subscription that covers it, or itself."""
         return self._representatives[key]
+
+    def why(self, key: str) -> Reasons:
+        """What covers it was told, or itself."""
+        return stood_for(key, self._representatives[key], self._filters)
 
     @property
     def rank(self) -> Callable[[Interest], Any] | None:

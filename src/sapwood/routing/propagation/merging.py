@@ -24,6 +24,7 @@ from sapwood.limits import MERGING_PASS_MIN
 from sapwood.model.interest import Interest
 from sapwood.model.order import has_one_form
 from sapwood.routing.propagation.protocol import Change, Propagation, Unconditional, net_change
+from sapwood.routing.propagation.telling import How, Reason, Reasons
 
 
 class MergedLinks:
@@ -94,6 +95,15 @@ class Merging(Unconditional[Interest]):
         """What stands for it by the inner strategy, or the merger that stands for that."""
         inner = self._inner.representative(key)
         return None if inner is None else self._merger_of.get(inner, inner)
+
+    def why(self, key: str) -> Reasons:
+        """What the inner strategy says of it, and the merger that stands for that, if one does."""
+        inner = self._inner.why(key)
+        merger = self._merger_of.get(inner[-1].key)
+        if merger is None:
+            return inner
+        known = inner if inner[-1].how is not How.ITSELF else inner[:-1]
+        return (*known, Reason(How.MERGED, merger, self._propagated[merger]))
 
     @property
     def rank(self) -> Callable[[Interest], Any] | None:

@@ -23,3 +23,7 @@ each, 20 ms."""
 EXPLAINED_BYTES_MAX: Final = 131_072
 """Bytes of one answer, within FRAME_BYTES_FLOOR: filters take a few hundred each, and who asks for
 many long ones asks for fewer."""
+
+EXPLAINED_COVERS_MAX: Final = 400
+"""Subscriptions that are compared with a filter for one answer as to whether they cover it: 50 us
+each, so that others wait for 20 ms. Who asks goes on from there."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from sapwood.cli.comparing import run_comparison
+from sapwood.cli.conditions import are_given, conditions_of, conditions_options
 from sapwood.cli.explaining import explained_members, explained_text
 from sapwood.cli.output import (
     ExitStatus,
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     type=input_file,
     help="TOML file: what fails and returns, or comes and goes, and when.",
 )
+@conditions_options
 @click.option(
     "--backup",
     "backups",
@@ -169,6 +171,7 @@ def command(
             advertisements=advertisements,
             faults=faults,
             seed=seed,
+            conditions=conditions_of(ctx),
             rejections=StrictRejections() if strict else rejected_file,
         )
         if compare:
@@ -178,8 +181,7 @@ def command(
         by_default = advertisements is None and chosen.clients_advertise
         with progress("reading", "lines") as advance:
             scenario = files.scenario(advertise_everything=by_default, advance=advance)
-        chosen = _with_backups(chosen, scenario, backups)
-        result = _evaluated(scenario, chosen, faults=faults, explain=explain)
+        result = _evaluated(scenario, chosen, backups, faults=faults, explain=explain)
         count = write_deliveries(stream, scenario, result.pairs)
         if metrics is not None:
             stack.enter_context(replacing(metrics)).write(result.metrics.to_json())
@@ -193,6 +195,7 @@ def command(
 def _evaluated(
     scenario: Scenario,
     chosen: Protocol,
+    backups: tuple[str, ...],
     *,
     faults: str | None,
     explain: Sequence[tuple[str, str]],
@@ -200,7 +203,7 @@ def _evaluated(
     """Carry a scenario out; where there are faults, probe the overlay after them."""
     from sapwood.simulation.evaluation import evaluate
 
-    probes = bool(faults)
+    chosen, probes = _with_backups(chosen, scenario, backups), bool(faults)
     return evaluate(scenario, chosen, with_probes=probes, watch=progress, explain=explain)
 
 
@@ -289,6 +292,7 @@ def _run_without_topology(ctx: click.Context) -> None:
     from sapwood.simulation.semantic.protocols import is_semantic
 
     given = ctx.params
+    _check_conditions(ctx)
     name, *others = given["protocols"] or ("",)
     if is_semantic(name) and not others:
         unfit = ("swarm", "compare", "advertisements", "backups")
@@ -303,6 +307,20 @@ def _run_without_topology(ctx: click.Context) -> None:
         ctx.exit(run_overlay(name, inputs, given["seed"], **switches))
     if given["swarm"] is not None:
         ctx.exit(_swarm(name, given["seed"], given["swarm"], as_json=given["as_json"]))
+
+
+def _check_conditions(ctx: click.Context) -> None:
+    """Raise a `UsageError` where conditions are given and mean nothing."""
+    from sapwood.simulation.semantic.protocols import is_semantic
+
+    given = ctx.params
+    is_drawn = given["swarm"] is not None
+    if are_given(ctx) and (is_drawn or any(map(is_semantic, given["protocols"]))):
+        raise click.UsageError(
+            "a swarm draws what links, clocks and routers are like, and semantic overlays have "
+            "none: leave out --loss, --duplication, --reordering, --delay, --jitter, --drift and "
+            "--processing"
+        )
 
 
 def _swarm(protocol: str, seed: int, count: int, *, as_json: bool) -> ExitStatus:
@@ -402,6 +420,8 @@ def result_lines(result: Evaluation) -> list[str]:
     ):
         if stories:
             lines.append(f"{word}: {len(stories):,} ({stories[0]})")
+    if figures.messages_lost:
+        lines.append(f"{amount(figures.messages_lost, 'message')} lost on links")
     if figures.links_closed:
         lines.append(f"{amount(figures.links_closed, 'link')} closed by a router")
     return lines

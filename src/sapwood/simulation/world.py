@@ -9,6 +9,7 @@ way at that time already comes first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
@@ -54,6 +55,7 @@ from sapwood.simulation.machine import (
     Machine,
     MakeRouter,
     absent_from,
+    counted_by,
     finds_of,
     keep,
     owe,
@@ -368,6 +370,13 @@ class World(Requests):
         for router in self.routers.values():
             router.validate()
 
+    def counted(self) -> Counter[str]:
+        """What all routers that there ever were have counted: see `Router.counters`."""
+        total = Counter(self.tally.counted)
+        for router in self.routers.values():
+            total.update(counted_by(router))
+        return total
+
     # What follows from an input ----------------------------------------------------------------
 
     def _next_due(self) -> float | None:
@@ -385,7 +394,8 @@ class World(Requests):
             occurrence = self._agenda.pop()
             match occurrence:
                 case Arrival():
-                    self._arrive(occurrence)
+                    if self.network.take(occurrence):
+                        self._arrive(occurrence)
                 case Departure():
                     self.network.depart(occurrence)
                 case Notice():
@@ -442,7 +452,7 @@ class World(Requests):
 
     def _stop(self, router: str, reason: str) -> None:
         """Let a router run no more; all lives of a router end here."""
-        del self.routers[router]
+        self.tally.counted.update(counted_by(self.routers.pop(router)))
         self._writing.forget(router)
         self._timers.forget(router)
         if reason == REMOVED or not self.history.is_kept:
@@ -517,7 +527,6 @@ class World(Requests):
             )
         said = carried(event.message) if isinstance(event, Receive) else None
         is_publication = isinstance(said, Publish) or isinstance(event, ClientPublish)
-        self.tally.content_matches += is_publication
         router = self.routers[name]
         is_routine = isinstance(event, Tick) or is_periodic(said)
         sizes = router.table_sizes() if is_routine else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from sapwood.covering.published.sequences import position
+from sapwood.covering.published.sequences import Names, position, table_position
 from sapwood.overlay.shapes import parse_topology
 from sapwood.sketches.accuracy import equal_bits, sketch_bytes, theorem_6
 
@@ -81,17 +81,25 @@ def _depth() -> str:
 
 def _next_table() -> str:
     a, b = "a", "b"
-    nowhere = position((a, b, a, b), (a, None, b))
-    missed, late = position((a, None, b, a), (a, b, a)), position((a, b, a, b, b), (a, None, b))
-    assert nowhere is None
-    assert missed is not None
-    assert late is not None
-    return (
-        "a/b/a/b does not have a/*/b, and the table finds it; "
-        f"a/*/b/a has a/b/a from step {missed + 1} on, and the table does not find it; "
-        f"a/b/a/b/b has a/*/b from step {late + 1} on, and the table says 2. That steps meet is "
-        "not transitive where there are wildcards"
+    pairs = (
+        ((a, b, a, b), (a, None, b)),
+        ((a, None, b, a), (a, b, a)),
+        ((a, b, a, b, b), (a, None, b)),
     )
+    each = (
+        f"{_path(wanted)} lies in {_path(longer)} {_from(position(longer, wanted))}, and the table "
+        f"says {_from(table_position(longer, wanted))}"
+        for longer, wanted in pairs
+    )
+    return f"{'; '.join(each)}: that steps meet is not transitive where there are wildcards"
+
+
+def _path(names: Names) -> str:
+    return "/".join(name or "*" for name in names)
+
+
+def _from(place: int | None) -> str:
+    return "nowhere" if place is None else f"from step {place + 1} on"
 
 
 def _flooded() -> str:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from sapwood.covering.protocol import AdoptingGraph, BulkIndex, CoveringIndex, RelationGraph
 from sapwood.errors import InvariantError
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.patterns.pattern import TreePattern
@@ -139,7 +140,7 @@ class InterestGraph:
         """The number of nodes."""
         return len(self.records) + len(self.documents)
 
-    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:
+    def add(self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]) -> bool:
         """Insert an interest; returns whether some node covers it."""
         if isinstance(filter, Filter):
             return self.records.add(key, filter, index)

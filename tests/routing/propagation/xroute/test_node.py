@@ -13,8 +13,8 @@ from sapwood.covering.columnar import ColumnarCovering
 from sapwood.covering.published.counting import CountingCovering
 from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import InvariantError
-from sapwood.model.filter import Filter
 from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.xroute.triples import Operation
 from tests.examples import examples

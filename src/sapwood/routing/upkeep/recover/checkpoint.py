@@ -43,6 +43,7 @@ from sapwood.covering.xsearch.index import XSearchIndex
 from sapwood.routing.core import RoutingCore
 from sapwood.routing.membership.given import Given
 from sapwood.routing.membership.mesh.mesh import Mesh
+from sapwood.routing.membership.mesh.tree_set import TreeSet
 from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.propagation.advertised import AdvertisedLinks
 from sapwood.routing.propagation.entries import EntryPropagation
@@ -211,8 +212,11 @@ FORMS: Final[Mapping[type[Any], Form]] = MappingProxyType(
         RoutingCore: _CORE,
         Given: replace(_CORE, finish=Given.rebuild),
         Mesh: Form(
-            without=frozenset({"name", "protocol"}), within=frozenset({"map", "clients", "forest"})
+            without=frozenset({"name", "protocol", "_supply"}),
+            within=frozenset({"map", "clients", "forest"}),
+            finish=Mesh.rebuild,
         ),
+        TreeSet: Form(without=frozenset({"_watch"})),
         EntryPropagation: Form(
             without=frozenset({"kind"}), within=frozenset({"_propagation", "entries"})
         ),

@@ -142,7 +142,7 @@ def held(link: type[Covering[AdvertisedContent]]) -> Protocol:
     def promises() -> Covering[AdvertisedContent]:
         return link(CoveringManager(FlatGraph(), AdvertisedIndex(), is_maximal=True))
 
-    return replace(made, propagation=replace(made.propagation, promises=promises))
+    return replace(made, propagation=replace(made.propagation, promises=lambda _: promises))
 
 
 class ForgetsWhatItHeldBack(AdvertisedMutant):

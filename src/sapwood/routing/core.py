@@ -151,7 +151,7 @@ class RoutingCore:
         self.advertisements: EntryPropagation[AdvertisedContent] = EntryPropagation(
             ADVERTISEMENTS,
             identity,
-            protocol.propagation.promises,
+            protocol.propagation.promises(identity),
         )
 
     def handle(self, input: Input, now: float) -> list[Effect]:

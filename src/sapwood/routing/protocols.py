@@ -43,7 +43,7 @@ from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.identity import Identity
 from sapwood.routing.propagation.merging import MergedLinks
-from sapwood.routing.propagation.promises import maximal_promises
+from sapwood.routing.propagation.promises import MergedPromises, maximal_promises
 from sapwood.routing.propagation.protocol import Propagation
 from sapwood.routing.propagation.ranges.ranges import RangePropagation
 from sapwood.routing.propagation.simple import Simple
@@ -60,6 +60,7 @@ from sapwood.routing.strategies import (
     Rule,
     Strategy,
     UpkeepStrategy,
+    no_promises,
 )
 from sapwood.routing.tables import Follower
 from sapwood.routing.upkeep.detour.choice import with_detours
@@ -209,6 +210,8 @@ class Advertising(Strategy):
     """A word that says that subscriptions follow advertisements, which travel as `links` says."""
 
     links: MakePromises
+    #: how they travel where subscriptions are merged, if otherwise
+    merged: MakePromises | None = None
 
 
 def _advertising(argument: str) -> Advertising:
@@ -222,7 +225,8 @@ def _advertising(argument: str) -> Advertising:
         ADVERTISEMENT,
         name=f"{ADVERTISEMENT.name}:{argument}",
         summary=f"{ADVERTISEMENT.summary}, of which every router is told all",
-        links=Simple[AdvertisedContent],
+        links=lambda _: Simple[AdvertisedContent],
+        merged=None,
         choose=None,
     )
 
@@ -230,7 +234,8 @@ def _advertising(argument: str) -> Advertising:
 ADVERTISEMENT: Final = Advertising(
     name="advertisement",
     summary="and only to where it is advertised",
-    links=maximal_promises,
+    links=lambda _: maximal_promises,
+    merged=MergedPromises,
     choose=_advertising,
     excludes=(
         Rule(
@@ -445,12 +450,19 @@ def _propagation(
         of=tuple(part.words[0] for part in parts),
         make=make,
         clients_advertise=advertising is not None,
-        promises=Flooding[AdvertisedContent] if advertising is None else advertising.links,
+        promises=_promises(advertising, is_merged=merging is not None),
         routes_depend_on_order=merging is not None or travel.routes_depend_on_order,
         allows_loss=travel.allows_loss,
         forwarding=travel.forwarding,
         membership=travel.membership,
     )
+
+
+def _promises(advertising: Advertising | None, *, is_merged: bool) -> MakePromises:
+    """How advertisements travel."""
+    if advertising is None:
+        return no_promises
+    return (is_merged and advertising.merged) or advertising.links
 
 
 def _one_by_one(links: Links) -> MakePropagation:

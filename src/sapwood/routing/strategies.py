@@ -82,8 +82,14 @@ class MembershipStrategy(Strategy):
 MakePropagation: TypeAlias = Callable[[str, Follower[Interest]], SubscriptionPropagation]
 """Makes all subscriptions of one core: its identity, and what follows them."""
 
-MakePromises: TypeAlias = Callable[[], Propagation[AdvertisedContent]]
-"""Makes what one link is told of advertisements."""
+MakePromises: TypeAlias = Callable[[str], Callable[[], Propagation[AdvertisedContent]]]
+"""Given the identity of a core, makes what makes what each of its links is told of advertisements.
+"""
+
+
+def no_promises(_: str) -> Callable[[], Propagation[AdvertisedContent]]:
+    """Nothing is told of them."""
+    return Flooding[AdvertisedContent]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +107,7 @@ class PropagationStrategy(Strategy):
     make: MakePropagation
     of: tuple[str, ...]
     clients_advertise: bool = False
-    promises: MakePromises = Flooding[AdvertisedContent]
+    promises: MakePromises = no_promises
     routes_depend_on_order: bool = False
     allows_loss: bool = False
     forwarding: str = "every-hop"

@@ -17,6 +17,7 @@ from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.language.advertisements import parse_advertisement
 from sapwood.language.xpath import parse_xpath
+from sapwood.limits import MERGING_PASS_MIN
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
@@ -170,8 +171,8 @@ Act = tuple[str, tuple[str, int], int, AdvertisedContent]
 class Overlay(Wiring):
     """Five routers on a tree, whose clients advertise; one at each router subscribes to much."""
 
-    def __init__(self, *, subscribes: bool = True) -> None:
-        super().__init__("advertisement", TREE)
+    def __init__(self, *, subscribes: bool = True, protocol: str = "advertisement") -> None:
+        super().__init__(protocol, TREE)
         self.up = set(TREE)
         for router in ROUTERS:
             for client in ("c0", "c1", "s"):
@@ -328,3 +329,44 @@ def test_a_link_that_relies_on_nothing_is_noticed() -> None:
     link.add("a", FILTERS[1])
     with pytest.raises(InvariantError, match="exactly the candidates"):
         link.validate({})
+
+
+# Merged -------------------------------------------------------------------------------------------
+
+
+@given(acts=st.lists(st.one_of(ACTS, BREAKS), max_size=40))
+@settings(max_examples=examples(40))
+def test_merged_at_rest_every_link_has_what_is_advertised_behind_it_and_no_more(
+    acts: list[Act],
+) -> None:
+    overlay = Overlay(protocol="advertisement+covering+merging")
+    for act in acts:
+        overlay.do(act)
+    overlay.settle()
+    for sender, holder in overlay.edges():
+        held = core_of(overlay.routers[holder]).advertisements.entries.sides()[sender].values()
+        behind = overlay.promised(overlay.behind(sender, holder)).values()
+        for publication in (*RECORDS, *DOCUMENTS):
+            assert any(one.matches(publication) for one in held) is any(
+                one.matches(publication) for one in behind
+            )
+        assert len(held) <= len(maximal(behind))
+    assert all(router.table_sizes()["unconfirmed"] == 0 for router in overlay.routers.values())
+
+
+def test_filters_that_are_advertised_travel_as_one_where_subscriptions_are_merged() -> None:
+    overlay = Wiring("advertisement+covering+merging", LINE)
+    overlay.attach("r1", "bob")
+    for number in range(MERGING_PASS_MIN):
+        overlay.advertise("r1", "bob", f"a{number}", f"x = {number}")
+    [held] = core_of(overlay.routers["r3"]).advertisements.entries.sides()["r2"].values()
+    whole = parse_filter(f"x in ({', '.join(map(str, range(MERGING_PASS_MIN)))})")
+    assert held == whole
+    assert len(overlay.answers()) == MERGING_PASS_MIN
+    overlay.unadvertise("r1", "bob", "a0")
+    told = core_of(overlay.routers["r3"]).advertisements.entries.sides()["r2"].values()
+    assert not any(one.matches(Publication("p", {"x": 0})) for one in told)
+    assert all(
+        any(one.matches(Publication("p", {"x": x})) for one in told)
+        for x in range(1, MERGING_PASS_MIN)
+    )

@@ -16,6 +16,9 @@ A newcomer that covers what was told takes its place, likewise told first (`maxi
 drops an advertisement that another one from the same side covers (2.42). Here it is a candidate
 and held back: who else knows of it that would state it again, where a client has both?
 
+Where subscriptions are merged, so are filters of records that are advertised, as far as nothing is
+added: what a merger intersects one of its members does. What is merged travels as one.
+
 Nothing is lost by what is held back: what intersects it intersects what covers it, so subscriptions
 travel as if it had been told. Why a confirmation means for it what it means for the other is argued
 in `core.py`.
@@ -26,10 +29,31 @@ from __future__ import annotations
 from sapwood.covering.advertised import AdvertisedIndex
 from sapwood.covering.flat import FlatGraph
 from sapwood.covering.manager import CoveringManager
+from sapwood.covering.merging.records import PerfectRecordMerger
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.routing.propagation.covering import Covering
+from sapwood.routing.propagation.merging import MergedLinks, Merging
 
 
 def maximal_promises() -> Covering[AdvertisedContent]:
     """The state of a link that is told of the maximal advertisements, and of nothing yet."""
     return Covering(CoveringManager(FlatGraph(), AdvertisedIndex(), is_maximal=True))
+
+
+class MergedPromises(MergedLinks[AdvertisedContent]):
+    """Makes the states of a core's links where advertisements are merged, of whose identity."""
+
+    __slots__ = ()
+
+    def __init__(self, identity: str) -> None:
+        super().__init__(maximal_promises, PerfectRecordMerger(), f"{identity}.a")
+
+    def __call__(self) -> MergingPromises:
+        """That of one more link."""
+        return MergingPromises(*self._parts())
+
+
+class MergingPromises(Merging[AdvertisedContent]):
+    """The state of a link that is told of mergers in the place of advertisements."""
+
+    __slots__ = ()

@@ -72,9 +72,12 @@ def test_the_former_filter_is_there_until_the_other_is_confirmed(*, is_restored:
     assert not entries.aside
 
 
+@pytest.mark.parametrize("word", ["advertisement", "advertisement+covering+merging"])
 @pytest.mark.parametrize("is_restored", [False, True])
-def test_what_is_advertised_and_held_back_comes_out_of_a_checkpoint(*, is_restored: bool) -> None:
-    router = Router("r1", "advertisement")
+def test_what_is_advertised_and_held_back_comes_out_of_a_checkpoint(
+    *, is_restored: bool, word: str
+) -> None:
+    router = Router("r1", word)
     for entered in (LinkUp("r2"), LinkUp("r3"), AttachClient("c")):
         router.handle(entered, 0.0)
     advertised = (
@@ -89,7 +92,7 @@ def test_what_is_advertised_and_held_back_comes_out_of_a_checkpoint(*, is_restor
     router.handle(Receive("r3", Advertise("r3.0.1", advertised[3], 1)), 0.0)
     parts = list(Writer(FORMS).parts(router.membership))
     if is_restored:
-        router = Router("r1", "advertisement")
+        router = Router("r1", word)
         refill(router.membership, [b"", *parts])
         assert list(Writer(FORMS).parts(router.membership)) == parts
     router.validate()

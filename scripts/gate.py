@@ -24,12 +24,14 @@ _KEEPS_NOTHING: Final = "PYTHONDONTWRITEBYTECODE"
 class Step(NamedTuple):
     """One tool: what it looks at, and the module and arguments that look.
 
-    One that runs `beside` the others says what it found when these have ended.
+    One that runs `beside` the others says what it found when these have ended; one that is `quiet`
+    says something only if it fails.
     """
 
     name: str
     arguments: tuple[str, ...]
     beside: bool = False
+    quiet: bool = False
 
 
 class Outcome(NamedTuple):
@@ -51,8 +53,10 @@ STEPS: Final = (
     Step(
         "types", ("mypy", "--no-error-summary", "src", "tests", "tests_lab", "scripts"), beside=True
     ),
-    # Once, while there is a processor to spare, and not by all who start with the tests.
+    # Both once, while there is a processor to spare, and not by all who start with the tests: on a
+    # clean clone each module of the tests is compiled, which takes longer than to collect them.
     Step("kernels", ("scripts.kernels",)),
+    Step("modules", ("pytest", "-qq", "--collect-only", "tests", "tests_lab"), quiet=True),
     # One worker begins with what runs on Spark, one with what starts brokers, both one after the
     # other. These wait for other processes at times; the third keeps two processors busy then. The
     # lab's come with the product's: a run of their own would collect anew, and start Spark again.
@@ -88,18 +92,20 @@ def spent(step: Step, outcome: Outcome) -> str:
 
 
 def run(step: Step) -> Outcome:
-    """Run one step; of one that runs beside others, what it says is kept back."""
+    """Run one step; of one that is quiet or runs beside others, what it says is kept back."""
     started = time.monotonic()
+    is_kept = step.beside or step.quiet
     done = subprocess.run(
         [sys.executable, "-m", *step.arguments],
         check=False,
         cwd=ROOT,
         env=environment(),
-        stdout=subprocess.PIPE if step.beside else None,
-        stderr=subprocess.STDOUT if step.beside else None,
+        stdout=subprocess.PIPE if is_kept else None,
+        stderr=subprocess.STDOUT if is_kept else None,
         text=True,
     )
-    return Outcome(done.returncode, time.monotonic() - started, done.stdout or "")
+    said = "" if step.quiet and done.returncode == 0 else done.stdout or ""
+    return Outcome(done.returncode, time.monotonic() - started, said)
 
 
 def environment() -> dict[str, str]:

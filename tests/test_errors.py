@@ -9,6 +9,7 @@ import pytest
 
 from sapwood import errors
 from sapwood.errors import (
+    ConfigurationError,
     DocumentError,
     DuplicateIdError,
     FileFormatError,
@@ -31,6 +32,7 @@ EXAMPLES = (
     UnknownNameError("engine", "colunmar", ["columnar", "counting"]),
     FileFormatError("f.jsonl", "is not there", 3),
     DocumentError(3, 14, "the tag b is never closed"),
+    ConfigurationError(["sapwood.toml, line 3: keep_bites is no option of a broker"]),
 )
 
 

@@ -29,11 +29,18 @@ def test_the_container_starts_a_broker_with_options_that_there_are() -> None:
     given = shlex.split(words.replace(",", " "))
     assert given[0] == "broker"
     assert {word for word in given if word.startswith("--")} <= options(broker)
+    (written,) = re.findall(r"sapwood (broker [^#]*?)\n\n", CONTAINER.replace("\\\n", ""))
+    assert {word for word in written.split() if word.startswith("--")} <= options(broker)
+    assert given[-1].endswith(written.split()[-1])
 
 
-def test_the_options_of_the_page_are_options_of_a_broker() -> None:
-    (line,) = re.findall(r'SAPWOOD_OPTIONS="(--[^"]*)"', INSTALLATION)
-    assert {word for word in line.split() if word.startswith("--")} <= options(broker)
+def test_the_service_starts_and_checks_a_broker_with_options_that_there_are() -> None:
+    lines = re.findall(r"^Exec\w+=\S+ broker (.*)$", SERVICE.read_text("utf-8"), re.MULTILINE)
+    assert len(lines) == 2
+    for line in lines:
+        assert {word for word in line.split() if word.startswith("--")} <= options(broker)
+        assert "--config /etc/sapwood/sapwood.toml" in line
+    assert "--write-config /etc/sapwood/sapwood.toml" in INSTALLATION
 
 
 def test_the_service_names_the_variable_of_the_kernels_folder() -> None:

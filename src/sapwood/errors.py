@@ -11,7 +11,8 @@
     │   ├── DuplicateIdError      an identity that is already taken
     │   ├── UnknownIdError        an identity that nobody has
     │   ├── UnknownNameError      an engine, protocol or topology that does not exist
-    │   └── FileFormatError       a file that cannot be read as what it should be
+    │   ├── FileFormatError       a file that cannot be read as what it should be
+    │   └── ConfigurationError    options of a broker, in a file or elsewhere; all that is wrong
     ├── PeerError                 the other end of a connection is at fault
     │   ├── FrameError            bytes that are no frame of ours, or one that is too large
     │   └── HandshakeError        another protocol, another version, a name already in use
@@ -153,6 +154,20 @@ class FileFormatError(InputError):
 
     def __reduce__(self) -> tuple[type[FileFormatError], tuple[str, str, int | None]]:
         return type(self), (self.path, self.reason, self.line)
+
+
+class ConfigurationError(InputError):
+    """Options of a broker cannot be what they are.
+
+    `problems` are sentences, each with its place.
+    """
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+    def __reduce__(self) -> tuple[type[ConfigurationError], tuple[tuple[str, ...]]]:
+        return type(self), (self.problems,)
 
 
 class NeverMatchesWarning(UserWarning):

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 import pytest
 import structlog
 
-from sapwood.broker import broker as broker_module
+from sapwood.broker import connections as connections_module
 from sapwood.broker import tcp_connection as tcp_module
 from sapwood.broker.broker import Broker
 from sapwood.broker.settings import BrokerSettings
@@ -146,7 +146,7 @@ def broker_in_a_thread(**more: Any) -> Iterator[str]:
 
 def part_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let brokers that stop wait a moment, no more, for clients who do not answer a goodbye."""
-    for module in (broker_module, tcp_module):
+    for module in (connections_module, tcp_module):
         monkeypatch.setattr(module, "GOODBYE_S", 0.05)
 
 

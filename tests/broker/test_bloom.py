@@ -38,4 +38,4 @@ async def test_bits_cross_brokers_in_batches_and_save_them_the_match(word: str) 
             forwarding = core_of(broker.router).forwarding
             assert isinstance(forwarding, Bloom)
             matches[name] = forwarding.content_matches
-        assert matches == {"r1": COUNT + 1, "r2": 0, "r3": COUNT // 2 + 1}
+        assert matches == {"r1": 2 * (COUNT + 1), "r2": 0, "r3": COUNT // 2 + 1}

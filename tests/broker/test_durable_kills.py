@@ -88,6 +88,7 @@ def check(path: Path) -> None:
     assert {x: len(found) for x, found in numbers.items()} == dict.fromkeys(range(COUNT), 1)
 
 
+@pytest.mark.long
 def test_each_publication_is_seen_once_whoever_is_killed(tmp_path: Path) -> None:
     drawn = random.Random(20)
     out, publishing, consuming = tmp_path / "seen", tmp_path / "publisher", tmp_path / "consumer"

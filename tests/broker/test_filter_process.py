@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+import pytest
+
 from sapwood import parse_filter
 from sapwood.broker.filter_process import FilterProcess
 from sapwood.session.judging import Judge, Judgement
@@ -47,6 +49,7 @@ def test_a_process_that_was_killed_is_begun_again() -> None:
     assert process.ask(b"a > 1") is None
 
 
+@pytest.mark.long
 def test_without_the_process_filters_are_worked_out_in_the_broker() -> None:
     for command in (("/nowhere/at/all",), (sys.executable, "-c", "")):
         story = Story()

@@ -85,6 +85,7 @@ def test_demo_that_insists_on_spark_says_what_is_missing_before_it_does_anything
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 @pytest.mark.network
 @pytest.mark.usefixtures("without_java")
 def test_demo_without_java_or_flights_makes_do_and_says_so(

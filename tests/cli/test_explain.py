@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from sapwood.cli.explain import WAYS_SHOWN_MAX
 from sapwood.cli.main import main
+from sapwood.cli.match_words import WAYS_SHOWN_MAX
 
 SUBSCRIPTIONS = """\
 {"id": "cheap", "filter": "price < 50"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -30,8 +31,8 @@ def test_what_it_makes_lets_somebody_in(tmp_path: Path) -> None:
     checked = run("identity", "check", file, "--json")
     assert json.loads(checked.stdout) == {
         "identities": [
-            {"name": "feed", "role": "client", "by": "token"},
-            {"name": "ann", "role": "client", "by": "password"},
+            {"name": "feed", "role": "client", "by": "token", "quota": {}},
+            {"name": "ann", "role": "client", "by": "password", "quota": {}},
         ],
         "issuers": [],
     }
@@ -98,6 +99,11 @@ certificates = ["ann.example.org"]
 to = ["ann"]
 subscribe = "region = 'eu'"
 durable = ["ann-*"]
+
+[[quota]]
+to = ["a*"]
+subscriptions = 1_000
+bytes_per_s = 2.5
 """
 
 
@@ -110,6 +116,8 @@ durable = ["ann-*"]
         (("--as", "bob", "region = 'eu'"), 1, "no records"),
         (("--as", "ann", "--xpath", "//a"), 1, "no documents"),
         (("--as", "ann"), 0, "ann-*"),
+        (("--as", "ann"), 0, "subscriptions 1,000, bytes_per_s 2.5"),
+        (("--as", "bob"), 0, "quota                none"),
         (("--as", "ann", "a >"), 2, ""),
         (("--as", "ann", "a > 1", "--xpath", "//a"), 2, ""),
     ],
@@ -124,3 +132,14 @@ def test_grants_are_checked_before_a_broker_is_asked(
     assert said in ended.stdout
     if status < 2:
         assert json.loads(run("grants", "check", file, *arguments, "--json").stdout)
+
+
+def test_quotas_stand_beside_identities(tmp_path: Path) -> None:
+    file = tmp_path / "identities.toml"
+    file.write_text(GRANTS + '[[identity]]\nname = "bob"\ncertificates = ["bob"]\n')
+    said = run("identity", "check", file).stdout
+    assert re.search(r"^ann .* subscriptions 1,000, bytes_per_s 2.5$", said, re.MULTILINE)
+    assert re.search(r"^bob .* none$", said, re.MULTILINE)
+    told = json.loads(run("identity", "check", file, "--json").stdout)["identities"]
+    assert [one["quota"] for one in told] == [{"subscriptions": 1000, "bytes_per_s": 2.5}, {}]
+    assert json.loads(run("grants", "check", file, "--as", "bob", "--json").stdout)["quota"] == {}

@@ -41,6 +41,9 @@ latency = 0.5
 """
 
 
+CONDITIONS = ("--delay", "uniform:0.5", "--jitter", "1", "--drift", "drawn", "--processing", "0.1")
+
+
 class Folder:
     """A folder with the two input files, and the command run on them."""
 
@@ -479,3 +482,39 @@ def test_simulate_refuses_backups_that_cannot_be(
     result = folder.simulate("--topology", "tree:5", "--backup", backup, protocol=protocol)
     assert result.exit_code == 2
     assert said in result.stderr
+
+
+def test_options_say_what_links_clocks_and_routers_are_like(folder: Folder) -> None:
+    assert folder.simulate("--metrics", folder.file("plain.json")).exit_code == 0
+    result = folder.simulate("--metrics", folder.file("slow.json"), *CONDITIONS)
+    assert result.exit_code == 0, result.stderr
+    plain, slow = (
+        json.loads(folder.path.joinpath(name).read_text()) for name in ("plain.json", "slow.json")
+    )
+    assert slow["delay_s"]["max"] > plain["delay_s"]["max"] + 0.1
+    assert slow["deliveries"] == plain["deliveries"]
+
+
+def test_lossy_links_are_for_protocols_that_allow_loss(folder: Folder) -> None:
+    folder.write("subs.jsonl", '{"id": "any", "filter": "exists price", "home": "r1"}\n')
+    lossy = folder.simulate("--loss", "0.1", protocol="leases+simple", topology="line:2")
+    assert lossy.exit_code == 0, lossy.stderr
+    assert " lost on links" in lossy.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--loss", "0.1"), "rests on links that do not"),
+        (("--loss", "2"), "0<=x<=1"),
+        (("--delay", "sometimes:1"), "no distribution of delays is called 'sometimes'"),
+        (("--drift", "fast"), "neither `drawn` nor a whole number"),
+        (("--swarm", "1", "--jitter", "1"), "a swarm draws what links"),
+    ],
+)
+def test_conditions_that_cannot_be_are_refused(
+    folder: Folder, arguments: tuple[str, ...], words: str
+) -> None:
+    result = folder.simulate(*arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood import parse_filter
+from sapwood import parse_filter, parse_xpath
 from sapwood.covering.catalogue import (
     DEFAULT_DOCUMENT_COVERING,
     DOCUMENT_COVERINGS,
@@ -16,6 +16,7 @@ from sapwood.covering.catalogue import (
     covering_named,
     document_covering_named,
 )
+from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import UnknownNameError
 from sapwood.model.interest import Interest
 from tests.covering.histories import Neighbor
@@ -39,9 +40,11 @@ def interests() -> st.SearchStrategy[Interest]:
 
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=examples(25))
-@given(st.lists(st.one_of(interests(), st.integers(0, 20)), min_size=4, max_size=18))
-def test_the_neighbor_always_knows_a_cover(name: str, steps: list[Interest | int]) -> None:
-    manager, neighbor = covering_manager(name), Neighbor()
+@given(st.lists(st.one_of(interests(), st.integers(0, 20)), min_size=4, max_size=18), st.booleans())
+def test_the_neighbor_always_knows_a_cover(
+    name: str, steps: list[Interest | int], is_maximal: bool
+) -> None:
+    manager, neighbor = covering_named(name).make(is_maximal=is_maximal), Neighbor()
     subscribed: list[Interest] = []
     for step in steps:
         if not isinstance(step, int):
@@ -51,7 +54,7 @@ def test_the_neighbor_always_knows_a_cover(name: str, steps: list[Interest | int
             gone = subscribed.pop(step % len(subscribed))
             neighbor.hear(manager.unsubscribe(gone), set(subscribed))
         manager.validate()
-    assert tuple(neighbor.known) == manager.propagated
+    assert set(neighbor.known) == set(manager.propagated)
     for wanted in subscribed:
         assert manager.representative(wanted).covers(wanted)
 
@@ -66,7 +69,24 @@ def test_every_name_makes_something_new_and_empty(name: str) -> None:
     combined = covering_named(f"flat-1,columnar+{name}")
     assert combined.name == f"flat-1,columnar+{name}"
     assert info.summary in combined.summary
-    assert combined.exact
+    assert combined.exact is info.exact
+
+
+@pytest.mark.parametrize("name", ["subscription-tree", "subscription-tree-lazy"])
+def test_what_is_withdrawn_is_asked_of_the_tree_and_not_of_all_patterns(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> list[int]:
+        raise AssertionError("every pattern would be asked")
+
+    monkeypatch.setattr(ReferenceCovering, "covered", never)
+    monkeypatch.setattr(ReferenceCovering, "cov", never)
+    link = covering_named(f"flat-1,columnar+{name}").make(is_maximal=True)
+    paths = [parse_xpath(text) for text in ("/a/b/c", "/a/b/d", "//e", "/a/b", "/a")]
+    assert [link.subscribe(path).withdraw for path in paths] == [
+        *((), (), (), (paths[0], paths[1]), (paths[3],))
+    ]
+    assert link.unsubscribe(paths[4]).propagate == (paths[3],)
 
 
 def test_what_misses_covers_among_records_is_not_exact() -> None:

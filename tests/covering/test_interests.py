@@ -7,11 +7,11 @@ import pytest
 from sapwood.covering.catalogue import COVERINGS, covering_manager
 from sapwood.covering.flat import FlatGraph
 from sapwood.covering.interests import InterestGraph, InterestIndex
-from sapwood.covering.published.subscription_tree import SubscriptionTree
 from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import InvariantError
 from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
+from sapwood.matching.published.subscription_tree import SubscriptionTree
 from sapwood.model.interest import Interest
 
 INTERESTS: tuple[Interest, ...] = (

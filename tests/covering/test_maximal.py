@@ -26,6 +26,7 @@ NAMES = (
     "poset",
     "forest",
     "flat-1,columnar+subscription-tree",
+    "flat-1,columnar+subscription-tree-lazy",
 )
 FILTERS: tuple[Interest, ...] = (
     *(parse_filter(f"x between {a} and {b}") for a in range(4) for b in range(a, 4)),

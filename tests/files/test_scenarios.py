@@ -21,7 +21,10 @@ from sapwood.files.scenarios import (
 )
 from sapwood.overlay.topology import Link, Topology
 from sapwood.routing.protocols import protocol
+from sapwood.simulation.channels import Channel, SetChannel
+from sapwood.simulation.conditions import PERFECT, Conditions
 from sapwood.simulation.evaluation import evaluate
+from sapwood.simulation.network import Timing
 from sapwood.simulation.scenario import (
     AddRouter,
     AdvertiseAction,
@@ -52,10 +55,27 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def opened(folder: Path, rejections: ListedRejections, **further: str) -> ScenarioFiles:
+def opened(
+    folder: Path, rejections: ListedRejections, conditions: Conditions = PERFECT, **further: str
+) -> ScenarioFiles:
     names = {key: str(folder / name) for key, name in further.items()}
-    inputs = (str(folder / name) for name in ("subs.jsonl", "pubs.jsonl"))
-    return open_scenario("line:3", *inputs, seed=4, rejections=rejections, **names)
+    ads, faults = (names.get(key) for key in ("advertisements", "faults"))
+    return open_scenario(
+        "line:3",
+        *(str(folder / name) for name in ("subs.jsonl", "pubs.jsonl")),
+        advertisements=ads,
+        faults=faults,
+        seed=4,
+        conditions=conditions,
+        rejections=rejections,
+    )
+
+
+def test_conditions_hold_for_the_whole_scenario(folder: Path) -> None:
+    busy = Conditions(Channel(loss=0.5), Timing(processing_s=0.1))
+    scenario = opened(folder, ListedRejections(), busy).scenario()
+    assert scenario.timing == busy.timing
+    assert scenario.steps[0].action == SetChannel(busy.channel)
 
 
 def test_open_scenario_gives_all_that_is_to_happen(folder: Path) -> None:

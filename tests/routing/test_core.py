@@ -69,10 +69,10 @@ def test_forwarding_that_is_made_afresh_decides_as_before() -> None:
 
 def test_a_digest_goes_on_as_it_came() -> None:
     core = made()
-    assert core.counters() == {"digests_unread": 0}
+    assert core.counters() == {"digests_unread": 0, "content_matches": 0}
     [_, sent] = core.handle(Receive("r3", Publish("r9", 3, P, b"?of others")), 0.0)
     assert sent == Send("r2", Publish("r9", 4, P, b"?of others"))
-    assert core.counters() == {"digests_unread": 1}
+    assert core.counters() == {"digests_unread": 1, "content_matches": 2}
 
 
 def test_publications_change_nothing_and_so_does_time() -> None:

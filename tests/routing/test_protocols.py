@@ -44,6 +44,27 @@ def test_covering_takes_the_name_of_a_pair_of_graph_and_index() -> None:
 @pytest.mark.parametrize(
     "name",
     [
+        "covering:flat-1,columnar+subscription-tree",
+        "maximal:poset+subscription-tree-lazy",
+        "mesh+advertisement+maximal:flat-1,counting+xpe-procedures",
+        "covering:flat-1,columnar+xsearch+recover",
+    ],
+)
+def test_a_covering_of_documents_goes_behind_the_pair(name: str) -> None:
+    assert protocol(name).name == name
+
+
+def test_a_covering_of_documents_is_no_word_without_a_pair() -> None:
+    for name in ("covering+subscription-tree", "subscription-tree+covering", "simple+xsearch"):
+        with pytest.raises(UnknownNameError, match="no protocol is called"):
+            protocol(name)
+    with pytest.raises(UnknownNameError, match="no protocol is called"):
+        protocol("covering:flat-1,columnar+tree")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
         "covering:flat-1,counting+merging",
         "covering+merging:0.1",
         "advertisement+covering+merging:0.25",

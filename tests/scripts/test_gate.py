@@ -15,9 +15,9 @@ from tests.scripts.loading import load
 @pytest.mark.parametrize(
     ("failing", "status", "last"),
     [
-        ((), 0, "gate: passed (style, format, types, kernels, tests)"),
+        ((), 0, "gate: passed (style, format, types, kernels, modules, tests)"),
         (("mypy",), 1, "gate: FAILED: types"),
-        (("ruff", "pytest"), 1, "gate: FAILED: style, format, tests"),
+        (("ruff", "pytest"), 1, "gate: FAILED: style, format, modules, tests"),
     ],
 )
 def test_gate_runs_all_steps_and_says_which_failed(
@@ -37,12 +37,14 @@ def test_gate_runs_all_steps_and_says_which_failed(
 
     monkeypatch.setattr(gate.subprocess, "run", run)
     assert gate.main() == status
-    assert sorted(ran) == ["mypy", "pytest", "ruff", "ruff", "scripts.kernels"]
+    assert sorted(ran) == ["mypy", "pytest", "pytest", "ruff", "ruff", "scripts.kernels"]
     printed = capsys.readouterr().out.splitlines()
     assert printed.index("mypy says") == printed.index("gate: tests ...") + 2
+    # What is quiet says something only if it fails.
+    assert ("pytest says" in printed) == ("pytest" in failing)
     assert re.fullmatch(
         r"gate: \d+ s: style \d+ s, format \d+ s, types \d+ s beside the others, "
-        r"kernels \d+ s, tests \d+ s",
+        r"kernels \d+ s, modules \d+ s, tests \d+ s",
         printed[-2],
     )
     assert printed[-1] == last

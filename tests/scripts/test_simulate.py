@@ -18,6 +18,7 @@ def run(monkeypatch: pytest.MonkeyPatch, script: Any, *arguments: str) -> int:
     return status
 
 
+@pytest.mark.long
 def test_simulate_runs_a_seed_under_every_protocol(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,6 +33,7 @@ from sapwood.session.client_session_at_broker import ClientSessionAtBroker, Read
 from sapwood.session.connection import Connection
 from sapwood.session.judging import Judge
 from sapwood.session.ledger import PublisherLedger
+from sapwood.session.quotas import Account, Quota, Usage
 from sapwood.wire.interests import XPathText
 from sapwood.wire.messages import (
     AcceptedReply,
@@ -58,10 +59,13 @@ from sapwood.wire.messages import (
     UnsubscribeRequest,
 )
 from sapwood.wire.publications import decode_publication, encode_publication
+from sapwood.wire.runs import RequestRun
+from tests.batches import batch_of
 from tests.session.helpers import framed, open_pair
 from tests.wire.items import one_by_one
 from tests.wire.strategies import client_messages, hostile_frames
 
+EIGHT = [Publication(f"p{number}", {"a": number}) for number in range(8)]
 BODY = encode_publication(Publication("p1", {"a": 1}))
 
 
@@ -73,6 +77,7 @@ class Meeting:
         ledger: PublisherLedger | None = None,
         acknowledged: int = 0,
         judging: Judge | None = None,
+        account: Account | None = None,
     ) -> None:
         self.client, broker = open_pair()
         self.peer = ClientSessionAtBroker(
@@ -81,6 +86,7 @@ class Meeting:
             ledger or PublisherLedger("s"),
             acknowledged=acknowledged,
             judging=judging,
+            account=account,
         )
 
     @property
@@ -322,3 +328,43 @@ def test_a_strict_broker_refuses_what_can_never_match() -> None:
     granted = ClientSubscribeMany("c1", (("s2", parse_filter("a = 1")),))
     assert meeting.peer.interpret(read) == granted
     assert meeting.heard() == [SubscriptionRefused("s1", "a = 1 and a = 2 exclude each other")]
+
+
+def test_what_is_beyond_a_quota_is_refused_and_the_rest_goes_on() -> None:
+    usage = Usage(Quota(subscriptions=2, conjunctions=3, bytes_per_s=1.0))
+    meeting = Meeting(account=Account(usage))
+    peer = meeting.peer
+    many = SubscribeManyRequest(("a", "b", "c"), ("x = 1 or y = 3", "y = 1 or x = 3", "z = 1"))
+    (read,) = peer.portions(many)
+    stated = peer.interpret(read)
+    assert isinstance(stated, ClientSubscribeMany)
+    assert [id_ for id_, _ in stated.subscriptions] == ["a", "c"]
+    (refused,) = meeting.heard()
+    assert isinstance(refused, SubscriptionRefused)
+    assert (refused.id, "quota conjunctions" in refused.reason) == ("b", True)
+    assert peer.interpret(SubscribeRequest("d", "x = 1")) is None
+    assert isinstance(peer.interpret(UnsubscribeManyRequest(("a", "b"))), ClientUnsubscribeMany)
+    assert isinstance(peer.interpret(UnsubscribeRequest("c")), ClientUnsubscribe)
+    assert (usage.subscriptions, usage.conjunctions) == (0, 0)
+    assert isinstance(peer.interpret(SubscribeRequest("d", "x = 1")), ClientSubscribe)
+    assert isinstance(peer.interpret(PublishRequest(1, BODY)), ClientPublish)
+    assert peer.interpret(PublishRequest(2, BODY)) is None
+    peer.left()
+    assert (usage.subscriptions, usage.accounts) == (0, 0)
+    *_, last = meeting.heard()
+    assert isinstance(last, PublicationRefused)
+    assert (last.sequence, "quota bytes_per_s" in last.reason) == (2, True)
+
+
+def test_of_a_run_what_is_new_and_fits_the_quota_passes_once() -> None:
+    usage = Usage(Quota(publications_per_s=5.0))
+    meeting = Meeting(account=Account(usage))
+    peer = meeting.peer
+    run = RequestRun(1, batch_of(EIGHT))
+    assert list(peer.ungranted(run, (1,))) == [1, 6, 7]
+    assert list(peer.ungranted(run, (1,))) == [1, 6, 7], "to ask uses nothing up"
+    assert peer.admit(run.part(0, 3)) is not None
+    assert usage.passing([1] * 9, 0.0)[0] == 2
+    again = RequestRun(1, batch_of(EIGHT))  # of which three are known
+    assert list(peer.ungranted(again, ())) == [5, 6, 7]
+    assert Meeting().peer.ungranted(run, (1,)) == (1,)

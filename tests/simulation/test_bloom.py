@@ -59,6 +59,7 @@ def test_content_is_looked_at_where_it_enters_and_where_it_is_delivered(shape: s
 
 
 @pytest.mark.parametrize(("bits", "hashes"), [(64, 2), (128, 1)])
+@pytest.mark.one_in(2)
 def test_links_carry_for_nothing_as_often_as_the_formula_says(bits: int, hashes: int) -> None:
     """Of a star: one filter of each leaf is about one publication, and all others seem to be.
 

@@ -169,6 +169,7 @@ def test_a_link_that_is_given_up_is_gone_round_no_longer() -> None:
     right(world, 1)
 
 
+@pytest.mark.long
 def test_the_swarm_is_right_where_nobody_is_patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detour_module, "DETOUR_S", PATIENCE_S)
     swarm(range(8))

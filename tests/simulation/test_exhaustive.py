@@ -123,7 +123,7 @@ def let_pass(world: World, pause: object) -> bool:
 
 
 @pytest.mark.parametrize(("parents", "protocol"), WORLDS, ids=str)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 def test_every_interleaving_of_two_subscriptions_and_a_publication_is_right(
     parents: tuple[int, ...], protocol: str
 ) -> None:
@@ -145,7 +145,7 @@ def test_every_interleaving_of_two_subscriptions_and_a_publication_is_right(
 
 
 @pytest.mark.parametrize(("parents", "protocol"), WORLDS, ids=str)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 def test_every_interleaving_of_a_withdrawal_a_return_and_a_publication_is_right(
     parents: tuple[int, ...], protocol: str
 ) -> None:
@@ -243,7 +243,7 @@ def test_every_interleaving_of_an_advertisement_a_subscription_and_a_publication
 
 
 @pytest.mark.parametrize(("parents", "protocol"), ADVERTISED_WORLDS, ids=str)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(8)
 def test_every_interleaving_of_a_withdrawn_advertisement_and_a_withdrawn_cover_is_right(
     parents: tuple[int, ...], protocol: str
 ) -> None:

@@ -199,6 +199,7 @@ def test_what_runs_out_is_nobody_elses_business() -> None:  # P41
     assert keys_at(world, "r3")["r2"] == ["r1.0.1"]
 
 
+@pytest.mark.long
 def test_leases_outlive_slow_links_that_intervals_alone_do_not() -> None:
     # Figure 9.38: with T_I of a second and renewals each 0.8 s, over 0.6 s of links with jitter.
     assert not slow_line(leasing(terms=short()), short(), SECOND, 20.0)

@@ -411,6 +411,7 @@ WAYS = (
 )
 
 
+@pytest.mark.long
 def test_the_swarm_goes_every_way_through_the_algorithms() -> None:
     """Without this, quiet scenarios could make every test of circles pass."""
     SEEN.clear()

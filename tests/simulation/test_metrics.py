@@ -29,7 +29,7 @@ def test_measure_counts_what_happened() -> None:
     assert metrics.publications == 2
     assert metrics.deliveries == 2
     assert metrics.messages == {"confirm": 6, "publish": 3, "subscribe": 6}
-    assert metrics.content_matches == 5
+    assert metrics.content_matches == (2 + 2 + 2 + 1) + 2, "clients, and the link onward if any"
     assert metrics.hops == {1: 1, 3: 1}
     assert metrics.delay_s.p50 == pytest.approx(0.01)
     assert metrics.delay_s.max == pytest.approx(0.03)
@@ -43,6 +43,13 @@ def test_measure_counts_what_happened() -> None:
     assert metrics.verdicts.must == 2
     assert metrics.verdicts.checked_publications == 2
     assert metrics.verdicts.diverged is None
+
+
+def test_content_matches_are_those_of_the_sides_that_are_asked() -> None:
+    assert run(SCENARIO, "flooding").metrics.content_matches == 2 * 4, "only clients are asked"
+    crash = Step(CrashRouter("r4"))
+    crashed = replace(SCENARIO, steps=(*SCENARIO.steps, crash))
+    assert run(crashed, "flooding").metrics.content_matches == 2 * 4, "what r4 has counted counts"
 
 
 def test_measure_counts_what_advertisements_cost_and_save() -> None:

@@ -62,6 +62,7 @@ def test_the_swarm_finds_nothing_wrong(protocol: str, rewiring: bool) -> None:
     assert examined.judgment.must > 0
 
 
+@pytest.mark.long
 def test_what_waits_for_one_that_is_withdrawn_is_not_in_force_by_that() -> None:
     examined = examine(draw_for(PROTOCOL, 1176), PROTOCOL)
     assert examined.found == {}

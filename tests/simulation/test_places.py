@@ -76,6 +76,7 @@ def run(steps: int | None = None) -> list[str]:
 
 
 @pytest.mark.parametrize("steps", [None, 0, 3, 5])
+@pytest.mark.one_in(4)
 def test_what_was_held_back_is_found_by_its_place(
     steps: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

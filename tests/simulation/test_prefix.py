@@ -61,6 +61,7 @@ def test_with_the_tree_of_all_filters_links_and_pairs_are_the_same_and_one_route
     assert counts["trees_followed"] > counts["trees_written"]
 
 
+@pytest.mark.long
 def test_the_less_of_a_tree_travels_the_more_comes_for_nothing() -> None:  # P19
     scenario = optimized(calm("tree:15", 1), 0.0, every=30)
     trials = [run(scenario, f"simple+prefix:{depth}") for depth in (0, 1, 2, 8)]

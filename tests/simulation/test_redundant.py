@@ -81,6 +81,7 @@ def late_of(trial: Trial, way_s: float) -> list[str]:
 
 
 @pytest.mark.parametrize("shape", ["ring:5", "mesh:6:9"])
+@pytest.mark.one_in(2)
 def test_when_any_router_fails_the_others_miss_nothing_and_wait_for_nothing(shape: str) -> None:
     for router in overlay(shape).routers[:2]:
         trial = run(broken(shape, CrashRouter(router)), PROTOCOL)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from sapwood.language import parse_filter
 from sapwood.language.advertisements import parse_advertisement
 from sapwood.language.xpath import parse_xpath
@@ -30,6 +32,7 @@ def test_filters_and_records_meet() -> None:
     assert 0.1 < hits / COUNT**2 < 0.9
 
 
+@pytest.mark.long
 def test_patterns_and_documents_meet() -> None:
     generator = Random(2)
     patterns = [parse_xpath(draw_xpath(generator)) for _ in range(COUNT)]
@@ -40,6 +43,7 @@ def test_patterns_and_documents_meet() -> None:
     assert any(pattern.reads_content for pattern in patterns)
 
 
+@pytest.mark.long
 def test_paths_and_documents_meet() -> None:
     generator = Random(5)
     promises = [parse_advertisement(draw_paths(generator)) for _ in range(COUNT)]

@@ -244,6 +244,7 @@ def test_the_oracle_finds_a_planted_bug(mutant: Callable[[str, int], CountedMuta
     assert_found(mutant, MUTANTS[mutant], scenarios(), "xroute")
 
 
+@pytest.mark.long
 def test_routers_find_by_themselves_what_only_their_books_show() -> None:
     """Nothing is delivered wrongly for it, so it takes a router that checks itself."""
 
@@ -322,6 +323,7 @@ WAYS = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_swarm_goes_every_way_through_the_algorithms() -> None:
     """Without this, quiet scenarios could make every test of XRoute pass."""
     SEEN.clear()

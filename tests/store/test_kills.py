@@ -20,7 +20,7 @@ from tests.store.test_store import MEMORY, batch, ids, opened, restored
 POLICY: Final = Policy(Durability(), Retention(bytes_max=500), segment_bytes_max=250)
 COMMITS: Final = 5
 WATCHED: Final = ("store/writer.py", "store/log.py", "store/state.py", "store/disk.py")
-STRIDE: Final = 13
+STRIDE: Final = 29
 """Every so many statements one is killed at; `make long` takes all of them."""
 
 

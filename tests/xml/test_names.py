@@ -91,6 +91,7 @@ NAMES: Final = st.builds(str.__add__, STARTS.drawn(), st.text(PARTS.drawn(), max
 )
 
 
+@pytest.mark.long
 def test_exactly_the_characters_of_the_productions_make_names() -> None:
     starts, parts, every = {*STARTS.each()}, {*PARTS.each()}, [*CHARACTERS.each()]
     assert (len(starts), len(parts), len(every)) == (971_505, 971_632, 0x110000 - 0x800)

@@ -63,6 +63,7 @@ def test_published_figures_stand_beside_their_sizes(monkeypatch: pytest.MonkeyPa
     assert SIZES[0] == 1000
 
 
+@pytest.mark.long
 def test_an_index_that_misses_something_is_called_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(_index: XSearchIndex, _query: TreePattern) -> set[int]:
         return set()

@@ -46,6 +46,7 @@ REPORT = {
 }
 
 
+@pytest.mark.long
 def test_a_run_of_ours_reports_the_expected_matches(runner: ModuleType, tmp_path: Path) -> None:
     export(workload("mix"), (300,), tmp_path, publications=40)
     reports = [

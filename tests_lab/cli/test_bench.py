@@ -62,6 +62,7 @@ def test_bench_says_what_real_records_need(tmp_path: Path) -> None:
     assert "citylots-fragment.json, and it is not there" in result.stderr
 
 
+@pytest.mark.long
 def test_bench_exports_what_is_there_of_real_records_and_names_the_rest(tmp_path: Path) -> None:
     arguments = ["bench", "records", "--sizes", "5", "--export", str(tmp_path / "out")]
     result = CliRunner().invoke(main, [*arguments, "--data", str(tmp_path), "--publications", "2"])

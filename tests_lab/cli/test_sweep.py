@@ -9,6 +9,7 @@ from tests.cli.pipelines.runs import run
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
+@pytest.mark.long
 def test_sweep_simulates_every_combination_once(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text('{"id": "s", "filter": "x > 1"}\n')
     (tmp_path / "p.jsonl").write_text('{"id": "p", "attributes": {"x": 2}}\n')

@@ -26,7 +26,7 @@ from sapwood_lab.experiments.covering_time import (
     report,
 )
 from sapwood_lab.experiments.design import Choices, run
-from sapwood_lab.experiments.report import Row
+from sapwood_lab.experiments.report import Row, number
 
 
 def test_every_structure_is_measured_on_every_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,8 +39,11 @@ def test_every_structure_is_measured_on_every_sequence(monkeypatch: pytest.Monke
     live = found.column("live")
     assert [len(set(live[start : start + 5])) for start in (0, 5, 10, 15)] == [1] * 4
     assert live[0] == 150
-    assert [chart.name for chart in found.charts] == ["d2", "d5"]
-    assert found.findings[-1].holds
+    assert [chart.name for chart in found.charts] == ["d2", "d5", "subscribe_s", "unsubscribe_s"]
+    assert {"nobody loses a cover"} <= {one.claim for one in found.findings if one.holds}
+    whole = found.column("seconds"), found.column("subscribe_s"), found.column("unsubscribe_s")
+    for seconds, new, old in zip(*whole, strict=True):
+        assert number(seconds) == pytest.approx(number(new) + number(old), abs=0.002)
 
 
 def row(name: str, operations: int, seconds: float, verdict: str = "holds") -> Row:
@@ -51,6 +54,8 @@ def row(name: str, operations: int, seconds: float, verdict: str = "holds") -> R
         "covering": name,
         "operations": operations,
         "seconds": seconds,
+        "subscribe_s": seconds,
+        "unsubscribe_s": 0.0,
         "operation_us": 1.0,
         "verdict": verdict,
     }
@@ -74,6 +79,26 @@ def test_findings_compare_times_on_each_sequence() -> None:
     lost = report(Choices(), [*rows[:-1], row(POSET, 100, 30.0, VOID)])
     assert set(lost.charts[0].drawn) == set(STRUCTURES) - {POSET}
     assert str(lost.findings[-1]) == "does not hold: nobody loses a cover (poset)"
+
+
+def test_parts_are_compared_where_many_unsubscribe() -> None:
+    churned = {"removal_share": 0.4}
+    rows = [
+        {**row(OURS, 100, 1.0), **churned},
+        {**row(KDTREE, 100, 2.0), **churned, "subscribe_s": 1.5, "unsubscribe_s": 0.5},
+        {**row(COUNTING, 100, 4.0), **churned, "subscribe_s": 1.0, "unsubscribe_s": 3.0},
+        {**row(FOREST, 100, 5.0), **churned, "subscribe_s": 4.0, "unsubscribe_s": 1.0},
+        {**row(POSET, 100, 6.0), **churned},
+    ]
+    found = [one for one in report(Choices(), rows).findings if one.claim.startswith("p = 0.4")]
+    assert [(one.holds, one.shown) for one in found] == [
+        (True, "d=6 +3 s"),
+        (False, "d=6 -2 s"),
+        (True, "3 of 1 s"),
+        (True, "d=6 +2.5 s"),
+        (True, "d=6 +0.5 s"),
+        (True, "2.5 of 3 s"),
+    ]
 
 
 def test_no_workload_can_be_chosen() -> None:

@@ -21,6 +21,7 @@ def rows() -> list[Row]:
     return [{**one, **row} for one in given for row in irbr_faults.measure(one)]
 
 
+@pytest.mark.long
 def test_nothing_is_lost_before_a_crash_and_once_tables_are_repaired(rows: list[Row]) -> None:
     found = irbr_faults.report(CHOICES, rows)
     assert found.columns == COLUMNS
@@ -29,6 +30,7 @@ def test_nothing_is_lost_before_a_crash_and_once_tables_are_repaired(rows: list[
     assert [row["crashed"] for row in rows] == [0.2, 0.5]
 
 
+@pytest.mark.long
 def test_entries_of_routers_that_are_gone_have_to_go_before_tables_are_repaired(
     rows: list[Row],
 ) -> None:

@@ -44,6 +44,7 @@ def test_what_somebody_near_stands_for_is_told_to_the_near_only() -> None:
         assert told == (0 if home in standing else len(near) - 1)
 
 
+@pytest.mark.long
 def test_every_publication_reaches_who_wants_it_with_a_message_each_at_least(
     rows: list[Row],
 ) -> None:

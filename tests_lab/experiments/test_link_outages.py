@@ -28,18 +28,21 @@ def rows(found: Report, timer: str) -> list[Row]:
     return [row for row in named if row["timer"] == timer]
 
 
+@pytest.mark.long
 def test_there_is_a_row_for_each_timer_and_duration_and_the_oracle(found: Report) -> None:
     assert found.columns == COLUMNS
     worlds = len(link_outages.SHAPES) * len(link_outages.LOADS)
     assert len(found.rows) == worlds * (len(TIMERS) + 1) * len(DURATIONS)
 
 
+@pytest.mark.long
 def test_what_routers_count_is_what_was_useless(found: Report) -> None:
     for timer in ("adaptive", "adaptive-1.41", "waiting"):
         assert all(row["counted"] == row["useless"] for row in rows(found, timer))
     assert any(row["useless"] for row in rows(found, "waiting"))
 
 
+@pytest.mark.long
 def test_nobody_is_told_anything_by_who_waits_and_strawman_costs_the_same_for_any_time(
     found: Report,
 ) -> None:
@@ -48,6 +51,7 @@ def test_nobody_is_told_anything_by_who_waits_and_strawman_costs_the_same_for_an
     assert len(told) == len(link_outages.SHAPES)
 
 
+@pytest.mark.long
 def test_the_oracle_is_below_all_others(found: Report) -> None:
     best = rows(found, ORACLE)
     for timer in ("strawman", "waiting"):

@@ -18,6 +18,7 @@ def rows(told: str, *, density: float = 0.1) -> list[Row]:
     return [{**chosen, **row} for row in lookup_reuse.measure(chosen)]
 
 
+@pytest.mark.long
 def test_keys_take_the_place_of_matches_more_with_each_that_travels() -> None:
     found = {row["strategy"]: row for row in rows("simple")}
     assert [*found] == [*lookup_reuse.STRATEGIES]

@@ -28,6 +28,8 @@ SLOW = {
     "strategies": Choices((8,), 3),
     "xpe-tables": Choices((40, 60), 3),
     "covering-time": Choices((100,), 3),
+    "xpe-delays": Choices((70,), 3, "proteins", repeats=1),
+    "reporting-modes": Choices((100,), 3, repeats=1),
     "planetlab": Choices((24,), 3),
     "lookup-reuse": Choices((40,), 3),
     "sketch-errors": Choices((40,), 3),
@@ -40,6 +42,7 @@ SLOW = {
     "irbr-messages": Choices((20,), 3),
     "irbr-faults": Choices((6,), 3),
     "xsearch": Choices((60,), 3),
+    "xpe-covering": Choices((40,), 3, "proteins"),
 }
 
 

@@ -18,6 +18,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strategies, "SAMPLE", 3)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_strategies_give_the_rows_of_their_table() -> None:
     found = run(DESIGN, Choices((8, 5), 2))

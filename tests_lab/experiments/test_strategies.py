@@ -55,6 +55,7 @@ def test_strategies_are_the_same_for_the_same_seed() -> None:
     assert first != other
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_merging_saves_messages_and_delay_and_advertisements_leave_the_delay() -> None:
     report = run((120,), seed=1)

@@ -53,6 +53,7 @@ def test_tables_shrink_in_the_published_order_and_lose_nothing() -> None:
     assert [degree for degree, _ in false_positives.lines["200 XPEs, 50% covered"]] == list(DEGREES)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_tables_are_the_same_for_the_same_seed() -> None:
     first, again = (

@@ -28,6 +28,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xroute_delays, "TURNS", 1)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_documents_of_every_size_are_delivered_in_both_systems() -> None:
     found = run(DESIGN, Choices((300,), 2))

@@ -18,6 +18,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xroute_registrations, "TURNS", 1)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_more_registrations_are_duplicates_the_more_there_are() -> None:
     report = run(DESIGN, Choices(SIZES, 2))

@@ -44,6 +44,7 @@ def test_publication_frame_holds_the_rows_of_the_stream() -> None:
     }
 
 
+@pytest.mark.long
 def test_frames_hold_the_rows_of_every_generator() -> None:
     records: list[dict[str, Value]] = [{"a": n, "b": f"t{n % 5}"} for n in range(30)]
     sources = [*WORKLOADS.values(), observed("seen", "", records)]

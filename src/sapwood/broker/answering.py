@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import chain, islice
 from typing import Final, TypeAlias
 
+from sapwood.broker.explaining import explained
 from sapwood.broker.keeping import no_replay
 from sapwood.broker.status import Asked, status
 from sapwood.errors import FrameError
@@ -14,6 +15,7 @@ from sapwood.model.filter import Filter
 from sapwood.routing.inputs import Compare, Input
 from sapwood.routing.router import Router
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker
+from sapwood.wire.explaining import ExplainReply, ExplainRequest
 from sapwood.wire.messages import (
     CheckReply,
     CheckRequest,
@@ -26,10 +28,12 @@ from sapwood.wire.messages import (
 )
 from sapwood.wire.status import StatusReply, StatusRequest
 
-Answer: TypeAlias = ReplayReply | ReplayRefused | CheckReply | FiltersReply | StatusReply
+Answer: TypeAlias = (
+    ReplayReply | ReplayRefused | CheckReply | FiltersReply | StatusReply | ExplainReply
+)
 
 
-_OPERATORS: Final = (ReplayRequest, CheckRequest, FiltersRequest, StatusRequest)
+_OPERATORS: Final = (ReplayRequest, CheckRequest, FiltersRequest, StatusRequest, ExplainRequest)
 """What is about the broker, and not about the client that asks."""
 
 
@@ -60,6 +64,8 @@ def answered(
             return _filters(router, first)
         case StatusRequest():
             return status(broker)
+        case ExplainRequest():
+            return explained(message, broker)
         case _:
             return None
 

@@ -28,7 +28,7 @@ class Backpressure:
         self, settings: BrokerSettings, connections: Connections, counters: Counters, log: Log
     ) -> None:
         self.congestion = Congestion()
-        self._settings = settings
+        self.settings = settings
         self._connections = connections
         self._counters = counters
         self._log = log
@@ -48,8 +48,8 @@ class Backpressure:
         if tcp is None or not tcp.connection.open:
             return False
         queued = tcp.outbox.queued_bytes + tcp.connection.outgoing_bytes + size
-        is_slow = queued > self._settings.outgoing_bytes_max
-        bound = self._settings.outgoing_total_bytes_max
+        is_slow = queued > self.settings.outgoing_bytes_max
+        bound = self.settings.outgoing_total_bytes_max
         while not is_slow and self._waiting_total + self._composed + size > bound:
             longest = max(self._waiting, key=self._waiting.__getitem__, default=tcp)
             is_slow = longest is tcp or self._waiting[longest] < queued
@@ -67,7 +67,7 @@ class Backpressure:
         if self._keeps_up(tcp) or not tcp.connection.open:
             return
         queued = tcp.outbox.queued_bytes
-        settings = self._settings
+        settings = self.settings
         if tcp.link is None:
             self._note_waiting(tcp)
             if queued > settings.outgoing_bytes_max:
@@ -85,7 +85,7 @@ class Backpressure:
 
     def _keeps_up(self, tcp: TcpConnection) -> bool:
         """Whether next to nothing waits for a client, and nothing is noted: as a rule."""
-        is_small = self._settings.outgoing_bytes_max >= TRANSPORT_BYTES_MAX
+        is_small = self.settings.outgoing_bytes_max >= TRANSPORT_BYTES_MAX
         return is_small and tcp.link is None and tcp.outbox.takes_more and tcp not in self._waiting
 
     def _note_waiting(self, tcp: TcpConnection) -> None:
@@ -107,7 +107,7 @@ class Backpressure:
         if link is None or not self.congestion.is_queued(link.name):
             return False
         # Not less than what the transport may hold without saying when it is empty.
-        low_water = max(self._settings.link_high_water_bytes // LOW_WATER_PART, TRANSPORT_BYTES_MAX)
+        low_water = max(self.settings.link_high_water_bytes // LOW_WATER_PART, TRANSPORT_BYTES_MAX)
         if tcp.outbox.queued_bytes > low_water:
             return False
         self.congestion.queued(link.name, high=False)

@@ -17,7 +17,6 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Final
 
-from sapwood import tls
 from sapwood.broker.access.doorkeeper import Doorkeeper
 from sapwood.broker.answering import answered
 from sapwood.broker.backpressure import Backpressure
@@ -25,9 +24,8 @@ from sapwood.broker.circle_watch import CircleWatch
 from sapwood.broker.connections import Connections, client_of, link_of
 from sapwood.broker.counters import Counters
 from sapwood.broker.datagrams import DatagramPort
-from sapwood.broker.datagrams import connect as connect_by_datagrams
 from sapwood.broker.descriptors import lengthen_queues
-from sapwood.broker.dialing import Dialers
+from sapwood.broker.dialing import Dialers, connect
 from sapwood.broker.durables import Shell, about_durables
 from sapwood.broker.effect_runner import EffectRunner
 from sapwood.broker.filter_process import FilterProcess
@@ -46,7 +44,6 @@ from sapwood.broker.telling import Telling
 from sapwood.broker.turns import Turns
 from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import InvariantError, SapwoodError
-from sapwood.limits import GOODBYE_S
 from sapwood.local_clock import local_clock
 from sapwood.matching.beside import working
 from sapwood.matching.readiness import loading
@@ -218,16 +215,7 @@ class Broker:
             await self._http.stop()
         if self.store is not None:
             await self.store.settle()
-        leaving = list(self.connections.all)
-        for tcp in leaving:
-            tcp.connection.say_goodbye(GoodbyeCode.SHUTDOWN, reason)
-            tcp.flush()
-        self.connections.take_unflushed()  # which they are
-        if leaving:
-            await asyncio.wait([tcp.finished for tcp in leaving], timeout=GOODBYE_S)
-            for tcp in leaving:
-                tcp.abort()
-            await asyncio.wait([tcp.finished for tcp in leaving])
+        await self.connections.end_all(GoodbyeCode.SHUTDOWN, reason)
         await self._server.wait_closed()
         if self._port is not None:
             self._port.close()
@@ -264,12 +252,7 @@ class Broker:
     async def connect(self, address: Address) -> TcpConnection:
         """Connect to another broker; raises `OSError`."""
         tcp = TcpConnection(self, Role.BROKER, self.connecting, self.name, self._runs)
-        if address.is_datagram:
-            await connect_by_datagrams(address.host, address.port, tcp)
-            return tcp
-        loop = asyncio.get_running_loop()
-        context = tls.connecting(address, self.connecting)
-        await loop.create_connection(lambda: tcp, address.host, address.port, ssl=context)
+        await connect(tcp, address, self.connecting)
         return tcp
 
     def _accept(self) -> TcpConnection:
@@ -356,7 +339,7 @@ class Broker:
     ) -> Iterator[None]:
         """Handle what a client has published: together what lies between two that are refused."""
         with loading(self._kernels), working(self._side_thread):
-            refused = client.ungranted(run.batch, self.router.refused(client.name, run.batch))
+            refused = client.ungranted(run, self.router.refused(client.name, run.batch))
         first = 0
         for last in (*refused, len(run.batch)):
             some = client.admit(run.part(first, last)) if last > first else None
@@ -422,6 +405,7 @@ class Broker:
             self._log.warning("peer at fault", address=tcp.address, reason=ending.reason)
         if tcp.client is not None:
             name = tcp.client.name
+            tcp.client.left()
             del connections.clients[name]
             self._memory.detach(name, forget=ending.by_peer and ending.code is GoodbyeCode.DONE)
             self._log.info("client left", client=name, reason=ending.reason)
@@ -586,6 +570,19 @@ class Broker:
     def reload(self) -> None:
         """Read the files of identities and certificates again."""
         self.doorkeeper.reload(self.connections.all)
+
+    def take(self, settings: BrokerSettings) -> None:
+        """Go on with other settings, which differ only in what can change; `reload`."""
+        self.settings = self._backpressure.settings = settings
+        self.connecting = replace(settings.connection, clock=self.connecting.clock)
+        self._memory.remembered_max = settings.sessions_remembered_max
+        self.handshake.take(self.connecting.credentials, is_strict=settings.strict)
+        self.dialers.keep_only(settings.peers)
+        self._effect_runner.look_again()
+        if self.store is not None:
+            self.store.retain(settings)
+        self.doorkeeper.take(settings.identities, self.connecting.tls, self.connections.all)
+        self._flush()
 
     def _end(self, tcp: TcpConnection, code: GoodbyeCode, reason: str) -> None:
         """End a connection now."""

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from sapwood.broker.tcp_connection import TcpConnection
+from sapwood.limits import GOODBYE_S
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.session.link_session import LinkSession
 from sapwood.wire.messages import GoodbyeCode
@@ -86,6 +87,19 @@ class Connections:
         """Say goodbye on a connection with the next flush, which closes it."""
         tcp.connection.say_goodbye(code, reason)
         self.mark_unflushed(tcp)
+
+    async def end_all(self, code: GoodbyeCode, reason: str) -> None:
+        """Say goodbye on all connections, and return when they are closed, soon."""
+        leaving = list(self.all)
+        for tcp in leaving:
+            tcp.connection.say_goodbye(code, reason)
+            tcp.flush()
+        self._unflushed.clear()  # they are flushed
+        if leaving:
+            await asyncio.wait([tcp.finished for tcp in leaving], timeout=GOODBYE_S)
+            for tcp in leaving:
+                tcp.abort()
+            await asyncio.wait([tcp.finished for tcp in leaving])
 
     def mark_unflushed(self, tcp: TcpConnection) -> None:
         """Flush a connection next time: bytes or a deadline may have given it output."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 
+from sapwood import tls
 from sapwood.broker.connections import Connections
+from sapwood.broker.datagrams import connect as connect_by_datagrams
 from sapwood.broker.logs import Log
 from sapwood.broker.tcp_connection import TcpConnection
 from sapwood.errors import InputError
 from sapwood.session.backoff import backoff_s
 from sapwood.session.connection import Ending
+from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.address import Address, parse_address
 from sapwood.wire.greetings import RefusalCode
 from sapwood.wire.messages import GoodbyeCode
@@ -44,6 +47,11 @@ class Dialer:
         tcp = self._tcp
         return self._linked != "" or (tcp is not None and tcp.was_up)
 
+    def hang_up(self, reason: str) -> None:
+        """End the link, where this dialer made it."""
+        if self._tcp is not None:
+            self._connections.end(self._tcp, GoodbyeCode.DONE, reason)
+
     async def run(self) -> None:
         """Connect, and again whenever the link is gone."""
         while True:
@@ -51,6 +59,8 @@ class Dialer:
                 tcp = await self._connect(self.address)
             except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
                 self._failed(f"cannot connect: {getattr(error, 'strerror', None) or error}")
+            except InputError as error:  # files of TLS, which may have changed
+                self._failed(str(error))
             else:
                 self._tcp = tcp
                 ending = await asyncio.shield(tcp.finished)
@@ -89,6 +99,16 @@ class Dialer:
         self._last_reason = reason
 
 
+async def connect(tcp: TcpConnection, address: Address, settings: ConnectionSettings) -> None:
+    """Connect to another broker; raises `OSError`, or `InputError` for files of TLS."""
+    if address.is_datagram:
+        await connect_by_datagrams(address.host, address.port, tcp)
+        return
+    loop = asyncio.get_running_loop()
+    context = tls.connecting(address, settings)
+    await loop.create_connection(lambda: tcp, address.host, address.port, ssl=context)
+
+
 class Dialers:
     """The dialers of one broker, one for each address.
 
@@ -116,6 +136,17 @@ class Dialers:
         """Connect to another broker, and again whenever the link is gone."""
         self._given.add(address)
         self._dial(address)
+
+    def keep_only(self, addresses: Collection[Address]) -> None:
+        """`keep` these, and let go of all others that were kept; their links end."""
+        for address in self._given.difference(addresses):
+            self._given.remove(address)
+            if address not in self._asked.values():
+                self._at.pop(address).hang_up("the broker at this address is no peer any more")
+                self._dialers.pop(address).cancel()
+        for address in addresses:
+            if address not in self._given:
+                self.keep(address)
 
     def ask(self, neighbor: str, address: str) -> None:
         """Connect to a neighbor that the router asks for, and again whenever the link is gone."""

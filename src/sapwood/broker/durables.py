@@ -73,6 +73,7 @@ from sapwood.wire.durable import (
     DurablesAction,
     DurablesReply,
     DurablesRequest,
+    DurableState,
     Since,
     SinceId,
     SincePlace,
@@ -313,6 +314,10 @@ class Durables:
         except InputError as error:
             reply = DurablesReply(refusal=shortened(str(error)))
         client.connection.send(reply)
+
+    def state(self, owner: str) -> DurableState | None:
+        """The state of an owner's mailbox, if there is one."""
+        return self._subscriptions.state(owner, self._time())
 
     # What the router says (`sapwood.broker.effect_runner.Owners`) -------------------------------
 

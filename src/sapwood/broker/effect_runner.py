@@ -125,6 +125,10 @@ class EffectRunner:
             Remaining: self._remain,
         }
 
+    def look_again(self) -> None:
+        """See whether inputs and effects are to be in the log, whose level may have changed."""
+        self._debug_log = DebugLog.of(self._log)
+
     def run(self, effects: Iterable[Effect], request: Input) -> BatchInput | None:
         """Carry out the effects of an input, in order; returns what is to be handed in next."""
         self._request, self._remaining = request, None

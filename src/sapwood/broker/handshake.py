@@ -26,6 +26,7 @@ from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.session.judging import Judge
 from sapwood.session.ledger import SessionMemory
 from sapwood.session.link_session import LinkSession
+from sapwood.session.quotas import Account
 from sapwood.wire.greetings import Credentials, Greeting, Hello, RefusalCode, Role, Welcome
 from sapwood.wire.messages import GoodbyeCode, Message
 
@@ -74,6 +75,11 @@ class Handshake:
         self._memory = memory
         self._log = log
         self._judging = Judge() if judging is None else judging
+
+    def take(self, credentials: Credentials | None, *, is_strict: bool) -> None:
+        """Show other credentials from now on, and be as strict as that with subscriptions."""
+        self._credentials = credentials
+        self._judging.is_strict = is_strict
 
     def hello(self) -> Hello:
         """The greeting of this broker when it connects to another."""
@@ -133,6 +139,7 @@ class Handshake:
             earlier.connection.say_goodbye(GoodbyeCode.REPLACED, reason)
             earlier.flush()
         gate = None if tcp.admitted is None else tcp.admitted.gate
+        usage = None if tcp.admitted is None else tcp.admitted.usage
         ledger = self._memory.attach(hello.name, hello.session)
         is_remembered = False
         if self.earlier is not None:
@@ -151,6 +158,7 @@ class Handshake:
             judging=self._judging,
             is_remembered=is_remembered,
             gate=gate,
+            account=None if usage is None else Account(usage),
         )
         connections.clients[hello.name] = tcp
         self._log.info("client connected", client=hello.name, address=tcp.address)

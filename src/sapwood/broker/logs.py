@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import MutableMapping
-from typing import Any, Final, TextIO, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 import structlog
 
@@ -13,28 +13,68 @@ from sapwood.limits import REASON_CHARS_MAX
 
 Log: TypeAlias = structlog.typing.FilteringBoundLogger
 
-LEVELS: Final = ("debug", "info", "warning", "error")
+
+class Level:
+    """What a log has and what it leaves out, which can change while it is written."""
+
+    __slots__ = ("_number",)
+
+    def __init__(self, name: str) -> None:
+        self.set(name)
+
+    def set(self, name: str) -> None:
+        """Have this, one of `LOG_LEVELS`, and what is worse."""
+        self._number: int = getattr(logging, name.upper())
+
+    def has(self, number: int) -> bool:
+        """Whether the log has what is so bad."""
+        return number >= self._number
+
+    def __call__(
+        self, _logger: object, method: str, event: MutableMapping[str, Any]
+    ) -> MutableMapping[str, Any]:
+        """Leave out a line, as a processor of structlog."""
+        if not self.has(getattr(logging, method.upper())):
+            raise structlog.DropEvent
+        return event
 
 
-def make_log(level: str = "warning", stream: TextIO | None = None, *, colors: bool = True) -> Log:
+def make_log(
+    level: str | Level = "warning",
+    stream: TextIO | None = None,
+    *,
+    colors: bool = True,
+    form: str = "auto",
+) -> Log:
     """A log that writes to `stream` (standard error).
 
-    On a terminal lines are for reading, and may have `colors`; otherwise each is a JSON object. No
-    control character of a text survives in either. `level` is one of `LEVELS`.
+    On a terminal lines are for reading, and may have `colors`; otherwise each is a JSON object; a
+    `form` of `LOG_FORMATS` has all be one or the other. No control character of a text survives in
+    either. `level` is one of `LOG_LEVELS`, or a `Level` that changes.
     """
     stream = sys.stderr if stream is None else stream
     render: tuple[structlog.typing.Processor, ...] = (structlog.processors.JSONRenderer(),)
-    if stream.isatty():
+    if form == "text" or (form == "auto" and stream.isatty()):
+        colors = colors and stream.isatty()
         render = (_printable, structlog.dev.ConsoleRenderer(colors=colors))
+    leaves_out = level if isinstance(level, Level) else Level(level)
+
+    class Leveled(structlog.make_filtering_bound_logger(logging.DEBUG)):  # type: ignore[misc]
+        """One whose level changes."""
+
+        def is_enabled_for(self, number: int) -> bool:
+            return leaves_out.has(number)
+
     log: Log = structlog.wrap_logger(
         structlog.PrintLogger(stream),
         processors=[
+            leaves_out,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             _bounded,
             *render,
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),
+        wrapper_class=Leveled,
     )
     return log
 

@@ -133,16 +133,21 @@ class BrokerSettings:
         others = () if self.listen_datagrams is None else (self.listen_datagrams,)
         by_datagrams = [one for one in (*others, *self.peers, *self.backups) if one.is_datagram]
         if by_datagrams and not chosen.allows_loss:
+            option = "--listen" if others else "--peer"
             raise InputError(
-                f"{by_datagrams[0]}: links over UDP lose, repeat and reorder messages, and "
-                f"protocol {chosen.name!r} rests on links that do not; link by TCP, or take a "
+                f"{option} {by_datagrams[0]}: links over UDP lose, repeat and reorder messages, "
+                f"and protocol {chosen.name!r} rests on links that do not; link by TCP, or take a "
                 "protocol that allows loss (`sapwood protocols`)"
             )
 
     def _check_access(self) -> None:
         is_guarded = self.identities is not None or self.connection.tls.cert is not None
-        listens = (self.listen, self.listen_datagrams, self.http)
-        outside = [one for one in listens if one is not None and not is_loopback(one.host)]
+        listens = (("--listen", self.listen), ("--listen", self.listen_datagrams))
+        outside = [
+            f"{option} {one}"
+            for option, one in (*listens, ("--http", self.http))
+            if one is not None and not is_loopback(one.host)
+        ]
         if outside and not is_guarded and not self.allow_anyone:
             raise InputError(
                 f"{outside[0]}: other machines reach this address, and anybody there "

@@ -188,6 +188,10 @@ class Storing:
         if self._sessions.pop(client, None) is not None:
             self.store.delete(SESSION, client, 0)
 
+    def retain(self, settings: BrokerSettings) -> None:
+        """Keep more or less of what nobody needs from now on."""
+        self.store.writer.retain(Retention(settings.keep_bytes_max, settings.keep_age_s))
+
     def changed(self, now: float) -> None:
         """The router's tables may have changed."""
         if self._table_sizes is not None:

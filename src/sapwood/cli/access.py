@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from sapwood.errors import InputError
+from sapwood.cli.broker_settings import first_line
 
 if TYPE_CHECKING:
     from sapwood.session.settings import ConnectionSettings, TlsFiles
@@ -52,8 +52,7 @@ _CREDENTIALS: Final = (
 _TLS: Final = (
     _option(
         "--tls-ca",
-        "Certificates (PEM) of who may sign the other's. At a broker that listens: of who may sign "
-        "those of brokers and clients.  [default: what the system trusts]",
+        "Certificates (PEM) of who may sign the other's.  [default: what the system trusts]",
         type=_FILE,
         metavar="FILE",
         envvar="SAPWOOD_TLS_CA",
@@ -82,11 +81,6 @@ _USER: Final = (
 def client_access(command: F) -> F:
     """The options of a command that connects to a broker as a client."""
     return _with(command, (*_USER, *_CREDENTIALS, *_TLS))
-
-
-def broker_access(command: F) -> F:
-    """The options of a broker: what it shows to others, and its certificate."""
-    return _with(command, (*_CREDENTIALS, *_TLS))
 
 
 def connection_settings() -> ConnectionSettings:
@@ -128,11 +122,4 @@ def _secret(name: str) -> str | None:
     path: Path | None = _given(name)
     if path is None:
         return os.environ.get(SECRETS[name])
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--{name.replace('_', '-')} {path}: cannot be read: {error}") from error
-    first = text.partition("\n")[0].strip()
-    if not first:
-        raise InputError(f"--{name.replace('_', '-')} {path}: its first line is empty")
-    return first
+    return first_line(f"--{name.replace('_', '-')}", path)

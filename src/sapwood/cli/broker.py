@@ -2,164 +2,129 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
-from sapwood.cli.access import broker_access, connection_settings
+from sapwood.broker.configuration.kinds import Choice, Kind, Place, Several, Switch, Value
+from sapwood.broker.configuration.options import OPTIONS, Option
 from sapwood.cli.output import (
     ExitStatus,
-    dtd_option,
-    engines_option,
     give_up_standard_output,
     is_plain_terminal,
+    print_json,
+    print_table,
+    say,
 )
-from sapwood.cli.protocol_choice import chosen_protocol, kept_protocol
 from sapwood.errors import InputError
-from sapwood.limits import (
-    CONNECTIONS_MAX,
-    FRAME_BYTES_MAX,
-    GREETING_S,
-    JOURNAL_BYTES_MAX,
-    KEEPALIVE_IDLE_S,
-    KEEPALIVE_MISSED_MAX,
-    LINK_HIGH_WATER_BYTES,
-    LINK_OUTGOING_BYTES_MAX,
-    OUTGOING_BYTES_MAX,
-    OUTGOING_TOTAL_BYTES_MAX,
-    SESSIONS_REMEMBERED_MAX,
-)
-from sapwood.limits.timing import DRIFT_PPM
+
+if TYPE_CHECKING:
+    from sapwood.broker.configuration.sources import Configuration
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-LOG_LEVELS: Final = ("debug", "info", "warning", "error")
+_STANDARD_OUTPUT: Final = "-"
 
 
-def _bound(option: str, default: float, text: str) -> Callable[[F], F]:
-    """An option that sets a limit; `BrokerSettings` checks its range."""
-    return click.option(option, default=default, show_default=True, help=text)
+class _Type(click.ParamType):  # type: ignore[type-arg]  # older ones are not generic
+    """What an option takes, for click: the same as in a file and in the environment."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+        self.name = kind.metavar
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Value:
+        """The value that a text says."""
+        if not isinstance(value, str):
+            assert isinstance(value, int | float), "click hands in texts and what was converted"
+            return value
+        try:
+            return self._kind.of_text(value)
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Names, or paths, that begin like this."""
+        if isinstance(self._kind, Place):
+            kind = "dir" if self._kind.metavar == "DIRECTORY" else "file"
+            return [CompletionItem(incomplete, type=kind)]
+        if isinstance(self._kind, Choice):
+            return [CompletionItem(one) for one in self._kind.names if one.startswith(incomplete)]
+        return super().shell_complete(ctx, param, incomplete)
+
+
+def _option(option: Option) -> Callable[[F], F]:
+    """An option of the table, for click; it is `None`, or `()`, where it is not given."""
+    kind = option.kind
+    without = option.without
+    if option.default is not None:
+        without = _shown(option.default)
+    text = f"{option.text}  [default: {without}]"
+    if isinstance(kind, Switch):
+        spelled = f"{option.flag}/--no-{option.flag.removeprefix('--')}"
+        return click.option(spelled, option.name, default=None, help=option.text)
+    if isinstance(kind, Several):
+        return click.option(
+            option.flag, option.name, multiple=True, metavar=kind.metavar, help=text
+        )
+    return click.option(option.flag, option.name, type=_Type(kind), metavar=kind.metavar, help=text)
+
+
+def _shown(default: Value) -> str:
+    if isinstance(default, tuple):
+        return " ".join(default)
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _options(command: F) -> F:
+    for option in reversed(tuple(OPTIONS.values())):
+        command = _option(option)(command)
+    return command
 
 
 @click.command
 @click.option(
-    "--listen",
-    "listens",
-    multiple=True,
-    metavar="[udp://]HOST:PORT",
-    help="Where to listen; port 0 picks a free one. Once more with udp:// for links that lose, "
-    "repeat and reorder messages.  [default: 127.0.0.1:7411]",
-)
-@click.option(
-    "--peer",
-    "peers",
-    multiple=True,
-    metavar="[udp://]HOST:PORT",
-    help="A broker to link with; may be given several times. One end of a link is enough.",
-)
-@click.option(
-    "--backup",
-    "backups",
-    multiple=True,
-    metavar="HOST:PORT",
-    help="Under failover, a broker to link with when the peer is gone for long; may be given "
-    "several times, and is tried in this order.",
-)
-@click.option("--name", help="Unique in the overlay.  [default: the host's name and the port]")
-@click.option("--protocol", default="covering", show_default=True, help="See `sapwood protocols`.")
-@dtd_option
-@engines_option
-@click.option(
-    "--data",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for what the broker keeps: what has to survive it, the publications it accepts, "
-    "and how large its routing tables were.",
-)
-@click.option(
-    "--durability",
-    default="fsync",
-    show_default=True,
-    metavar="fsync|interval:MS|none",
-    help="When what is kept counts as kept: after fsync; after writing, with fsync every MS "
-    "milliseconds; after writing. A process that is killed loses nothing; a machine that loses "
-    "power loses nothing, MS, or what was not yet on the disk.",
-)
-@click.option(
-    "--keep-bytes",
-    "keep_bytes_max",
-    default=JOURNAL_BYTES_MAX,
-    show_default=True,
-    help="Publications to keep that nobody needs any more; beyond, the oldest files go.",
-)
-@click.option(
-    "--keep-age",
-    "keep_age_s",
-    type=float,
-    metavar="SECONDS",
-    help="Age at which these go.  [default: none]",
-)
-@broker_access
-@click.option(
-    "--identities",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Who may connect, and as what; nobody else may (`sapwood identity`). Read again when it "
-    "changes, as certificates are.",
+    help="Read options from a file (TOML); those on the command line count before it.",
 )
 @click.option(
-    "--allow-anyone",
+    "--write-config",
+    "write_to",
+    is_flag=False,
+    flag_value=_STANDARD_OUTPUT,
+    metavar="[FILE]",
+    help="Write such a file with every option, its default and what it is for, and end. What is "
+    "given beside it is set there. Without FILE, to standard output.",
+)
+@click.option(
+    "--check",
+    "is_check",
     is_flag=True,
-    help="Listen where other machines connect although neither --identities nor TLS guards it.",
+    help="Read all that the broker would read, say what it would do, and end. With --json, as "
+    "JSON. Status 2: it would not start.",
 )
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Refuse subscriptions that no publication can match; without it, clients are warned.",
-)
-@click.option(
-    "--http",
-    metavar="HOST:PORT",
-    help="Serve metrics (/metrics, Prometheus), /healthz and /readyz there.  [default: nowhere]",
-)
-@_bound("--frame-bytes-max", FRAME_BYTES_MAX, "Largest frame; the same in the whole overlay.")
-@_bound("--outgoing-bytes-max", OUTGOING_BYTES_MAX, "Queue at which a slow client is disconnected.")
-@_bound(
-    "--outgoing-total-bytes-max",
-    OUTGOING_TOTAL_BYTES_MAX,
-    "Queues of all clients at which the slowest is disconnected.",
-)
-@_bound("--link-high-water-bytes", LINK_HIGH_WATER_BYTES, "Queue at which publishers are held.")
-@_bound("--link-outgoing-bytes-max", LINK_OUTGOING_BYTES_MAX, "Queue at which a link is given up.")
-@_bound("--connections-max", CONNECTIONS_MAX, "Connections at a time.")
-@_bound("--sessions-remembered-max", SESSIONS_REMEMBERED_MAX, "Clients remembered after leaving.")
-@_bound("--greeting-s", GREETING_S, "Seconds until a new connection must have greeted.")
-@_bound("--keepalive-s", KEEPALIVE_IDLE_S, "Seconds of silence until a peer is pinged.")
-@_bound("--keepalive-missed", KEEPALIVE_MISSED_MAX, "Unanswered pings until a peer is dead.")
-@click.option(
-    "--detector",
-    metavar="timeout[:SECONDS]|phi[:THRESHOLD]",
-    help="When a silent neighbor is dead: after so many seconds, or when its silence is too "
-    "unlikely after what was seen of it.  [default: when --keepalive-missed pings are unanswered]",
-)
-@_bound("--drift-ppm", DRIFT_PPM, "How far this machine's clock is off at most, parts per million.")
-@click.option("--log-level", type=click.Choice(LOG_LEVELS), default="info", show_default=True)
+@click.option("--json", "as_json", is_flag=True, hidden=True)
+@_options
 @click.pass_context
 def command(
     ctx: click.Context,
     /,
     *,
-    listens: tuple[str, ...],
-    peers: tuple[str, ...],
-    backups: tuple[str, ...],
-    log_level: str,
-    engines: tuple[str, ...],
-    protocol: str,
-    dtd: str | None,
-    durability: str,
-    http: str | None,
+    config: Path | None,
+    write_to: str | None,
+    is_check: bool,
+    as_json: bool,
     **options: Any,
 ) -> None:
     """Run a broker until it is interrupted (SIGINT or SIGTERM).
@@ -170,53 +135,101 @@ def command(
     Brokers that are linked form one overlay: a tree, unless the name of the protocol begins with
     mesh+. The first line on standard output is `listening on HOST:PORT as NAME`; `link up NAME` and
     `link down NAME` follow. The log goes to standard error.
+
+    Each option may also be given in a file (`keep_bytes = 1000000`) and in the environment
+    (SAPWOOD_BROKER_KEEP_BYTES): the command line counts before the environment, that before the
+    file. SIGHUP has the file read again.
     """
+    from sapwood.broker.configuration.sources import read_configuration
+
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+
+    def read() -> Configuration:
+        return read_configuration(given, os.environ, config)
+
+    if is_check:
+        ctx.exit(_check(read, as_json=as_json))
+    told = read()
+    if write_to is not None:
+        _write(told, write_to)
+        ctx.exit(ExitStatus.DONE)
+    _run(told, read)
+    ctx.exit(ExitStatus.DONE)
+
+
+def _run(told: Configuration, read: Callable[[], Configuration]) -> None:
     from sapwood.broker.kernels import place_kernels
-    from sapwood.broker.logs import make_log
+    from sapwood.broker.logs import Level, make_log
+    from sapwood.broker.reloading import Reloading
     from sapwood.broker.running import run_broker
-    from sapwood.broker.settings import BrokerSettings
-    from sapwood.matching.engine_names import Engines, chosen_engines
-    from sapwood.session.settings import ConnectionSettings
-    from sapwood.store.durability import Durability
-    from sapwood.wire.address import HOST_DEFAULT, PORT_DEFAULT, Address, parse_address
+    from sapwood.cli.broker_settings import settings_of
 
-    def address(option: str, text: str, *, listening: bool) -> Address:
-        try:
-            return parse_address(text, listening=listening, linking=True)
-        except InputError as error:
-            raise InputError(f"{option}: {error}") from error
-
-    given = [address("--listen", text, listening=True) for text in listens]
-    streams = [one for one in given if not one.is_datagram]
-    datagrams = [one for one in given if one.is_datagram]
-    if len(streams) > 1 or len(datagrams) > 1:
-        raise click.UsageError("--listen: a broker listens once, and once more with udp://")
-
-    access = connection_settings()
-    settings = BrokerSettings(
-        durability=Durability.parse(durability),
-        protocol=(chosen_protocol if options["data"] is None else kept_protocol)(protocol, dtd),
-        engines=chosen_engines(engines, Engines()),
-        listen=streams[0] if streams else Address(HOST_DEFAULT, PORT_DEFAULT),
-        listen_datagrams=datagrams[0] if datagrams else None,
-        peers=tuple(address("--peer", peer, listening=False) for peer in peers),
-        http=None if http is None else address("--http", http, listening=True),
-        backups=tuple(address("--backup", backup, listening=False) for backup in backups),
-        connection=ConnectionSettings(
-            frame_bytes_max=options.pop("frame_bytes_max"),
-            greeting_s=options.pop("greeting_s"),
-            keepalive_idle_s=options.pop("keepalive_s"),
-            keepalive_missed_max=options.pop("keepalive_missed"),
-            detector=options.pop("detector"),
-            credentials=access.credentials,
-            tls=access.tls,
-        ),
-        **options,
-    )
+    settings = settings_of(told)
+    level = Level(told["log_level"])
+    log = make_log(level, colors=not is_plain_terminal(), form=told["log_format"])
+    for warning in told.warnings:
+        log.warning("variable not understood", reason=warning)
     if settings.data is not None:
         place_kernels(settings.data)
-    run_broker(settings, make_log(log_level, colors=not is_plain_terminal()), _announce)
-    ctx.exit(ExitStatus.DONE)
+    try:
+        reloading = Reloading(told, read, settings_of, level, log)
+        run_broker(settings, log, _announce, reloading)
+    except InputError as error:
+        raise told.located(error) from error
+
+
+def _check(read: Callable[[], Configuration], *, as_json: bool) -> ExitStatus:
+    """Say what a broker would do."""
+    from sapwood.broker.configuration.checking import Report, check
+    from sapwood.broker.configuration.kinds import written
+    from sapwood.cli.broker_settings import settings_of
+
+    report, problems, warnings = Report(), list[str](), list[str]()
+    options: dict[str, dict[str, Any]] = {}
+    try:
+        told = read()
+        options = {name: {"value": told[name], "from": told.place(name)} for name in OPTIONS}
+        warnings += told.warnings
+        report = check(settings_of(told))
+        for found in report.problems:
+            problems.append(str(told.located(found) if isinstance(found, InputError) else found))
+    except InputError as error:
+        problems.append(str(error))
+    warnings += report.warnings
+    if as_json:
+        does = {"does": report.does, "warnings": warnings, "problems": problems}
+        print_json({"options": options, **does})
+        return ExitStatus.FAILED if problems else ExitStatus.DONE
+    given = [
+        (name, f"{written(one['value'])} ({one['from']})")
+        for name, one in options.items()
+        if one["from"] != "default"
+    ]
+    for rows, heading in ((given, "given"), (list(report.does.items()), "it would")):
+        if rows:
+            print_table((heading, ""), rows)
+    for warning in warnings:
+        say(f"warning: {warning}")
+    for problem in problems:
+        say(problem)
+    say("it would not start" if problems else "it would start")
+    return ExitStatus.FAILED if problems else ExitStatus.DONE
+
+
+def _write(told: Configuration, write_to: str) -> None:
+    from sapwood.broker.configuration.template import template
+
+    text = template(told)
+    if write_to == _STANDARD_OUTPUT:
+        sys.stdout.write(text)
+        return
+    try:
+        with Path(write_to).open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise InputError(f"{write_to} is there already; name another file") from None
+    except OSError as error:
+        raise InputError(f"{write_to}: cannot be written: {error.strerror or error}") from error
 
 
 def _announce(line: str) -> None:

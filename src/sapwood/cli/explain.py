@@ -7,20 +7,20 @@ from typing import Final, Protocol, TypeVar
 
 import click
 
-from sapwood.cli.output import amount, id_member_option, input_file, json_option, print_json
+from sapwood.cli.access import client_access, connection_settings
+from sapwood.cli.explain_overlay import Asked, ask_overlay, overlay_members, overlay_text
+from sapwood.cli.match_words import explanation_members, way_lines
+from sapwood.cli.output import id_member_option, input_file, json_option, print_json
 from sapwood.cli.subscribe import read_bindings
 from sapwood.errors import InputError
 from sapwood.files import STANDARD_INPUT, read_publications, read_subscriptions
 from sapwood.language.explanations import explain
 from sapwood.language.written import Written, read_interest
-from sapwood.model.explanation import Explanation, Way
+from sapwood.model.explanation import Explanation
 from sapwood.model.json_objects import check_members, decode_object
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.xml.encodings import encode_text
-
-WAYS_SHOWN_MAX: Final = 8
-"""Conjunctions that are shown, the closest first; --json has all."""
 
 _GIVEN: Final = "given"
 """The id of a publication or a subscription that is given as an argument."""
@@ -51,13 +51,11 @@ class _Unusable:
 @click.command
 @click.option(
     "--publication",
-    required=True,
     metavar="P",
     help="A record as JSON or a document as XML; with --publications, an id in that file.",
 )
 @click.option(
     "--subscription",
-    required=True,
     metavar="S",
     help="A filter, or with --xpath an XPath; with --subscriptions, an id in that file.",
 )
@@ -72,22 +70,48 @@ class _Unusable:
     help="A prefix of the XPath; with one, names compare expanded. May be given several times.",
 )
 @id_member_option
+@click.option(
+    "--broker",
+    "brokers",
+    multiple=True,
+    metavar="HOST:PORT",
+    help="Ask this broker for its tables: hop by hop, whether P would come to the subscriptions to "
+    "S of clients. May be given several times; P is published at the first, unless --from says "
+    "otherwise. Without P: what each broker has told the next one.",
+)
+@click.option("--from", "source", metavar="NAME", help="The broker at which P is published.")
+@click.option("--client", default="", metavar="NAME", help="The client that has subscribed.")
+@click.option("--durable", default="", metavar="NAME", help="The name of a durable subscription.")
+@click.option(
+    "--follow",
+    is_flag=True,
+    help="Ask the brokers, too, that others have connected to, under the addresses that they say. "
+    "They get what this command shows who it is with.",
+)
+@client_access
 @json_option
 def command(
     *,
-    publication: str,
-    subscription: str,
+    publication: str | None,
+    subscription: str | None,
     publications: str | None,
     subscriptions: str | None,
     as_xpath: bool,
     namespaces: tuple[str, ...],
     id_member: str | None,
+    brokers: tuple[str, ...],
+    source: str | None,
+    client: str,
+    durable: str,
+    follow: bool,
     as_json: bool,
 ) -> None:
     """Say why a publication matches a subscription, or what of the filter it fails.
 
     Each predicate that does not hold is named, with the value that was there. A filter with `or`
-    can be met in several ways: the closest is first.
+    can be met in several ways: the closest is first. With --broker, running brokers say what they
+    know of the subscription, who was told of it and what stands for it, and where a publication
+    would end that is published now.
     """
     if publications == subscriptions == STANDARD_INPUT:
         raise click.UsageError("only one of the two files can be standard input")
@@ -97,13 +121,37 @@ def command(
         raise click.UsageError("only XPaths have namespaces; add --xpath")
     if id_member is not None and publications is None:
         raise click.UsageError("--id names a member in the lines of a file; add --publications")
-    asked = _subscription(subscription, subscriptions, read_bindings(namespaces), as_xpath=as_xpath)
-    published = _publication(publication, publications, id_member)
-    found = explain(asked.filter, published)
+    bindings = read_bindings(namespaces)
+    wanted = (
+        None
+        if subscription is None
+        else _subscription(subscription, subscriptions, bindings, as_xpath=as_xpath)
+    )
+    given = None if publication is None else _publication(publication, publications, id_member)
+    if brokers:
+        interest = None if wanted is None else wanted.filter
+        _overlay(brokers, Asked(interest, client, durable, given, source), follow, as_json=as_json)
+        return
+    if source or client or durable or follow:
+        raise click.UsageError("--from, --client, --durable and --follow ask brokers: add --broker")
+    if wanted is None or given is None:
+        raise click.UsageError("give both --publication and --subscription, or ask a --broker")
+    found = explain(wanted.filter, given)
     if as_json:
-        print_json(_members(asked, published, found))
+        print_json(_members(wanted, given, found))
     else:
-        click.echo(_text(asked, published, found))
+        click.echo(_text(wanted, given, found))
+
+
+def _overlay(brokers: tuple[str, ...], asked: Asked, follow: bool, *, as_json: bool) -> None:  # noqa: FBT001 - the option
+    """Ask running brokers, and say what they say."""
+    if asked.interest is None and not asked.client and not asked.durable:
+        raise click.UsageError("name what to look for: --subscription, --client or --durable")
+    found = ask_overlay(brokers, asked, connection_settings(), follow=follow)
+    if as_json:
+        print_json(overlay_members(found))
+    else:
+        click.echo(overlay_text(found))
 
 
 def _subscription(
@@ -152,30 +200,11 @@ def _text(asked: Subscription, published: Publication, found: Explanation) -> st
     """The explanation for people."""
     verb = "matches" if found.matches else "does not match"
     one, other = (_noun("publication", published.id), _noun("subscription", asked.id))
-    lines = [f"{one} {verb} {other}"]
-    if found.note is not None:
-        lines.append(found.note)
-    shown = found.ways[:WAYS_SHOWN_MAX]
-    for way in shown:
-        lines += _way(way)
-    if len(found.ways) > len(shown):
-        more = amount(len(found.ways) - len(shown), "conjunction")
-        lines.append(f"{more} more, none of which holds; --json lists them")
-    return "\n".join(lines)
+    return "\n".join([f"{one} {verb} {other}", *way_lines(found)])
 
 
 def _noun(noun: str, id: str) -> str:
     return f"the {noun}" if id == _GIVEN else f"{noun} {id}"
-
-
-def _way(way: Way) -> list[str]:
-    if not way.failures:
-        return [f"  holds: {way.text}"]
-    lines = [f"  fails: {way.text}"]
-    for failure in way.failures:
-        place = "" if failure.place is None else f" at {failure.place}"
-        lines.append(f"    {failure.predicate}{place}: {failure.found}")
-    return lines
 
 
 def _members(asked: Subscription, published: Publication, found: Explanation) -> dict[str, object]:
@@ -184,7 +213,5 @@ def _members(asked: Subscription, published: Publication, found: Explanation) ->
         "publication": published.id,
         "subscription": asked.id,
         "filter": str(asked.filter),
-        "matches": found.matches,
-        "note": found.note,
-        "ways": found.ways,
+        **explanation_members(found),
     }

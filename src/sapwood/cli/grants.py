@@ -61,7 +61,9 @@ def check(
         else:
             click.echo(" ".join(f"{key}: {value}" for key, value in said.items()))
         ctx.exit(ExitStatus.REJECTED if "refused" in said else ExitStatus.DONE)
-    members = {"everything": True} if grant is None else fields_of(grant)
+    members: dict[str, object] = {"everything": True} if grant is None else fields_of(grant)
+    quota = found.quota_of(name)
+    members["quota"] = {} if quota is None else quota.said()
     if as_json:
         print_json(members)
     else:
@@ -84,6 +86,8 @@ def _left(grant: Grant | None, asked: object) -> dict[str, str]:
 
 
 def _cell(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {bound:,g}" for name, bound in value.items()) or "none"
     if isinstance(value, list):
         return ", ".join(value) or "none"
     return (

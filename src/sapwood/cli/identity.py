@@ -80,21 +80,32 @@ def token(ctx: click.Context, *, name: str, file: Path, is_broker: bool) -> None
 def check(ctx: click.Context, *, file: Path, as_json: bool) -> None:
     """Read a file of identities as a broker would, and print who may connect, and by what."""
     from sapwood.broker.access.identities import read_identities
+    from sapwood.wire.greetings import Role
 
     found = read_identities(file)
-    rows = []
+    rows, quotas = [], list[dict[str, float]]()
     for one in found.by_name.values():
         shown = [kind for kind in ("password", "token") if getattr(one, kind) is not None]
         rows.append((one.name, one.role.value, ", ".join((*shown, *one.certificates))))
+        quota = found.quota_of(one.name) if one.role is Role.CLIENT else None
+        quotas.append({} if quota is None else quota.said())
     if as_json:
         print_json(
             {
-                "identities": [dict(zip(("name", "role", "by"), row, strict=True)) for row in rows],
+                "identities": [
+                    dict(zip(("name", "role", "by"), row, strict=True)) | {"quota": quota}
+                    for row, quota in zip(rows, quotas, strict=True)
+                ],
                 "issuers": list(found.issuers),
             }
         )
     else:
-        print_table(("identity", "role", "known by"), rows)
+        if not found.quotas:
+            print_table(("identity", "role", "known by"), rows)
+        else:
+            bounds = [", ".join(f"{name} {of:,g}" for name, of in one.items()) for one in quotas]
+            cells = [(*row, one or "none") for row, one in zip(rows, bounds, strict=True)]
+            print_table(("identity", "role", "known by", "quota"), cells)
         for issuer in found.issuers:
             say(f"and clients whose tokens {issuer} has signed")
     ctx.exit(ExitStatus.DONE)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from sapwood.cli.comparing import run_comparison
+from sapwood.cli.conditions import are_given, conditions_of, conditions_options
+from sapwood.cli.explaining import explained_members, explained_text
 from sapwood.cli.output import (
     ExitStatus,
     amount,
@@ -74,6 +78,7 @@ if TYPE_CHECKING:
     type=input_file,
     help="TOML file: what fails and returns, or comes and goes, and when.",
 )
+@conditions_options
 @click.option(
     "--backup",
     "backups",
@@ -103,6 +108,15 @@ if TYPE_CHECKING:
     help="Run each protocol on the files, print what they cost beside each other, and say which "
     "one to take; no deliveries are written. Without --protocol, those that differ most.",
 )
+@click.option(
+    "--explain",
+    nargs=2,
+    multiple=True,
+    metavar="PUBLICATION SUBSCRIPTION",
+    help="Say hop by hop why a publication came to a subscription, or did not, by their ids: what "
+    "of the filter failed, who was told what, which link was down. May be given several times. "
+    "Deliveries go only to --out.",
+)
 @json_option
 @strict_option
 @click.pass_context
@@ -123,6 +137,7 @@ def command(
     rejected: str | None,
     swarm: int | None,
     compare: bool,
+    explain: tuple[tuple[str, str], ...],
     as_json: bool,
     strict: bool,
 ) -> None:
@@ -139,9 +154,8 @@ def command(
     """
     ctx.with_resource(loading(InPlace(say)))
     from sapwood.files.scenarios import open_scenario
-    from sapwood.simulation.evaluation import evaluate
 
-    _check_choice(ctx, protocols, (swarm, out, metrics, *backups) if compare else None)
+    _check_choice(ctx, protocols, (swarm, out, metrics, *explain, *backups) if compare else None)
     _run_without_topology(ctx)
     if topology is None or subscriptions is None or publications is None:
         raise _missing(ctx, topology=topology, subscriptions=subscriptions)
@@ -157,24 +171,49 @@ def command(
             advertisements=advertisements,
             faults=faults,
             seed=seed,
+            conditions=conditions_of(ctx),
             rejections=StrictRejections() if strict else rejected_file,
         )
         if compare:
             ctx.exit(_compared(files, protocols, dtd, aside, as_json=as_json))
         chosen = chosen_protocol(protocols[0], dtd)
-        stream = stack.enter_context(replacing(out)) if out else sys.stdout.buffer
+        stream = _stream(stack, out, explain)
         by_default = advertisements is None and chosen.clients_advertise
         with progress("reading", "lines") as advance:
             scenario = files.scenario(advertise_everything=by_default, advance=advance)
-        chosen = _with_backups(chosen, scenario, backups)
-        result = evaluate(scenario, chosen, with_probes=bool(faults), watch=progress)
+        result = _evaluated(scenario, chosen, backups, faults=faults, explain=explain)
         count = write_deliveries(stream, scenario, result.pairs)
         if metrics is not None:
             stack.enter_context(replacing(metrics)).write(result.metrics.to_json())
     summary = Summary(files.subscriptions.counts, files.publications.counts, count, aside)
     advertised = None if files.advertisements is None else files.advertisements.counts
     about = advertisement_lines(advertised, aside, by_default=by_default)
-    ctx.exit(_told(summary, advertised, result, about, as_json=as_json, err=out is None))
+    is_aside = out is None and not explain
+    ctx.exit(_told(summary, advertised, result, about, as_json=as_json, err=is_aside))
+
+
+def _evaluated(
+    scenario: Scenario,
+    chosen: Protocol,
+    backups: tuple[str, ...],
+    *,
+    faults: str | None,
+    explain: Sequence[tuple[str, str]],
+) -> Evaluation:
+    """Carry a scenario out; where there are faults, probe the overlay after them."""
+    from sapwood.simulation.evaluation import evaluate
+
+    chosen, probes = _with_backups(chosen, scenario, backups), bool(faults)
+    return evaluate(scenario, chosen, with_probes=probes, watch=progress, explain=explain)
+
+
+def _stream(stack: ExitStack, out: str | None, explain: Sequence[tuple[str, str]]) -> BinaryIO:
+    """Where deliveries go: nowhere where an explanation is asked for, and no file named."""
+    if out is not None:
+        return stack.enter_context(replacing(out))
+    if explain:
+        return stack.enter_context(Path(os.devnull).open("wb"))
+    return sys.stdout.buffer
 
 
 def _told(
@@ -188,8 +227,13 @@ def _told(
 ) -> ExitStatus:
     """Say what came of it: to a program, on standard error where deliveries take the other."""
     if as_json:
-        print_json({**summary.members(), "metrics": result.metrics.to_builtins()}, err=err)
+        told = {**summary.members(), "metrics": result.metrics.to_builtins()}
+        if result.explained:
+            told["explained"] = [explained_members(one) for one in result.explained]
+        print_json(told, err=err)
     else:
+        for one in result.explained:
+            click.echo(explained_text(one))
         say("\n".join((summary.text(), *about, *result_lines(result))))
     return _status(summary, advertised, result)
 
@@ -231,7 +275,8 @@ def _check_choice(
     if beside is not None:
         if any(option is not None for option in beside):
             raise click.UsageError(
-                "--compare prints one table: leave out --swarm, --out, --metrics and --backup"
+                "--compare prints one table: leave out --swarm, --out, --metrics, --backup and "
+                "--explain"
             )
     elif not protocols:
         [option] = [one for one in ctx.command.params if one.name == "protocols"]
@@ -247,6 +292,7 @@ def _run_without_topology(ctx: click.Context) -> None:
     from sapwood.simulation.semantic.protocols import is_semantic
 
     given = ctx.params
+    _check_conditions(ctx)
     name, *others = given["protocols"] or ("",)
     if is_semantic(name) and not others:
         unfit = ("swarm", "compare", "advertisements", "backups")
@@ -261,6 +307,20 @@ def _run_without_topology(ctx: click.Context) -> None:
         ctx.exit(run_overlay(name, inputs, given["seed"], **switches))
     if given["swarm"] is not None:
         ctx.exit(_swarm(name, given["seed"], given["swarm"], as_json=given["as_json"]))
+
+
+def _check_conditions(ctx: click.Context) -> None:
+    """Raise a `UsageError` where conditions are given and mean nothing."""
+    from sapwood.simulation.semantic.protocols import is_semantic
+
+    given = ctx.params
+    is_drawn = given["swarm"] is not None
+    if are_given(ctx) and (is_drawn or any(map(is_semantic, given["protocols"]))):
+        raise click.UsageError(
+            "a swarm draws what links, clocks and routers are like, and semantic overlays have "
+            "none: leave out --loss, --duplication, --reordering, --delay, --jitter, --drift and "
+            "--processing"
+        )
 
 
 def _swarm(protocol: str, seed: int, count: int, *, as_json: bool) -> ExitStatus:
@@ -360,6 +420,8 @@ def result_lines(result: Evaluation) -> list[str]:
     ):
         if stories:
             lines.append(f"{word}: {len(stories):,} ({stories[0]})")
+    if figures.messages_lost:
+        lines.append(f"{amount(figures.messages_lost, 'message')} lost on links")
     if figures.links_closed:
         lines.append(f"{amount(figures.links_closed, 'link')} closed by a router")
     return lines

@@ -23,10 +23,11 @@ from sapwood.covering.manager import CoveringManager
 from sapwood.covering.protocol import CoveringIndex, RelationGraph
 from sapwood.covering.published.dense import DenseGraph
 from sapwood.covering.published.poset import PosetForest, SienaPoset
-from sapwood.covering.published.subscription_tree import SubscriptionTree
+from sapwood.covering.published.procedure_index import PROCEDURES, ProcedureCovering
 from sapwood.covering.reference import ReferenceCovering
 from sapwood.covering.xsearch import XSearchIndex
 from sapwood.errors import InputError, UnknownNameError
+from sapwood.matching.published.subscription_tree import PRINTED, SubscriptionTree
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.patterns.pattern import TreePattern
@@ -232,13 +233,14 @@ RELATION_GRAPHS: Final = Catalogue(
 class DocumentCoveringInfo:
     """A relation graph over tree patterns and the index it asks, or that merely holds them.
 
-    All find whatever `TreePattern.covers` finds.
+    `exact` means that they find whatever `TreePattern.covers` finds.
     """
 
     name: str
     summary: str
     make_graph: Callable[[], PatternGraph]
     make_index: Callable[[], CoveringIndex[TreePattern]]
+    exact: bool = True
 
 
 DEFAULT_DOCUMENT_COVERING: Final = "xsearch"
@@ -259,6 +261,28 @@ DOCUMENT_COVERINGS: Final = Catalogue(
             summary="all covers, in a tree with super pointers",
             make_graph=SubscriptionTree,
             make_index=ReferenceCovering,
+        ),
+        DocumentCoveringInfo(
+            "subscription-tree-lazy",
+            summary="the same, with super pointers only where somebody asks for them",
+            make_graph=lambda: SubscriptionTree(is_lazy=True),
+            make_index=ReferenceCovering,
+        ),
+        DocumentCoveringInfo(
+            "subscription-tree-printed",
+            summary="the same with the printed shortcuts, by the printed procedures, repaired: "
+            "misses covers",
+            make_graph=lambda: SubscriptionTree(PROCEDURES, PRINTED, is_lazy=True),
+            make_index=ReferenceCovering,
+            exact=False,
+        ),
+        DocumentCoveringInfo(
+            "xpe-procedures",
+            summary="one cover an XPE, every one is asked by AbsSimCov, RelSimCov and DesCov, "
+            "repaired: misses covers",
+            make_graph=FlatGraph,
+            make_index=ProcedureCovering,
+            exact=False,
         ),
         DocumentCoveringInfo(
             "reference",
@@ -362,7 +386,7 @@ def _with_documents(records: CoveringInfo, documents: DocumentCoveringInfo) -> C
 
     return CoveringInfo(
         f"{records.name}+{documents.name}",
-        exact=records.exact,
+        exact=records.exact and documents.exact,
         summary=f"{records.summary}; documents: {documents.summary}",
         make=make,
     )

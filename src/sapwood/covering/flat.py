@@ -61,12 +61,14 @@ class FlatGraph:
             self._edges.add(key, filter_, covers)
         return [bool(covers) for covers in found]
 
-    def adopt(self, parent: int, child: int) -> bool:
-        """Put a node without parents below a newcomer that covers it; returns whether it is."""
-        if not self._edges.may_link(parent, child):
-            return False
-        self._edges.link(parent, child)
-        return True
+    def supplant(self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]) -> list[int]:
+        """Put the nodes without parents that a newcomer covers below it; returns their keys."""
+        edges, found = self._edges, list[int]()
+        for other in index.covered(filter):
+            if not edges.parents(other) and edges.may_link(key, other):
+                edges.link(key, other)
+                found.append(other)
+        return found
 
     def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:
         """Drop a node; returns the children for which no cover is left (algorithm 4.2)."""

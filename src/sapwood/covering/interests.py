@@ -10,7 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
-from sapwood.covering.protocol import AdoptingGraph, BulkIndex, CoveringIndex, RelationGraph
+from sapwood.covering.protocol import (
+    BulkIndex,
+    CoveringIndex,
+    RelationGraph,
+    SupplantingGraph,
+)
 from sapwood.errors import InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
@@ -148,12 +153,14 @@ class InterestGraph:
         self._patterns.add(key)
         return self.documents.add(key, filter, index)
 
-    def adopt(self, parent: int, child: int) -> bool:
-        """Put a node below a newcomer, where that is not done by itself; returns whether it is."""
-        graph = self._graph(child)
-        if isinstance(graph, AdoptingGraph):
-            return graph.adopt(parent, child)
-        return child in graph.children(parent)
+    def supplant(
+        self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]
+    ) -> Collection[int]:
+        """Put the nodes without parents that a newcomer covers below it; returns their keys."""
+        graph = self._graph(key)
+        if isinstance(graph, SupplantingGraph):
+            return graph.supplant(key, filter, index)
+        return graph.children(key)
 
     def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:
         """Drop a node; returns its children for which no cover is left."""

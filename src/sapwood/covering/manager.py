@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from sapwood.covering.protocol import (
-    AdoptingGraph,
     BulkGraph,
     BulkIndex,
     CoveringIndex,
     RelationGraph,
+    SupplantingGraph,
 )
 from sapwood.errors import InputError, InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
@@ -163,11 +163,12 @@ class CoveringManager(Generic[W]):
     def _step_down(self, key: int) -> tuple[W, ...]:
         """Let a newcomer stand for what it covers of the propagated; returns what that is."""
         graph, known, told = self._graph, self._filters, self._propagated
-        if isinstance(graph, AdoptingGraph):
-            covered = [other for other in self._index.covered(known[key]) if other in told]
-            below = [other for other in covered if graph.adopt(key, other)]
-        else:
-            below = [other for other in graph.children(key) if other in told]
+        covered = (
+            graph.supplant(key, known[key], self._index)
+            if isinstance(graph, SupplantingGraph)
+            else graph.children(key)
+        )
+        below = [other for other in covered if other in told]
         for other in below:
             del told[other]
         return tuple(known[other] for other in below)

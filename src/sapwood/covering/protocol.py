@@ -68,11 +68,16 @@ class BulkGraph(Protocol):
 
 
 @runtime_checkable
-class AdoptingGraph(Protocol):
-    """A graph that places nodes without parents below a newcomer when it is told to."""
+class SupplantingGraph(Protocol):
+    """A graph that says what a newcomer takes the place of."""
 
-    def adopt(self, parent: int, child: int) -> bool:
-        """Put a node below another that covers it, unless that is below it; returns whether."""
+    def supplant(
+        self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]
+    ) -> Collection[int]:
+        """Put the nodes without parents that a newcomer covers below it; returns their keys.
+
+        It has no parents itself, and the index holds it now.
+        """
 
 
 class RelationGraph(Protocol):

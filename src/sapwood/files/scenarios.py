@@ -31,6 +31,7 @@ from sapwood.model.subscription import Subscription
 from sapwood.overlay.document import decode_topology
 from sapwood.overlay.shapes import parse_topology
 from sapwood.overlay.topology import Overlay
+from sapwood.simulation.conditions import PERFECT, Conditions
 from sapwood.simulation.faults import decode_faults
 from sapwood.simulation.scenario import Action, Scenario, subscribe_then_publish
 
@@ -50,6 +51,7 @@ class ScenarioFiles:
     advertisements: Reading[AdvertisementLine] | None
     faults: tuple[tuple[float, Action], ...] | None
     seed: int
+    conditions: Conditions = PERFECT
 
     def scenario(
         self,
@@ -71,6 +73,7 @@ class ScenarioFiles:
             tuple(_counted(self.advertisements or (), advance)),
             self.faults or (),
             self.seed,
+            self.conditions,
         )
 
 
@@ -84,14 +87,16 @@ class ScenarioLines:
     advertisements: Sequence[AdvertisementLine]
     faults: Sequence[tuple[float, Action]]
     seed: int
+    conditions: Conditions = PERFECT
 
     def scenario(self, name: str = "simulate", *, advertise_everything: bool = False) -> Scenario:
         """Everything that is to happen; see `subscribe_then_publish`.
 
         Homes that a line does not name are drawn with the seed. With `advertise_everything` each
-        publisher does so, whatever a file says.
+        publisher does so, whatever a file says. Conditions hold from the beginning, faults count
+        from the first publication.
         """
-        return subscribe_then_publish(
+        scenario = subscribe_then_publish(
             name,
             self.topology,
             self.subscriptions,
@@ -102,6 +107,7 @@ class ScenarioLines:
             faults=self.faults,
             seed=self.seed,
         )
+        return self.conditions.of(scenario)
 
 
 def open_scenario(
@@ -112,6 +118,7 @@ def open_scenario(
     advertisements: str | None = None,
     faults: str | None = None,
     seed: int = 0,
+    conditions: Conditions = PERFECT,
     rejections: Rejections,
 ) -> ScenarioFiles:
     """The files of a scenario, by their paths; of all, one may be `-`, for standard input.
@@ -128,6 +135,7 @@ def open_scenario(
         None if advertisements is None else read_advertisements(advertisements, rejections, known),
         None if faults is None else read_faults(faults, overlay, seed),
         seed,
+        conditions,
     )
 
 

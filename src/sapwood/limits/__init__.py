@@ -140,6 +140,13 @@ person, too little to smuggle a payload."""
 IDENTITIES_BYTES_MAX: Final = 64 * 2**20
 """Bytes of a file of identities: some 300,000 entries with a password each."""
 
+USAGES_MAX: Final = 65_536
+"""Identities with a quota of which a broker knows what they use, 400 bytes each. Beyond, some are
+forgotten that are not connected. Precedent: SESSIONS_REMEMBERED_MAX."""
+
+CONFIGURATION_BYTES_MAX: Final = 65_536
+"""Bytes of a broker's configuration file, 64 KiB: ten times the commented one with all options."""
+
 HTTP_CONNECTIONS_MAX: Final = 64
 """Connections and requests at a time on a broker's HTTP port; more are told 503."""
 

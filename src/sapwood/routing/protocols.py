@@ -17,6 +17,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 from sapwood.covering.catalogue import (
     COVERING_INDEXES,
     DEFAULT_COVERING,
+    DOCUMENT_COVERINGS,
     CoveringInfo,
     covering_named,
     interest_index,
@@ -147,6 +148,9 @@ _MAXIMAL: Final = _by_covering(
     "covering that withdraws what a newcomer covers: the maximal subscriptions are told",
     is_maximal=True,
 )
+_COVERING_WORDS: Final = (_COVERING.name, _MAXIMAL.name)
+"""Behind their colon goes what finds covers."""
+
 _SIMPLE: Final = Travel(
     name="simple",
     summary="every subscription travels to every router",
@@ -349,7 +353,7 @@ class Catalogues(NamedTuple):
             FAILOVER.name: _catalogue(FAILOVER),
         }
         chosen: dict[str, tuple[str, str | None]] = {}
-        for part in name.split("+"):
+        for part in _parts(name):
             word, colon, argument = part.partition(":")
             about = next((about for about, words in known.items() if word in words), None)
             if about is None:
@@ -362,6 +366,22 @@ class Catalogues(NamedTuple):
                 raise InputError(f"protocol {name!r}: {word} takes nothing behind a colon")
             chosen[about] = (word, argument if colon else None)
         return chosen
+
+
+def _parts(name: str) -> list[str]:
+    """The words of a name with their arguments.
+
+    A covering of documents behind a plus belongs to the pair in front of it:
+    `covering:flat-1,columnar+subscription-tree`.
+    """
+    found: list[str] = []
+    for part in name.split("+"):
+        is_pair = bool(found) and found[-1].partition(":")[0] in _COVERING_WORDS
+        if is_pair and ":" in found[-1] and part in DOCUMENT_COVERINGS:
+            found[-1] += f"+{part}"
+        else:
+            found.append(part)
+    return found
 
 
 def _upkeep(
@@ -513,8 +533,9 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
 def protocol(name: str, paths: PathUniverse | None = None) -> Protocol:
     """The protocol of that name.
 
-    Behind `covering:` goes the name of a pair of graph and index (`sapwood.covering.catalogue`),
-    behind `merging:` a budget: the share of what a merger accepts that none of its members accepts.
+    Behind `covering:` and `maximal:` goes the name of a pair of graph and index
+    (`sapwood.covering.catalogue`), behind `merging:` a budget: the share of what a merger accepts
+    that none of its members accepts.
     Mergers of documents are judged against `paths`; without it, and for records, only those are
     made that add nothing.
 

@@ -217,9 +217,10 @@ class Router:
     def counters(self) -> dict[str, int]:
         """What was counted since the router was made: for metrics.
 
-        `digests_unread`: digests of other forwarding strategies that were passed on. Where what was
-        found is looked up: `lookups`, keys that were, and `content_matches`, publications times the
-        sides that were asked by content. Upkeep may count as well.
+        `content_matches`: publications times the sides that they were matched against, of which
+        clients are one and links without subscriptions none. `digests_unread`: digests of other
+        forwarding strategies that were passed on. `lookups`, where what was found is looked up:
+        keys that were. Upkeep may count as well.
         """
         counted = self.membership.counters()
         if isinstance(self.upkeep, Counting):

@@ -29,6 +29,7 @@ from sapwood.session.connection import Connection, shortened
 from sapwood.session.grants import Gate
 from sapwood.session.judging import JUDGED, Judge, Judgement, Request
 from sapwood.session.ledger import PublisherLedger
+from sapwood.session.quotas import Account, conjunctions_of
 from sapwood.wire.durable import DurableRequest
 from sapwood.wire.greetings import Greeting
 from sapwood.wire.messages import (
@@ -92,6 +93,7 @@ class ClientSessionAtBroker:
     """
 
     __slots__ = (
+        "_account",
         "_acknowledged",
         "_is_silent",
         "_judged",
@@ -113,10 +115,13 @@ class ClientSessionAtBroker:
         judging: Judge | None = None,
         is_remembered: bool = False,
         gate: Gate | None = None,
+        account: Account | None = None,
     ) -> None:
         self.name = name
         #: what the client may do, where that is not everything
         self.gate = gate
+        #: what it uses, where that is bounded
+        self._account = account
         self.connection = connection
         self.ledger = ledger
         #: the last publication up to which an acknowledgement was sent
@@ -190,8 +195,12 @@ class ClientSessionAtBroker:
         if isinstance(message, ReadMany):
             return self._subscribe_many(message)
         if isinstance(message, UnsubscribeManyRequest):
+            if self._account is not None:
+                self._account.withdraw(message.ids)
             return ClientUnsubscribeMany(self.name, message.ids)
         if isinstance(message, UnsubscribeRequest):
+            if self._account is not None:
+                self._account.withdraw((message.id,))
             return ClientUnsubscribe(self.name, message.id)
         if isinstance(message, AdvertiseRequest):
             if self.restated is not None:
@@ -214,7 +223,7 @@ class ClientSessionAtBroker:
         if request.filter is None:
             return None
         interest = self._read(request, SubscriptionRefused)
-        return None if interest is None else self._granted(request.id, interest)
+        return None if interest is None else self._granted(request.id, interest, is_durable=True)
 
     def admit(self, run: RequestRun) -> ClientPublishMany | None:
         """The router's input in publications that follow each other, without those it has had.
@@ -228,15 +237,29 @@ class ClientSessionAtBroker:
         batch.born = self.connection.born
         if len(batch):
             self.ledger.pass_on_many(run.sequence + known, batch)
+            if self._account is not None:
+                self._account.usage.take(len(batch), int((batch.ends - batch.starts).sum()))
         return ClientPublishMany(self.name, batch)
 
-    def ungranted(
-        self, publications: Sequence[Publication], refused: Sequence[int]
-    ) -> Sequence[int]:
-        """The places that are `refused` already, and of what the client may not publish."""
-        if self.gate is None:
+    def ungranted(self, run: RequestRun, refused: Sequence[int]) -> Sequence[int]:
+        """The places in a run that are `refused` already, and of what may not be published.
+
+        That is what the client may not publish at all, and what is beyond its quota.
+        """
+        if self.gate is not None:
+            refused = sorted({*refused, *self.gate.refused(run.batch)})
+        if self._account is None:
             return refused
-        return sorted({*refused, *self.gate.refused(publications)})
+        known = max(0, self.ledger.received + 1 - run.sequence)
+        asked = sorted({*range(known, len(run.batch))}.difference(refused))
+        sizes = run.batch.ends - run.batch.starts
+        passing, _ = self._account.usage.passing(sizes[asked].tolist(), self._heard)
+        return sorted({*refused, *asked[passing:]})
+
+    @property
+    def _heard(self) -> float:
+        """When what is handled now has arrived, in seconds."""
+        return self.connection.keepalive.heard
 
     def portions(
         self, message: SubscribeManyRequest | UnsubscribeManyRequest
@@ -283,10 +306,17 @@ class ClientSessionAtBroker:
                 read.append((request.id, granted))
         return ClientSubscribeMany(self.name, tuple(read)) if read else None
 
-    def _granted(self, id_: str, asked: AdvertisedContent | Publication | None) -> Interest | None:
+    def _granted(
+        self,
+        id_: str,
+        asked: AdvertisedContent | Publication | None,
+        *,
+        is_durable: bool = False,
+    ) -> Interest | None:
         """What of a filter the client may subscribe to; where that is nothing, it is refused.
 
-        Of one that can never match the client hears that.
+        Of one that can never match the client hears that. What a durable subscription asks for is
+        measured, and not counted: it is there when the client is not.
         """
         assert isinstance(asked, Interest), "paths are refused as subscriptions"
         never = why_never(asked)
@@ -295,13 +325,26 @@ class ClientSessionAtBroker:
             return None
         if never is not None:
             self.connection.send(NeverNotice(id_, shortened(never)))
-        if self.gate is None:
-            return asked
-        try:
-            return self.gate.grant.narrowed(asked)
-        except InputError as error:
-            self.connection.send(SubscriptionRefused(id_, shortened(str(error))))
+        refusal: str | None = None
+        if self.gate is not None:
+            try:
+                asked = self.gate.grant.narrowed(asked)
+            except InputError as error:
+                refusal = str(error)
+        if self._account is not None and refusal is None:
+            size = conjunctions_of(asked)
+            refusal = self._account.refusal(id_, size)
+            if refusal is None and not is_durable:
+                self._account.state(id_, size)
+        if refusal is not None:
+            self.connection.send(SubscriptionRefused(id_, shortened(refusal)))
             return None
+        return asked
+
+    def left(self) -> None:
+        """The client has gone: it uses nothing any more."""
+        if self._account is not None:
+            self._account.close()
 
     def _restate(self, id_: str) -> None:
         if self.restated is not None:
@@ -326,6 +369,12 @@ class ClientSessionAtBroker:
         if self.gate is not None and self.gate.refused([publication]):
             self._refuse_publication(request.sequence, "this identity may not publish that")
             return None
+        if self._account is not None:
+            passing, reason = self._account.usage.passing((size,), self._heard)
+            if not passing:
+                self._refuse_publication(request.sequence, reason)
+                return None
+            self._account.usage.take(1, size)
         publication.keep_born(self.connection.born)
         self.ledger.pass_on(request.sequence, publication.id)
         return ClientPublish(self.name, publication)

@@ -63,6 +63,11 @@ class KeepAlive:
         self._make_patience = make
         self._patience = make(self._heard)
 
+    @property
+    def heard(self) -> float:
+        """When the peer last gave a sign of life, or the connection began, in seconds."""
+        return self._heard
+
     def received(self, now: float) -> None:
         """The peer gave a sign of life."""
         self._heard = now

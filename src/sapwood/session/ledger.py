@@ -181,7 +181,7 @@ class SessionMemory:
             return
         ledger.leave()
         self._left[name] = ledger
-        if len(self._left) > self.remembered_max:
+        while len(self._left) > self.remembered_max:
             del self._left[next(iter(self._left))]
 
 

@@ -134,7 +134,7 @@ def cost_of(evaluation: Evaluation, meter: Meter) -> Cost:
         state_messages=sum(figures.messages.values()) - figures.messages.get("publish", 0),
         state_bytes=meter.state.bytes,
         publication_bytes=meter.entered.bytes + meter.passed.bytes,
-        matches=counted.get("content_matches", figures.content_matches),
+        matches=figures.content_matches,
         lookups=counted.get("lookups", 0),
         tables=sum(sum(sizes.values()) for sizes in figures.tables.values()),
     )

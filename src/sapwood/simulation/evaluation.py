@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -20,6 +20,7 @@ from typing import Final, TypeAlias
 
 from sapwood.routing.strategies import Protocol
 from sapwood.simulation.divergence import divergences
+from sapwood.simulation.explaining import Explained, Witness
 from sapwood.simulation.history import History
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.metrics import Metrics, measure
@@ -57,6 +58,7 @@ class Evaluation:
     judgment: Judgment
     pairs: Mapping[str, list[str]]
     diverged: tuple[str, ...]
+    explained: tuple[Explained, ...] = ()
 
     @property
     def is_right(self) -> bool:
@@ -74,17 +76,27 @@ def evaluate(
     with_probes: bool = False,
     maker: Callable[[Protocol, str], MakeRouter] = router_maker,
     watch: Watch = unwatched,
+    explain: Iterable[tuple[str, str]] = (),
 ) -> Evaluation:
     """Simulate a scenario, judge and measure it; with probes, look for divergence as well.
 
+    `explain` are pairs of a publication and a subscription, by their ids, that are to be explained.
     `maker` makes the routers of a protocol and an engine. The protocol routes on many trees where
     the scenario's links form circles.
     """
     protocol = protocol_on(scenario.topology, protocol)
     check_loss(scenario, protocol)
     make_router = maker(protocol, engine)
+    pairs_asked = tuple(explain)
+    witness = Witness(scenario, pairs_asked) if pairs_asked else None
     with watch("simulating", "steps") as advance:
-        outcome = simulate(scenario, make_router, validate=False, progress=lambda _: advance(1))
+        outcome = simulate(
+            scenario,
+            make_router,
+            validate=False,
+            progress=lambda _: advance(1),
+            attend=(lambda _: None) if witness is None else witness.attend,
+        )
     world = outcome.world
     with watch("judging", "publications") as advance:
         judgment = judge(
@@ -97,6 +109,7 @@ def evaluate(
         )
     figures = measure(outcome, judgment, protocol=protocol.name, engine=engine, seed=scenario.seed)
     pairs = delivered_pairs(world.history)
+    explained = () if witness is None else witness.explained()
     diverged: tuple[str, ...] = ()
     if with_probes:
         published = islice(world.history.publications.values(), PROBES)
@@ -104,7 +117,7 @@ def evaluate(
         links = not protocol.routes_depend_on_order
         diverged = divergences(world, make_router, probes, links=links)
         figures = figures.with_diverged(len(diverged))
-    return Evaluation(figures, judgment, pairs, diverged)
+    return Evaluation(figures, judgment, pairs, diverged, explained)
 
 
 def delivered_pairs(history: History) -> dict[str, list[str]]:

@@ -9,6 +9,7 @@ from sapwood.errors import InputError
 from sapwood.overlay.disjoint import FindTree
 from sapwood.overlay.spanning import fewest_links
 from sapwood.overlay.topology import Overlay
+from sapwood.routing.counting import Counting
 from sapwood.routing.effects import Connect, Disconnect, Effect
 from sapwood.routing.inputs import ClientInput, Input
 from sapwood.routing.membership.protocol import Membership
@@ -39,6 +40,11 @@ class Machine(Protocol):
 
     def received(self) -> Iterable[LinkSubscription]:
         """The subscriptions that came over links."""
+
+
+def counted_by(machine: Machine) -> Mapping[str, int]:
+    """What it has counted, if it counts: see `Router.counters`."""
+    return cast("Counting", machine).counters() if hasattr(machine, "counters") else {}
 
 
 class _OnTrees(Protocol):

@@ -71,10 +71,11 @@ class Verdicts:
 class Metrics:
     """All figures of one simulation; `to_json` writes them.
 
-    `messages` counts what was put on links by kind, of several at once each one, `tables` the
-    entries per router at the end, `hops` the pairs by the number of links between the two homes in
-    the overlay in which the publication was sent, as long as no link fails; those that no links
-    joined then are left out.
+    `content_matches` are publications times the sides (clients, links with subscriptions) that a
+    router matched them against; `messages` counts what was put on links by kind, of several at once
+    each one, `tables` the entries per router at the end, `hops` the pairs by the number of links
+    between the two homes in the overlay in which the publication was sent, as long as no link
+    fails; those that no links joined then are left out.
     """
 
     protocol: str
@@ -148,7 +149,7 @@ def measure(
         messages=dict(sorted(tally.messages.items())),
         messages_lost=world.network.messages_lost,
         links_closed=tally.links_closed,
-        content_matches=tally.content_matches,
+        content_matches=world.counted()["content_matches"],
         false_positives=link_use(world, judgment.interested),
         hops=dict(sorted(hops.items())),
         delay_s=quantiles(delays),

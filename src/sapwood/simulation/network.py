@@ -8,7 +8,7 @@ that on its own, possibly later than the other. What is sent carries a stamp (`t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from sapwood.errors import InputError, InvariantError
@@ -27,7 +27,8 @@ from sapwood.timing.link_bounds import Stamp
 class Arrival:
     """A message reaches the end of a link; `session` tells which life of the link it is from.
 
-    It was really `sent_s`, with a stamp that the clock of its source made.
+    It was really `sent_s`, with a stamp that the clock of its source made. `is_taken`: it came some
+    time ago, and its router has done with it only now.
     """
 
     source: str
@@ -36,6 +37,7 @@ class Arrival:
     session: int
     stamp: Stamp
     sent_s: float
+    is_taken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +97,14 @@ class Timing:
 
     A message takes between `latency_s` and `latency_s * (1 + jitter)`; an end learns of a change of
     its link within `notice_s` seconds. A store writes what was gathered within `commit_s` seconds,
-    and meanwhile gathers for the next time.
+    and meanwhile gathers for the next time. A router takes `processing_s` for each message of a
+    neighbor, one after the other; what comes meanwhile waits.
     """
 
     jitter: float = 0.0
     notice_s: float = 0.0
     commit_s: float = 0.0
+    processing_s: float = 0.0
 
 
 NOMINAL: Final = Timing()
@@ -172,6 +176,9 @@ class Network:
         self._agenda = agenda
         self._draw = draw
         self._timing = timing
+        #: until when routers have something to do, and the longest that a message took that came
+        self._busy: dict[str, float] = {}
+        self._served_max_s = 0.0
         self._lives = dict.fromkeys(topology.routers, 0)
         self._states: dict[Hop, _LinkState] = {}
         #: the routers that are to withdraw more of what clients have left behind soon
@@ -211,8 +218,11 @@ class Network:
         return self._state(router, neighbor).told[router]
 
     def delay_max_s(self, link: Link) -> float:
-        """The longest that a message may be under way on a link, and wait to be written down."""
-        waiting_s = 2 * self._timing.commit_s + self.channels.extra_max_s
+        """The longest that a message may be under way on a link, and wait to be written down.
+
+        How long messages waited for routers that were busy is known when it is over only.
+        """
+        waiting_s = 2 * self._timing.commit_s + self.channels.extra_max_s + self._served_max_s
         return link.latency_s * (1 + self._timing.jitter) + waiting_s
 
     def send(self, source: str, target: str, message: Message, age_ns: int | None = 0) -> None:
@@ -288,6 +298,17 @@ class Network:
             if isinstance(one, Arrival)
             and (one.source, one.target, one.session) == (source, target, session)
         ]
+
+    def take(self, arrival: Arrival) -> bool:
+        """Whether a router is done with what comes now; if not, it comes again when it is."""
+        if arrival.is_taken or not self._timing.processing_s:
+            return True
+        now, router = self._agenda.now, arrival.target
+        done = max(now, self._busy.get(router, 0.0)) + self._timing.processing_s
+        self._busy[router] = done
+        self._served_max_s = max(self._served_max_s, done - now)
+        self._agenda.schedule(done, replace(arrival, is_taken=True))
+        return False
 
     def arrive(self, arrival: Arrival) -> bool:
         """Take a message off its link; false if it was lost on the way."""
@@ -396,6 +417,7 @@ class Network:
     def forget(self, router: str) -> None:
         """Let a router lose its state: whatever it was told, or was to be told, is void."""
         self._lives[router] += 1
+        self._busy.pop(router, None)
         self.time.forget(router)
         for state in self._around[router]:
             state.told[router] = None

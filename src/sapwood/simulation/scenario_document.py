@@ -96,7 +96,8 @@ from sapwood.xml.encodings import decode_text, encode_text
 
 VERSION: Final = 1
 
-_HEAD: Final = ("scenario", "name", "seed", "jitter", "notice", "commit", "topology", "steps")
+_TIMES: Final = ("jitter", "notice", "commit", "processing")
+_HEAD: Final = ("scenario", "name", "seed", *_TIMES, "topology", "steps")
 _CLIENT: Final = ("home", "client")
 _INTEREST: Final = ("filter", "xpath", "namespaces")
 
@@ -123,6 +124,7 @@ def decode_scenario(text: bytes | str) -> Scenario:
             jitter=fields.number("jitter", 0.0, what="a share of the latency"),
             notice_s=fields.number("notice", 0.0),
             commit_s=fields.number("commit", 0.0),
+            processing_s=fields.number("processing", 0.0),
         ),
     )
 
@@ -136,6 +138,7 @@ def encode_scenario(scenario: Scenario) -> bytes:
         "jitter": scenario.timing.jitter,
         "notice": scenario.timing.notice_s,
         "commit": scenario.timing.commit_s,
+        "processing": scenario.timing.processing_s,
         "topology": encode_topology(scenario.topology),
         "steps": [_encode_step(step) for step in scenario.steps],
     }

@@ -105,13 +105,14 @@ def simulate(
     calm_s: float = 0.0,
     traced: bool = True,
     progress: Callable[[int], None] = lambda _: None,
+    attend: Callable[[World], None] = lambda _: None,
 ) -> Outcome:
     """Carry out a scenario, end all faults, and drain the overlay.
 
     With `validate` every router checks itself after every input, else only when the overlay is at
     rest. `progress` is told the number of steps done after each one. Where routers have timers of
     very different periods, `calm_s` is the longest of these: see `World.quiet`. Unless `traced`,
-    the world has no story and no digest.
+    the world has no story and no digest. Who is to `attend` is shown the world when it begins.
 
     Raises `LimitError` after `inputs_max` inputs, and `InvariantError` for a wrong router.
     """
@@ -126,6 +127,7 @@ def simulate(
         lossy=has_datagrams(scenario),
         traced=traced,
     )
+    attend(world)
     for number, step in enumerate(scenario.steps, 1):
         if step.after_s:
             world.run_until(world.now + step.after_s)
@@ -134,6 +136,7 @@ def simulate(
     world.heal()
     world.drain()
     world.validate()
+    world.watch = None  # whoever probes the world is not watched
     return Outcome(world, world.history.unanswered())
 
 

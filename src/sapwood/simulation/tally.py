@@ -19,8 +19,8 @@ class Tally:
     messages: Counter[str] = field(default_factory=Counter)
     #: publication id -> the links it crossed, in order of arrival
     crossings: dict[str, list[Hop]] = field(default_factory=dict)
-    #: publications that routers matched against their tables
-    content_matches: int = 0
+    #: what routers counted that run no more: see `Router.counters`
+    counted: Counter[str] = field(default_factory=Counter)
     #: publications that could not be handed over because the home router was down
     unsent: int = 0
     #: links that a router closed because its neighbor broke a rule

@@ -9,6 +9,8 @@ way at that time already comes first.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
@@ -53,6 +55,7 @@ from sapwood.simulation.machine import (
     Machine,
     MakeRouter,
     absent_from,
+    counted_by,
     finds_of,
     keep,
     owe,
@@ -112,6 +115,8 @@ class World(Requests):
         self.tally = Tally()
         self.stored = Stored()
         self.tampering = Tampering(seed)
+        #: is shown what each router takes, with what comes of it, before that is carried out
+        self.watch: Callable[[str, Input, Sequence[Effect]], None] | None = None
         self.routers: dict[str, Machine] = {}
         self._make_router = make_router
         self._validate = validate
@@ -365,6 +370,13 @@ class World(Requests):
         for router in self.routers.values():
             router.validate()
 
+    def counted(self) -> Counter[str]:
+        """What all routers that there ever were have counted: see `Router.counters`."""
+        total = Counter(self.tally.counted)
+        for router in self.routers.values():
+            total.update(counted_by(router))
+        return total
+
     # What follows from an input ----------------------------------------------------------------
 
     def _next_due(self) -> float | None:
@@ -382,7 +394,8 @@ class World(Requests):
             occurrence = self._agenda.pop()
             match occurrence:
                 case Arrival():
-                    self._arrive(occurrence)
+                    if self.network.take(occurrence):
+                        self._arrive(occurrence)
                 case Departure():
                     self.network.depart(occurrence)
                 case Notice():
@@ -439,7 +452,7 @@ class World(Requests):
 
     def _stop(self, router: str, reason: str) -> None:
         """Let a router run no more; all lives of a router end here."""
-        del self.routers[router]
+        self.tally.counted.update(counted_by(self.routers.pop(router)))
         self._writing.forget(router)
         self._timers.forget(router)
         if reason == REMOVED or not self.history.is_kept:
@@ -514,12 +527,13 @@ class World(Requests):
             )
         said = carried(event.message) if isinstance(event, Receive) else None
         is_publication = isinstance(said, Publish) or isinstance(event, ClientPublish)
-        self.tally.content_matches += is_publication
         router = self.routers[name]
         is_routine = isinstance(event, Tick) or is_periodic(said)
         sizes = router.table_sizes() if is_routine else None
         effects = router.handle(event, self.time.shown(name, self.now))
         self.trace.note(self.now, name, event, effects)
+        if self.watch is not None:
+            self.watch(name, event, effects)
         if self._validate:
             router.validate()
         self._writing.perform(name, effects)

@@ -299,6 +299,18 @@ class Syncer:
             self._file = None
 
 
+def is_locked(folder: Path) -> bool:
+    """Whether a broker, of this or another process, has the log of a folder open."""
+    try:
+        with (folder / _LOCK).open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
 def _locked(folder: Path) -> IO[bytes]:
     """The lock of a folder, which lasts until it is closed or the process ends."""
     lock = (folder / _LOCK).open("wb")

@@ -20,7 +20,7 @@ import os
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import NamedTuple
 
@@ -263,6 +263,16 @@ class Writer:
             if isinstance(error, sqlite3.Error):
                 raise _of_sqlite(error, self.state) from error
             raise
+
+    @property
+    def retention(self) -> Retention:
+        """How much of the log is kept that nobody needs."""
+        return self._policy.retention
+
+    def retain(self, retention: Retention) -> None:
+        """Keep more or less of the log from now on."""
+        self._policy = replace(self._policy, retention=retention)
+        self._looked = (0, 0)
 
     def _retire(self, now: float) -> None:
         """Remove the oldest segments that nobody needs and that need not be kept."""

@@ -29,6 +29,7 @@ from sapwood.wire.durable import (
     DurablesReply,
     DurablesRequest,
 )
+from sapwood.wire.explaining import ExplainReply, ExplainRequest
 from sapwood.wire.greetings import Reason
 from sapwood.wire.interests import AdvertisedText, InterestText
 from sapwood.wire.status import StatusReply, StatusRequest
@@ -380,6 +381,7 @@ ClientMessage: TypeAlias = (
     | CheckRequest
     | FiltersRequest
     | StatusRequest
+    | ExplainRequest
     | DurableRequest
     | AcknowledgeRequest
     | DurablesRequest
@@ -408,6 +410,7 @@ BrokerMessage: TypeAlias = (
     | CheckReply
     | FiltersReply
     | StatusReply
+    | ExplainReply
     | DurableReply
     | DurableDeliveries
     | DurableNotice

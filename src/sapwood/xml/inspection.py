@@ -12,8 +12,9 @@ import re
 from itertools import islice
 from typing import Final
 
-from sapwood.errors import DocumentError
+from sapwood.errors import DocumentError, InputError
 from sapwood.xml.bounds import DocumentBounds
+from sapwood.xml.encodings import Encoded, ascii_compatible
 
 _DOCTYPE: Final = b"<!DOCTYPE"
 _PROLOG: Final = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<!--.*?-->|<\?.*?\?>)*+", re.DOTALL)
@@ -28,6 +29,20 @@ _MARKUP: Final = re.compile(
 )
 _ATTRIBUTE: Final = re.compile(rb"""=\s*(?:"[^"]*"|'[^']*')""")
 _ATTRIBUTE_BYTES_MIN: Final = len(b' a=""')
+
+
+def inspected(data: bytes, bounds: DocumentBounds) -> Encoded:
+    """What came as a document, as the parser may have it: all checks that come before it.
+
+    Raises `InputError` for what is not bytes, `DocumentError` for an encoding that is not read and
+    for a DOCTYPE, `LimitError` for more bytes, elements or attributes than `bounds` allows.
+    """
+    if not isinstance(data, bytes):
+        raise InputError(f"a document is bytes, not {type(data).__name__}; encode it as UTF-8")
+    bounds.check_size(len(data))
+    encoded = ascii_compatible(data)
+    inspect(encoded.data, bounds)
+    return encoded
 
 
 def inspect(data: bytes, bounds: DocumentBounds) -> None:

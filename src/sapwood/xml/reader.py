@@ -3,8 +3,7 @@
 The parser is libxml2 through lxml. On the 500 documents of the YFilter benchmark (3.8 KB, 69
 elements on average; medians on one core) it takes 42 microseconds to build the tree and 10 to list
 names and children; expat with a Python function for each tag takes 84, the standard library's
-ElementTree, which is expat without them, 85 for the same lists. Nothing of a document's own
-choosing reaches the parser: the encoding is given, entities are not resolved, nothing is loaded.
+ElementTree, which is expat without them, 85 for the same lists.
 
 What is refused, and where: size, encoding, DOCTYPE, elements and attributes before parsing
 (`encodings`, `inspection`); what is not well-formed by the parser; depth while the tree is read.
@@ -12,27 +11,17 @@ What is refused, and where: size, encoding, DOCTYPE, elements and attributes bef
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import repeat
-from typing import Any, Final
+from typing import Any
 
 from lxml import etree
 
-from sapwood.errors import DocumentError, InputError
 from sapwood.xml.bounds import DEFAULT_BOUNDS, DocumentBounds
 from sapwood.xml.document import Content, Document
-from sapwood.xml.encodings import Encoded, ascii_compatible
-from sapwood.xml.inspection import inspect
-
-_PARSER_DEPTH: Final = 256
-"""Levels at which libxml2 stops by itself, unless told to read huge documents."""
-
-_PARSER_BYTES: Final = 10_000_000
-"""Bytes of one text at which libxml2 stops by itself, likewise."""
-
-_PLACE: Final = re.compile(r",? *line \d+, column \d+.*", re.DOTALL)
-_REASON_CHARS_MAX: Final = 200
+from sapwood.xml.encodings import Encoded
+from sapwood.xml.inspection import inspected
+from sapwood.xml.parsing import parser, refusal
 
 
 def read_document(
@@ -45,39 +34,24 @@ def read_document(
     Raises `DocumentError` with line and column for what is not well-formed, for a DOCTYPE and for
     other encodings, `LimitError` beyond `bounds`.
     """
-    if not isinstance(data, bytes):
-        raise InputError(f"a document is bytes, not {type(data).__name__}; encode it as UTF-8")
-    bounds.check_size(len(data))
-    encoded = ascii_compatible(data)
-    inspect(encoded.data, bounds)
+    encoded = inspected(data, bounds)
     root = _parsed(encoded, bounds, content=content)
     return _with_content(root, bounds) if content else _structure(root, bounds)
 
 
 def _parsed(encoded: Encoded, bounds: DocumentBounds, *, content: bool) -> Any:
     """The root element as the parser gives it; without `content` only elements are kept."""
-    huge = bounds.depth >= _PARSER_DEPTH or bounds.size > _PARSER_BYTES
-    # A parser holds state, so each document gets its own; that costs a microsecond.
-    parser = etree.XMLParser(
-        encoding=encoded.encoding,
+    building = parser(
+        encoded.encoding,
+        bounds,
         resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=huge,
-        collect_ids=False,
         remove_comments=not content,
         remove_pis=not content,
     )
     try:
-        return etree.fromstring(encoded.data, parser)
+        return etree.fromstring(encoded.data, building)
     except etree.XMLSyntaxError as error:
-        if error.code == etree.ErrorTypes.ERR_RESOURCE_LIMIT:
-            raise bounds.too_deep() from None
-        if error.code == etree.ErrorTypes.ERR_NO_MEMORY:
-            raise MemoryError("no memory for the parser's tree") from None
-        line, column = error.position
-        reason = " ".join(_PLACE.sub("", str(error.msg)).split())[:_REASON_CHARS_MAX]
-        raise DocumentError(line, column, reason or "is not well-formed") from None
+        raise refusal(error, bounds) from None
 
 
 def _structure(root: Any, bounds: DocumentBounds) -> Document:

@@ -24,8 +24,8 @@ from statistics import fmean, median
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from sapwood.covering.published.subscription_tree import SubscriptionTree
 from sapwood.covering.xsearch import XSearchIndex
+from sapwood.matching.published.subscription_tree import SubscriptionTree
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood.model.patterns.twigs import Twig, accepts_names_of
 from sapwood.xml.dtd import Dtd

@@ -132,8 +132,26 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.xpe_processing"),
         ),
         Experiment(
+            "xpe-delays",
+            "XPE dissemination, figures 1.20 and 1.21",
+            "notification delays by hops and documents' sizes, with and without covering",
+            _design("sapwood_lab.experiments.xpe_delays"),
+        ),
+        Experiment(
+            "reporting-modes",
+            "Shen, figure 4.3",
+            "time, searches and degrees by how many covers of a subscription are remembered",
+            _design("sapwood_lab.experiments.reporting_modes"),
+        ),
+        Experiment(
+            "xpe-covering",
+            "XPE dissemination, figures 1.5, 1.6 and 1.12 to 1.14",
+            "what the work's covering procedures and searches decide, and how fast",
+            _design("sapwood_lab.experiments.xpe_covering"),
+        ),
+        Experiment(
             "covering-time",
-            "Shen, figure 4.4",
+            "Shen, figures 4.4 and 4.5",
             "time of covering detection while subscriptions come and go",
             _design("sapwood_lab.experiments.covering_time"),
         ),

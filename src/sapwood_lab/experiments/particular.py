@@ -6,12 +6,16 @@ there it covers nearly all others, and tables come down to one entry, which publ
 
 from __future__ import annotations
 
+import sys
+from itertools import islice
 from typing import Final
 
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.patterns.conditions import Below, descend
 from sapwood.model.patterns.pattern import TreePattern
+from sapwood.xml.dtd import Dtd
+from sapwood_lab.workload.documents import XPE, documents
 
 NAMES_MIN: Final = 2
 """Different elements that a pattern has to name."""
@@ -24,3 +28,10 @@ def is_particular(interest: Interest) -> bool:
     assert isinstance(interest, TreePattern)
     tests = {one.test for one in descend(interest.root) if isinstance(one, Below)}
     return len(tests - {None}) >= NAMES_MIN
+
+
+def particular_patterns(dtd: Dtd, size: int, seed: int) -> list[TreePattern]:
+    """The first so many distinct XPEs over a DTD that ask for something in particular."""
+    stream = (one.filter for one in documents(dtd, XPE).subscriptions(sys.maxsize, seed))
+    patterns = (one for one in stream if isinstance(one, TreePattern) and is_particular(one))
+    return list(islice(patterns, size))

@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
+from sapwood.errors import InputError
 from sapwood.model.publication import Publication
 from sapwood.xml import Document
 from sapwood.xml.dtd import Dtd, read_dtd
 from sapwood_lab.workload.documents import shipped_dtd
 
+NITF: Final = "nitf"
+"""The DTD that the works used most; it is not shipped."""
+_NITF_FILE: Final = Path("nitf", "nitf-2-5.dtd")
+_DATA: Final = "SAPWOOD_DATA"
+
+
+def nitf_missing() -> str | None:
+    """Why the DTD of NITF cannot be used here; `None` where it can."""
+    if _DATA not in os.environ:
+        return f"{_DATA} names no folder with {_NITF_FILE}"
+    file = Path(os.environ[_DATA], _NITF_FILE)
+    return None if file.is_file() else f"there is no {file}"
+
+
+def with_nitf(names: tuple[str, ...]) -> tuple[str, ...]:
+    """DTDs by name, and NITF's behind them where it is there."""
+    return names if nitf_missing() else (*names, NITF)
+
 
 def dtd_named(source: str) -> Dtd:
-    """A DTD that comes with Sapwood, or the one in a file whose name ends in `.dtd`.
+    """A DTD that comes with Sapwood, NITF's, or the one in a file whose name ends in `.dtd`.
 
-    Raises `UnknownNameError` for another name, `OSError` for a file that cannot be read.
+    Raises `UnknownNameError` for another name, `InputError` where NITF's is missing, `OSError` for
+    a file that cannot be read.
     """
+    if source == NITF:
+        missing = nitf_missing()
+        if missing is not None:
+            raise InputError(f"the DTD nitf is not shipped, and {missing}")
+        return read_dtd(Path(os.environ[_DATA], _NITF_FILE).read_bytes(), root=NITF)
     if source.lower().endswith(".dtd"):
         return read_dtd(Path(source).read_bytes())
     return shipped_dtd(source)

@@ -12,23 +12,19 @@ end as in the work.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from statistics import fmean
 from types import MappingProxyType
 from typing import Final
 
-from sapwood.covering.published.subscription_tree import SubscriptionTree
+from sapwood.matching.published.subscription_tree import SubscriptionTree
 from sapwood.model.patterns.advertisements import advertisement_of, advertisements_of
-from sapwood.model.patterns.pattern import TreePattern
 from sapwood.xml.dtd import Dtd
 from sapwood_lab.experiments.design import Choices, Configuration, Design
-from sapwood_lab.experiments.particular import is_particular
+from sapwood_lab.experiments.particular import particular_patterns
 from sapwood_lab.experiments.paths import dtd_named
 from sapwood_lab.experiments.report import Chart, Finding, Report, Row, line, table
-from sapwood_lab.workload.documents import XPE, documents
 
 SIZES: Final = (5_000,)
 WORKLOADS: Final = ("news", "proteins")
@@ -72,7 +68,7 @@ def measure(configuration: Configuration) -> list[Row]:
     covered: list[bool] = []
     matched_s: list[float] = []
     searched_s: list[float] = []
-    for key, pattern in enumerate(_drawn(dtd, size, configuration["seed"])):
+    for key, pattern in enumerate(particular_patterns(dtd, size, configuration["seed"])):
         begin = time.process_time()
         covered.append(tree.add(key, pattern))
         middle = time.process_time()
@@ -144,12 +140,6 @@ def advertised(dtd: Dtd) -> dict[str, str | int | float]:
         "published_times": PUBLISHED_ADVERTISEMENTS,
         "steps": len(advertisement_of(dtd.paths).automaton.names),
     }
-
-
-def _drawn(dtd: Dtd, size: int, seed: int) -> list[TreePattern]:
-    stream = (one.filter for one in documents(dtd, XPE).subscriptions(sys.maxsize, seed))
-    patterns = (one for one in stream if isinstance(one, TreePattern) and is_particular(one))
-    return list(islice(patterns, size))
 
 
 def _published(row: Row) -> Row:

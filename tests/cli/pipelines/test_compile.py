@@ -18,6 +18,7 @@ LINES = (
 )
 
 
+@pytest.mark.long
 def test_compile_says_what_fell_away_and_match_tells_homes(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text("\n".join(LINES))
     (tmp_path / "p.jsonl").write_text('{"id": "p", "attributes": {"x": 2}}\n')

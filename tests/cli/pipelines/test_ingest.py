@@ -10,6 +10,7 @@ from tests.cli.pipelines.runs import GOOD_P, run
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
+@pytest.mark.long
 def test_ingest_reads_csv_with_what_options_say(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("carrier;flight;x\nUA;1;-\nAA;2;1.5\nAA;2;2\n")
     done = run(

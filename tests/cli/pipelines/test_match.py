@@ -43,6 +43,7 @@ def test_match_ends_with_1_when_something_was_rejected(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.long
 def test_match_says_where_rejected_rows_are(tmp_path: Path) -> None:
     done = match(tmp_path, "--rejected", tmp_path / "aside", subs=BAD_S)
     assert done.exit_code == 1

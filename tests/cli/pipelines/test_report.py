@@ -10,6 +10,7 @@ from tests.cli.pipelines.runs import run
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
+@pytest.mark.long
 def test_report_makes_figures_and_a_page(tmp_path: Path) -> None:
     (tmp_path / "d.jsonl").write_text('{"publication": "p", "subscription": "s"}\n')
     paths = ("--deliveries", tmp_path / "d.jsonl", "--out", tmp_path / "out")

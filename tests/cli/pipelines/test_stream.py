@@ -26,12 +26,14 @@ def test_stream_tells_of_each_batch(tmp_path: Path) -> None:
     assert done.stderr.splitlines() == ["batch 0: 2 publications, 1 delivery, 1 line rejected"]
 
 
+@pytest.mark.long
 def test_stream_tells_of_each_batch_in_json(tmp_path: Path) -> None:
     done = stream(tmp_path, "--json", "--schema", "x INT, t ARRAY<INT>")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout) == {"batch": 0, "publications": COUNTED, "deliveries": 1}
 
 
+@pytest.mark.long
 def test_stream_ends_with_2_when_strict_and_something_is_bad(tmp_path: Path) -> None:
     done = stream(tmp_path, "--strict", subs=BAD_S)
     assert done.exit_code == 2
@@ -44,6 +46,7 @@ def test_stream_ends_with_2_when_strict_and_something_is_bad(tmp_path: Path) -> 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_stream_without_an_end_ends_by_an_interrupt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

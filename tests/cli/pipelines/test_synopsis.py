@@ -10,6 +10,7 @@ from tests.cli.pipelines.runs import run
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
+@pytest.mark.long
 def test_synopsis_says_what_it_did(tmp_path: Path) -> None:
     lines = [
         '{"id": "p", "document": "<a><b x=\'1\'/></a>"}',

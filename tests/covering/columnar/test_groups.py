@@ -48,7 +48,7 @@ def drawn(count: int, seed: int) -> list[Filter]:
 @pytest.mark.parametrize("crowd_max", [4, 1024])
 @given(order=st.permutations(range(len(DISTINCT))), cut=st.integers(0, 12), limit=st.integers(1, 3))
 @settings(max_examples=examples(8))
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_many_are_placed_as_they_are_one_by_one(
     kernels: Kernels, crowd_max: int, order: list[int], cut: int, limit: int
 ) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood import parse_advertisement, parse_xpath
-from sapwood.covering.published.procedures import meets, position, prefix_meets
+from sapwood.covering.published.procedures import meets
 from sapwood.errors import InputError
 from sapwood.model.patterns.advertisements import Advertisement, Expression, Step
 from sapwood.model.patterns.advertisements.expressions import chain, choice, repeat
@@ -47,14 +47,6 @@ def xpes(draw: st.DrawFn) -> str:
 def test_meets_agrees_with_the_product_automaton(expression: Expression, text: str) -> None:
     advertisement, pattern = Advertisement(expression), parse_xpath(text)
     assert meets(advertisement, pattern) == advertisement.intersects(pattern)
-
-
-@given(st.lists(_names, max_size=6), st.lists(_names, min_size=1, max_size=4))
-def test_position_is_that_of_the_first_suffix_that_meets(
-    path: list[str | None], wanted: list[str | None]
-) -> None:
-    starts = (n for n in range(len(path)) if prefix_meets(tuple(path[n:]), tuple(wanted)))
-    assert position(tuple(path), tuple(wanted)) == next(starts, None)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from numba import types
 from numba.core.registry import cpu_target
 
@@ -98,6 +99,7 @@ def told(run: subprocess.Popen[str]) -> list[object]:
     return found
 
 
+@pytest.mark.long
 def test_processes_that_start_at_once_compile_once_and_all_answer(tmp_path: Path) -> None:
     (tmp_path / "some.py").write_text(KERNELS)
     place = tmp_path / "place"

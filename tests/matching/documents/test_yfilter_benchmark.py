@@ -5,6 +5,8 @@ Documents are NITF with 69 elements on average; the figures are matches per docu
 
 from __future__ import annotations
 
+import pytest
+
 from sapwood.language.xpath import parse_xpath
 from sapwood.matching.automaton import PathAutomatonEngine
 from sapwood.matching.documents.protocol import DocumentEngine
@@ -35,6 +37,7 @@ def total(engine: DocumentEngine) -> int:
     )
 
 
+@pytest.mark.long
 @needs_benchmark
 def test_ten_thousand_distinct_paths_match_as_yfilter_says() -> None:
     engine = filled(PathAutomatonEngine(), DISTINCT, 10_000)

@@ -196,6 +196,7 @@ def test_a_second_run_writes_a_version_only_for_something_new(spark: Any, tmp_pa
     assert CompiledSet.load(changed.out).homes({"x": 3}) == ["r1", "r2"]
 
 
+@pytest.mark.long
 def test_tables_are_compiled_like_lines(spark: Any, tmp_path: Path) -> None:
     rows = [("a", "x > 1", None), ("a", "x > 9", None), (None, "x", "r2"), ("b", "x >", "r2")]
     table = spark.createDataFrame(rows, "id STRING, filter STRING, home STRING").coalesce(1)
@@ -212,6 +213,7 @@ def test_tables_are_compiled_like_lines(spark: Any, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_nothing_is_compiled_to_nothing(spark: Any, tmp_path: Path) -> None:
     source = write(tmp_path / "s.jsonl", [{"id": "a", "filter": "false"}])
     summary = CompileJob(source, str(tmp_path / "set")).run(spark)

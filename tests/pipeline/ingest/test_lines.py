@@ -80,6 +80,7 @@ def test_every_line_is_good_or_rejected_or_blank(spark: Any, folder: Path) -> No
     ]
 
 
+@pytest.mark.long
 def test_the_same_rows_come_out_however_files_are_cut_into_pieces(spark: Any, folder: Path) -> None:
     """Spark is told to cut files into pieces of some lines each."""
     decoder = JSONDecoder(None)

@@ -12,6 +12,7 @@ from sapwood.pipeline.matching.candidates import table_rows
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.long
 def test_rows_of_a_table_without_places_do_not_depend_on_how_it_is_cut(spark: Any) -> None:
     rows = [("a", "x > 1"), ("a", "x > 2"), ("a", "x > 3"), ("b", "x >"), ("", "x")]
     table = spark.createDataFrame(rows, "id STRING, filter STRING")

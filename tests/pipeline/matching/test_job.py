@@ -127,6 +127,7 @@ def test_match_job_takes_any_parquet_with_the_names_of_id_columns(
         MatchJob(subscriptions, published, out).run(spark)
 
 
+@pytest.mark.long
 def test_match_job_writes_nothing_when_strict_and_something_is_bad(
     spark: Any, inputs: tuple[str, str, str]
 ) -> None:
@@ -175,6 +176,7 @@ def test_match_job_explains_its_plan(spark: Any, inputs: tuple[str, str, str]) -
 DDL = "n BIGINT, x DOUBLE, b BOOLEAN, s STRING, d STRUCT<e: INT, `f g`: STRING>, t ARRAY<INT>"
 
 
+@pytest.mark.long
 def test_ingested_lines_match_like_the_lines_themselves(
     spark: Any, inputs: tuple[str, str, str], tmp_path: Path
 ) -> None:
@@ -193,6 +195,7 @@ def test_ingested_lines_match_like_the_lines_themselves(
     assert pairs_at(out) == TRUTH
 
 
+@pytest.mark.long
 def test_ingest_job_keeps_undeclared_records_as_text(
     spark: Any, inputs: tuple[str, str, str], tmp_path: Path
 ) -> None:
@@ -268,6 +271,7 @@ def stored(out: str) -> list[tuple[Any, ...]]:
     return sorted((id_, at and str(at), Path(source).name) for id_, at, source in told)
 
 
+@pytest.mark.long
 def test_ingest_job_keeps_times_and_sources(spark: Any, tmp_path: Path) -> None:
     lines = [
         '{"id": "p", "attributes": {}, "published_at": "2026-01-31T12:00:00Z"}',

@@ -126,6 +126,7 @@ def test_shards_deliver_documents_beside_records(spark: Any) -> None:
         ]
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_shards_take_records_as_text_and_empty_sides(spark: Any) -> None:
     table = spark.createDataFrame(

@@ -74,6 +74,7 @@ def test_a_broker_is_no_place_of_table_sizes(spark: Any) -> None:
         read_sizes(spark, ("host:7411",))
 
 
+@pytest.mark.long
 def test_publications_of_a_journal_are_the_same_with_table_sizes(
     spark: Any, tmp_path: Path
 ) -> None:

@@ -85,6 +85,7 @@ def test_figures_are_of_the_brokers_with_the_largest_tables(spark: Any) -> None:
     assert {state.second for state in found.states} == {60.0}
 
 
+@pytest.mark.long
 def test_figures_of_nothing_are_empty(spark: Any) -> None:
     held = states(changes(spark, []))
     found = figures_of(held, peaks(held), ())

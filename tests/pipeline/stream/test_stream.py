@@ -165,6 +165,7 @@ def test_a_strict_stream_ends_at_the_first_bad_line(
     assert delivered(folder) == TRUTH
 
 
+@pytest.mark.long
 def test_a_stream_without_an_end_takes_files_as_they_come(
     spark: Any, compiled: SubscriptionSet, folder: Path
 ) -> None:
@@ -197,6 +198,7 @@ def test_output_and_checkpoint_must_belong_together(
         stream.start(spark)
 
 
+@pytest.mark.long
 def test_documents_stream_beside_records(spark: Any, folder: Path) -> None:
     wanted = [{"id": "x", "filter": "x > 1"}, {"id": "b", "xpath": "/a[b='1']"}]
     (folder / "subscriptions.jsonl").write_text("".join(json.dumps(w) + "\n" for w in wanted))
@@ -291,6 +293,7 @@ def test_a_killed_driver_loses_nothing_and_repeats_nothing(
     assert delivered(folder) == TRUTH
 
 
+@pytest.mark.long
 def test_a_new_version_of_a_compiled_set_holds_from_the_next_batch(
     spark: Any, compiled: SubscriptionSet, folder: Path
 ) -> None:

@@ -57,6 +57,7 @@ def test_lines_give_the_bytes_that_one_process_gives(spark: Any, tmp_path: Path)
     ]
 
 
+@pytest.mark.long
 def test_tables_give_the_bytes_that_one_process_gives(spark: Any, tmp_path: Path) -> None:
     data = made(20)
     rows: list[Any] = [(f"p{number}", None, one.decode()) for number, one in enumerate(data)]

@@ -114,6 +114,7 @@ def test_rows_that_are_no_publications_are_passed_over(spark: Any, tmp_path: Pat
     assert rejected_publications(lake.table).count() == len(rows) - 1
 
 
+@pytest.mark.long
 @spark_only
 def test_rows_of_texts_and_documents_are_not_counted_unread(spark: Any, tmp_path: Path) -> None:
     schemas = ("id STRING, attributes STRING", f"{SCHEMA}, document STRING", SCHEMA)
@@ -145,6 +146,7 @@ def test_files_may_have_different_columns(spark: Any, tmp_path: Path) -> None:
 
 @spark_only
 @pytest.mark.parametrize("ids", [["no"], ["day", "no"]])
+@pytest.mark.one_in(3)
 def test_a_table_of_any_shape_is_a_lake(spark: Any, tmp_path: Path, ids: list[str]) -> None:
     rows = [(1, 7, 2.5, (True,)), (2, 8, None, (None,)), (None, 9, 2.5, None), (3, None, 2.5, None)]
     schema = "day INT, no BIGINT, x DOUBLE, d STRUCT<e: BOOLEAN>"
@@ -176,6 +178,7 @@ def test_a_lake_without_rows_has_no_deliveries(spark: Any, tmp_path: Path) -> No
     assert pairs(match(lake, subscribed(spark, all="true"))) == []
 
 
+@pytest.mark.long
 @spark_only
 def test_the_jvm_reads_what_workers_would_read_otherwise(spark: Any, tmp_path: Path) -> None:
     wanted = subscribed(spark, all="true")

@@ -22,4 +22,4 @@ def test_neighbors_on_a_mesh_depend_on_the_source() -> None:
     assert router.membership.neighbors("r1") == ()  # r2 has not joined the tree
     assert router.membership.neighbors("r9") == ()
     assert (router.is_tree, router.tells_over()) == (False, frozenset())
-    assert router.counters() == {"digests_unread": 0}
+    assert router.counters() == {"digests_unread": 0, "content_matches": 0}

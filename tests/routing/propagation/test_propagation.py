@@ -19,6 +19,7 @@ from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.identity import Identity
 from sapwood.routing.propagation.protocol import Change, Propagation, net_change
 from sapwood.routing.propagation.simple import Simple
+from sapwood.routing.propagation.telling import How, Reason
 
 TELLING: tuple[Callable[[], Propagation[Interest]], ...] = (
     Simple,
@@ -98,6 +99,10 @@ def tell(
             representative = link.representative(key)
             assert representative is not None
             assert neighbor[representative].covers(candidate)
+            (reason,) = link.why(key)
+            assert (reason.key, reason.filter) == (representative, neighbor[representative])
+            assert (reason.how is How.ITSELF) == (representative == key)
+            assert (reason.filter == candidate) == (reason.how is not How.COVERED)
     for key in list(alive):
         replay(neighbor, link.remove(key), link)
     assert neighbor == {}
@@ -117,6 +122,7 @@ def test_flooding_tells_nothing() -> None:
     link = Flooding[Interest]()
     assert link.start([("a", WIDE)]) == link.add("b", WIDE) == link.remove("a") == Change()
     assert link.representative("b") is None
+    assert link.why("b") == (Reason(How.NOWHERE),)
     assert link.propagated == {}
     link.validate({"b": WIDE})
 

@@ -41,6 +41,7 @@ class Forgetful(Sapwood):
         return server
 
 
+@pytest.mark.long
 @pytest.mark.network
 @pytest.mark.usefixtures("forked_brokers")
 def test_a_cell_that_loses_deliveries_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

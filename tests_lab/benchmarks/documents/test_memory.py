@@ -9,6 +9,7 @@ from sapwood_lab.benchmarks.documents import memory
 from sapwood_lab.benchmarks.documents.memory import measure, run_memory
 
 
+@pytest.mark.long
 def test_run_memory_weighs_a_filled_engine() -> None:
     found = run_memory("news paths", None, "path-automaton", 3000, 60.0)
     assert (found.workload, found.expressions) == ("news paths", 3000)

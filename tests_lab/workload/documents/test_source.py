@@ -17,6 +17,7 @@ REPEATING = PatternShape(distinct=False)
 
 @pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.parametrize("shape", [PatternShape(), REPEATING], ids=["distinct", "repeating"])
+@pytest.mark.one_in(3)
 def test_workload_is_a_stream_that_can_be_entered_anywhere(name: str, shape: PatternShape) -> None:
     source = documents(name, shape)
     whole = list(source.subscriptions(BLOCK + 9, 3))

@@ -10,9 +10,11 @@ from typing import Final, TypeAlias
 from sapwood.broker.access.identities import SEPARATOR, Identities, Principal, token_digest
 from sapwood.broker.access.passwords import Passwords
 from sapwood.broker.access.tokens import LEEWAY_S, Issuer, claimed, looks_signed
+from sapwood.limits import USAGES_MAX
 from sapwood.matching.engine_names import Engines
 from sapwood.session.admission import Refused
 from sapwood.session.grants import Gate, Grant
+from sapwood.session.quotas import Quota, Usage
 from sapwood.wire.greetings import Credentials, Hello, RefusalCode, Role
 
 DECOY: Final = (
@@ -29,7 +31,8 @@ _Shown: TypeAlias = tuple[Principal, Issuer | None, float]
 class Admitted:
     """Who has connected: the identity, its role, under which name, and until when that holds.
 
-    What a client may do is behind its `gate`, where that is not everything. By an `issuer`'s word
+    What a client may do is behind its `gate`, where that is not everything, and what it uses in its
+    `usage`, where that is bounded. By an `issuer`'s word
     it all holds until then, in seconds since 1970; else as long as the identity stays what it is.
     """
 
@@ -38,6 +41,7 @@ class Admitted:
     issuer: Issuer | None = None
     until: float = inf
     gate: Gate | None = None
+    usage: Usage | None = None
 
 
 class Authenticator:
@@ -48,11 +52,15 @@ class Authenticator:
         self._passwords = Passwords()
         self._engines = engines
         self._gates: dict[Grant, Gate] = {}
+        #: by identity, also of those who have left: what they have published counts on
+        self._usages: dict[str, Usage] = {}
 
     def take(self, identities: Identities) -> None:
         """Decide among others from here on."""
         self.identities = identities
         self._gates = {}
+        for name, usage in list(self._usages.items()):
+            usage.quota = identities.quota_of(name) or Quota()
 
     def is_slow(self, hello: Hello) -> bool:
         """Whether `decide` would hash a password, which belongs beside the event loop."""
@@ -86,7 +94,8 @@ class Authenticator:
             )
             return Refused(RefusalCode.DENIED, reason)
         gate = self._gate(principal.name) if hello.role is Role.CLIENT else None
-        return Admitted(principal, _own_name(principal, hello), issuer, until, gate)
+        usage = self._usage(principal.name) if hello.role is Role.CLIENT else None
+        return Admitted(principal, _own_name(principal, hello), issuer, until, gate, usage)
 
     def _gate(self, name: str) -> Gate | None:
         """The gate of an identity; those of one grant share it."""
@@ -98,6 +107,17 @@ class Authenticator:
             gate = self._gates[grant] = Gate(grant, self._engines)
         return gate
 
+    def _usage(self, name: str) -> Usage | None:
+        """What an identity uses, where that is bounded; all of its sessions share it."""
+        quota = self.identities.quota_of(name)
+        if quota is None:
+            return None
+        if name not in self._usages and len(self._usages) >= USAGES_MAX:
+            absent = [one for one, usage in list(self._usages.items()) if not usage.accounts]
+            for one in absent[: max(1, len(absent) // 2)]:
+                self._usages.pop(one, None)
+        return self._usages.setdefault(name, Usage(quota))
+
     def holds(self, admitted: Admitted, now: float) -> bool:
         """Whether who was admitted is an identity still, the same, and may do the same."""
         known, issuer = self.identities, admitted.issuer
@@ -105,6 +125,8 @@ class Authenticator:
             granted = None if admitted.gate is None else admitted.gate.grant
             if known.grant_of(admitted.principal.name) != granted:
                 return False
+            if admitted.usage is None and known.quota_of(admitted.principal.name) is not None:
+                return False  # nothing was counted
         if issuer is not None:
             is_named = admitted.principal.name in known.by_name
             is_known = known.issuers.get(issuer.name) == issuer and not is_named

@@ -150,6 +150,20 @@ class Doorkeeper:
 
     # Changes -----------------------------------------------------------------------------------
 
+    def take(
+        self, identities: Path | None, files: TlsFiles, present: Iterable[TcpConnection]
+    ) -> None:
+        """`reload`, from other files where they have other names.
+
+        Where there were none there are none, and none go where there were some: that is decided
+        when a broker begins.
+        """
+        if self._path is not None and identities is not None:
+            self._path = identities
+        if self.context is not None and files.cert is not None:
+            self._files = files
+        self.reload(present)
+
     def reload(self, present: Iterable[TcpConnection]) -> None:
         """Read the files again; end the connections of who may no longer be connected."""
         self._seen = self._look()

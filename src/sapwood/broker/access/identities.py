@@ -28,6 +28,13 @@ A TOML file, as in this example with every kind of entry::
     durable = ["ann-*"]                 # names of durable subscriptions
     operate = false                     # may read state, journal, filters of others
 
+    [[quota]]                           # how much of the broker some of them may use
+    to = ["desk-*"]
+    subscriptions = 1000                # in force at a time
+    conjunctions = 5000                 # of these, in all
+    publications_per_s = 200
+    bytes_per_s = 1_000_000             # of publications
+
 Nothing in the file is a secret that could be shown to a broker: passwords and tokens are hashed.
 """
 
@@ -49,6 +56,7 @@ from sapwood.language.xpath import parse_xpath
 from sapwood.limits import IDENTITIES_BYTES_MAX
 from sapwood.model.filter import NOTHING
 from sapwood.session.grants import Grant
+from sapwood.session.quotas import Quota
 from sapwood.wire.greetings import Role
 from sapwood.wire.names import check_name
 
@@ -83,10 +91,19 @@ class _GrantEntry(Struct, frozen=True, forbid_unknown_fields=True):
     operate: bool = False
 
 
+class _QuotaEntry(Struct, frozen=True, forbid_unknown_fields=True):
+    to: tuple[str, ...]
+    subscriptions: int | None = None
+    conjunctions: int | None = None
+    publications_per_s: float | None = None
+    bytes_per_s: float | None = None
+
+
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
     identity: tuple[_Entry, ...] = ()
     issuer: tuple[_IssuerEntry, ...] = ()
     grant: tuple[_GrantEntry, ...] = ()
+    quota: tuple[_QuotaEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +132,7 @@ class Identities:
     by_certificate: dict[str, Principal] = field(default_factory=dict)
     issuers: dict[str, Issuer] = field(default_factory=dict)
     grants: tuple[tuple[tuple[str, ...], Grant], ...] = ()
+    quotas: tuple[tuple[tuple[str, ...], Quota], ...] = ()
 
     def grant_of(self, name: str) -> Grant | None:
         """What an identity may do; `None` for everything, where nothing is said of anybody."""
@@ -124,6 +142,17 @@ class Identities:
         for to, grant in self.grants:
             if any(fnmatchcase(name, one) for one in to):
                 found |= grant
+        return found
+
+    def quota_of(self, name: str) -> Quota | None:
+        """How much an identity may use; `None` where nothing is said of it.
+
+        Of each number the first entry counts that is about the identity and has it.
+        """
+        found: Quota | None = None
+        for to, quota in self.quotas:
+            if any(fnmatchcase(name, one) for one in to):
+                found = quota if found is None else found.before(quota)
         return found
 
 
@@ -142,7 +171,10 @@ def read_identities(path: Path) -> Identities:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is no file of identities: {error}") from error
-    found = Identities(grants=tuple(_granted(path, *one) for one in enumerate(file.grant, 1)))
+    found = Identities(
+        grants=tuple(_granted(path, *one) for one in enumerate(file.grant, 1)),
+        quotas=tuple(_quota(path, *one) for one in enumerate(file.quota, 1)),
+    )
     for number, entry in enumerate(file.identity, 1):
         where = f"{path}: identity {number} ({entry.name!r})"
         try:
@@ -197,6 +229,23 @@ def _granted(path: Path, number: int, entry: _GrantEntry) -> tuple[tuple[str, ..
         )
     except InputError as error:
         raise InputError(f"{path}: grant {number} (to {', '.join(entry.to)}): {error}") from error
+
+
+def _quota(path: Path, number: int, entry: _QuotaEntry) -> tuple[tuple[str, ...], Quota]:
+    try:
+        if not entry.to:
+            raise InputError("to: nobody is named; * is everybody")
+        quota = Quota(
+            entry.subscriptions, entry.conjunctions, entry.publications_per_s, entry.bytes_per_s
+        )
+        if not quota.said():
+            raise InputError(
+                "nothing is bounded: say subscriptions, conjunctions, publications_per_s or "
+                "bytes_per_s"
+            )
+    except InputError as error:
+        raise InputError(f"{path}: quota {number} (to {', '.join(entry.to)}): {error}") from error
+    return entry.to, quota
 
 
 def _digest(text: str) -> bytes:

@@ -7,9 +7,8 @@ here to be compared with it.
 
 They are the printed ones where those are right (figures 1.4, 1.7, 1.9 and 1.10). Elsewhere:
 
-* figures 1.5 and 1.6 look for a relative XPE as Knuth, Morris and Pratt do. What was read tells
-  where to go on only if *overlaps* is transitive, which with `*` it is not: `a/b/a` is not found
-  in `a/*/b/a`. `position` uses one bit for each step instead (Baeza-Yates and Gonnet 1992);
+* figures 1.5 and 1.6 look for a relative XPE as Knuth, Morris and Pratt do, which goes wrong with
+  `*`: `sequences.py` has that search, and the one that is used unless another is asked for;
 * figure 1.8 does not compare the repetitions that it skips, and takes one more where their number
   comes out whole: `/a(/a)+/a` meets `/a/a/a/b` there, and `/a(/b)+/b/a` not `/a/b/b/b/a`;
 * figures 1.8 to 1.10 are for absolute XPEs without descendants. For all others, repetitions are
@@ -24,6 +23,7 @@ from dataclasses import dataclass
 from itertools import chain, product
 from typing import TypeAlias
 
+from sapwood.covering.published.sequences import Names, Search, lies_at, overlaps, position
 from sapwood.covering.xpe import XPE, steps_of
 from sapwood.errors import InputError
 from sapwood.model.patterns.advertisements import (
@@ -37,9 +37,6 @@ from sapwood.model.patterns.advertisements import (
 from sapwood.model.patterns.conditions import Axis
 from sapwood.model.patterns.pattern import TreePattern
 
-Names: TypeAlias = tuple[str | None, ...]
-"""Steps, each a child of the one before; `None` is any name."""
-
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
@@ -52,12 +49,12 @@ Form: TypeAlias = "tuple[str | Repetition | None, ...]"
 """An advertisement without choice: steps and repetitions, one below the other."""
 
 
-def meets(advertisement: Advertisement, pattern: TreePattern) -> bool:
+def meets(advertisement: Advertisement, pattern: TreePattern, search: Search = position) -> bool:
     """Whether an XPE meets an advertisement, by the procedure for the classes of both.
 
-    Its time grows exponentially with the nesting of repetitions. Raises `InputError` for a
-    pattern that is no XPE, and for an advertisement with choice inside a repetition: the work has
-    no procedure for those.
+    Relative runs of steps are found by `search` (RelExprAndAdv). The time grows exponentially with
+    the nesting of repetitions. Raises `InputError` for a pattern that is no XPE, and for an
+    advertisement with choice inside a repetition: the work has no procedure for those.
     """
     steps = steps_of(pattern)
     if steps is None:
@@ -68,7 +65,9 @@ def meets(advertisement: Advertisement, pattern: TreePattern) -> bool:
     if is_absolute and len(pieces) == 1:
         return any(absolute_meets(form, pieces[0]) for form in forms)
     written = (names for form in forms for names in written_out(form, len(steps)))
-    return any(pieces_meet(names, pieces, is_absolute=is_absolute) for names in written)
+    return any(
+        pieces_meet(names, pieces, is_absolute=is_absolute, search=search) for names in written
+    )
 
 
 def pieces_of(steps: XPE) -> tuple[Names, ...]:
@@ -100,38 +99,17 @@ def forms_of(expression: Expression) -> tuple[Form, ...]:
             return ((Repetition(forms[0]),),)
 
 
-def overlaps(advertised: str | None, subscribed: str | None) -> bool:
-    """Whether some name passes both steps (figure 1.4)."""
-    return advertised is None or subscribed is None or advertised == subscribed
-
-
 # Advertisements without repetitions ------------------------------------------------------------
 
 
 def prefix_meets(advertised: Names, subscribed: Names) -> bool:
     """Whether an absolute XPE meets an advertisement (figure 1.4, AbsExprAndAdv)."""
-    return len(subscribed) <= len(advertised) and all(map(overlaps, advertised, subscribed))
+    return lies_at(advertised, subscribed, 0, overlaps)
 
 
-def position(advertised: Names, subscribed: Names, start: int = 0) -> int | None:
-    """Where a relative XPE first lies in an advertisement from `start` on (RelExprAndAdv)."""
-    any_name = sum(1 << place for place, name in enumerate(subscribed) if name is None)
-    places: dict[str, int] = {}
-    for place, name in enumerate(subscribed):
-        if name is not None:
-            places[name] = places.get(name, any_name) | 1 << place
-    begun, end = 0, 1 << len(subscribed) - 1
-    for place in range(start, len(advertised)):
-        name = advertised[place]
-        begun = begun << 1 | 1
-        if name is not None:
-            begun &= places.get(name, any_name)
-        if begun & end:
-            return place - len(subscribed) + 1
-    return None
-
-
-def pieces_meet(advertised: Names, pieces: tuple[Names, ...], *, is_absolute: bool) -> bool:
+def pieces_meet(
+    advertised: Names, pieces: tuple[Names, ...], *, is_absolute: bool, search: Search = position
+) -> bool:
     """Whether an XPE with descendants meets an advertisement (figure 1.7, DesExprAndAdv).
 
     Each piece is taken where it first lies behind the one before. That loses nothing, since no two
@@ -145,7 +123,7 @@ def pieces_meet(advertised: Names, pieces: tuple[Names, ...], *, is_absolute: bo
         if number == 0 and is_absolute:
             found = 0 if prefix_meets(advertised, piece) else None
         else:
-            found = position(advertised, piece, end)
+            found = search(advertised, piece, end, overlaps)
         if found is None:
             return False
         end = found + len(piece)

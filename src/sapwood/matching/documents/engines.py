@@ -46,10 +46,22 @@ def _xtrie() -> DocumentEngine:
     return XTrieEngine()
 
 
+def _xtrie_paths() -> DocumentEngine:
+    from sapwood.matching.published.xtrie import XTrieEngine
+
+    return XTrieEngine(single_paths=True)
+
+
 def _xtrie_ordered() -> DocumentEngine:
     from sapwood.matching.published.xtrie import XTrieEngine
 
     return XTrieEngine(ordered=True)
+
+
+def _subscription_tree() -> DocumentEngine:
+    from sapwood.matching.published.subscription_tree import SubscriptionTreeEngine
+
+    return SubscriptionTreeEngine()
 
 
 def _reference() -> DocumentEngine:
@@ -78,14 +90,26 @@ DOCUMENT_ENGINES: Final = Catalogue(
         DocumentEngineInfo(
             "xtrie",
             exact=True,
-            summary="runs of labels in a trie, plain Python; sets of some thousands",
+            summary="runs of labels in a trie while documents stream by, plain Python; thousands",
             make=_xtrie,
+        ),
+        DocumentEngineInfo(
+            "xtrie-paths",
+            exact=True,
+            summary="xtrie, with its variant for single paths for all patterns without branches",
+            make=_xtrie_paths,
         ),
         DocumentEngineInfo(
             "xtrie-ordered",
             exact=False,
             summary="xtrie, branches in the order they are written: fewer matches than XPath",
             make=_xtrie_ordered,
+        ),
+        DocumentEngineInfo(
+            "subscription-tree",
+            exact=True,
+            summary="patterns below those that cover them: what refuses passes over all below",
+            make=_subscription_tree,
         ),
         DocumentEngineInfo(
             "reference-xpath",

@@ -27,13 +27,17 @@ class EveryHop:
     """Matches each publication against the subscriptions of all sides.
 
     #: the index holds exactly the subscriptions that were learned and not forgotten, side by side
+    #: _sizes are how many of each neighbor, where there are any
     """
 
-    __slots__ = ("_index", "digests_unread")
+    __slots__ = ("_index", "_sizes", "content_matches", "digests_unread")
 
     def __init__(self, engines: Engines) -> None:
         self._index = SidedIndex(engines)
+        self._sizes: dict[str, int] = {}
         self.digests_unread = 0
+        #: publications times the sides that they were matched against
+        self.content_matches = 0
 
     @property
     def holders(self) -> Holders:
@@ -47,6 +51,7 @@ class EveryHop:
     def remove_side(self, side: str) -> None:
         """A neighbor is gone, with all that came from there."""
         self._index.remove_side(side)
+        self._sizes.pop(side, None)
 
     @property
     def has_left(self) -> bool:
@@ -60,14 +65,26 @@ class EveryHop:
     def learned(self, side: str, key: str, filter: Interest) -> None:
         """A subscription came from a side."""
         self._index.add(side, key, filter)
+        self._grow(side, 1)
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
         """Subscriptions came from a side together."""
         self._index.add_many(side, entries)
+        self._grow(side, len(entries))
 
     def forgot(self, side: str, key: str) -> None:
         """A subscription of a side is there no longer."""
         self._index.remove(side, key)
+        self._grow(side, -1)
+
+    def _grow(self, side: str, by: int) -> None:
+        if side == CLIENTS:
+            return
+        size = self._sizes.get(side, 0) + by
+        if size:
+            self._sizes[side] = size
+        else:
+            self._sizes.pop(side, None)
 
     def route(
         self,
@@ -77,14 +94,17 @@ class EveryHop:
         now: float,  # noqa: ARG002 - what was true a moment ago is not used
     ) -> Routed:
         """Each publication to those whose subscriptions accept it; digests go on as they came."""
+        sides = 1 + len(self._sizes) - (arrival in self._sizes)
         if len(batch) == 1 and not isinstance(batch, PublicationBatch):
             own, neighbors = self._index.match(batch[0], arrival)
             passed = digests if digests[0] else _NONE
             self.digests_unread += passed is digests
+            self.content_matches += sides
             return Routed((own,), [Onward(neighbor, _ONLY, passed) for neighbor in neighbors])
         keys, places = self._index.match_batch(batch, arrival)
         unread = sum(map(bool, digests[: len(keys)]))
         self.digests_unread += unread
+        self.content_matches += sides * len(keys)
         onward = [
             Onward(
                 neighbor,
@@ -94,6 +114,10 @@ class EveryHop:
             for neighbor, some in places.items()
         ]
         return Routed(keys, onward)
+
+    def counters(self) -> dict[str, int]:
+        """The matches so far; clients' subscriptions are a side, links without any are none."""
+        return {"content_matches": self.content_matches}
 
     def matched(self, publication: Publication) -> Sequence[str]:
         """The keys of the clients' subscriptions that accept a publication."""
@@ -107,6 +131,8 @@ class EveryHop:
         for side, filters in sides.items():
             name = f"the index of link {side}" if side else "the clients' index"
             size = self._index.size(side)
+            if side and self._sizes.get(side, 0) != size:
+                raise InvariantError(f"{name} is counted as {self._sizes.get(side, 0)}, not {size}")
             if size != len(filters):
                 raise InvariantError(f"{name} holds {size} subscriptions, not {len(filters)}")
             known = set(self._index.keys(side))

@@ -22,13 +22,15 @@ class Flood:
     #: the index holds exactly the clients' subscriptions
     """
 
-    __slots__ = ("_neighbors", "_own", "digests_unread")
+    __slots__ = ("_neighbors", "_own", "content_matches", "digests_unread")
 
     def __init__(self, engines: Engines) -> None:
         self._own = Index(*engines, warns=False)
         #: in the order in which their links came up
         self._neighbors: dict[str, None] = {}
         self.digests_unread = 0
+        #: publications that were matched against the clients' subscriptions
+        self.content_matches = 0
 
     def add_side(self, side: str) -> None:
         """A neighbor is there."""
@@ -62,11 +64,16 @@ class Flood:
     ) -> Routed:
         """All of the batch to all neighbors; digests go on as they came."""
         self.digests_unread += sum(map(bool, digests))
+        self.content_matches += len(batch)
         places = range(len(batch))
         onward = [
             Onward(neighbor, places, digests) for neighbor in self._neighbors if neighbor != arrival
         ]
         return Routed([self._own.match(publication) for publication in batch], onward)
+
+    def counters(self) -> dict[str, int]:
+        """The matches so far: one for each publication that came."""
+        return {"content_matches": self.content_matches}
 
     def matched(self, publication: Publication) -> Sequence[str]:
         """The keys of the clients' subscriptions that accept a publication."""

@@ -8,6 +8,7 @@ from sapwood.overlay.disjoint import FindTree
 from sapwood.routing.core import RoutingCore
 from sapwood.routing.effects import Effect
 from sapwood.routing.inputs import Change, ClientSubscribe, ClientSubscribeMany, DetachClient
+from sapwood.routing.membership.protocol import OnOneTree
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.supply import SupplyWatch
 
@@ -77,6 +78,10 @@ class Given(RoutingCore):
     def neighbors(self, source: str | None = None) -> tuple[str, ...]:  # noqa: ARG002
         """All whose links are up, in the order in which they came up."""
         return tuple(self.subscriptions.entries.received)
+
+    def cores(self, source: str) -> tuple[OnOneTree | None, ...]:  # noqa: ARG002
+        """One, for all sources."""
+        return (self,)
 
     def tells_over(self) -> frozenset[str] | None:
         """All links are on the tree."""

@@ -14,8 +14,24 @@ from typing import Protocol
 from sapwood.model.publication import Publication
 from sapwood.overlay.disjoint import FindTree
 from sapwood.routing.effects import Effect
+from sapwood.routing.forwarding.protocol import Forwarding
 from sapwood.routing.inputs import ClientInput, Input
+from sapwood.routing.propagation.protocol import SubscriptionPropagation
 from sapwood.routing.tables import LinkSubscription, Stated
+
+
+class OnOneTree(Protocol):
+    """What a router routes by on one tree (`sapwood.routing.core`), for who looks at it."""
+
+    @property
+    def subscriptions(self) -> SubscriptionPropagation:
+        """What is known, from where, and what neighbors were told of it."""
+        ...
+
+    @property
+    def forwarding(self) -> Forwarding:
+        """What chooses where publications go."""
+        ...
 
 
 class Membership(Protocol):
@@ -43,6 +59,13 @@ class Membership(Protocol):
         """With whom this router routes the publications of a source: on the way from it and to it.
 
         Without a source, those with whom it has a link.
+        """
+        ...
+
+    def cores(self, source: str) -> tuple[OnOneTree | None, ...]:
+        """What routes the publications of a source here, on each way that they take, if anything.
+
+        None where routers do not route by what each neighbor wants.
         """
         ...
 

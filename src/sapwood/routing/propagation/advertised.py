@@ -28,6 +28,7 @@ from sapwood.routing.propagation.protocol import (
     Propagation,
     net_change,
 )
+from sapwood.routing.propagation.telling import How, Reason, Reasons
 
 
 class AdvertisedLinks:
@@ -108,6 +109,10 @@ class Advertised(OneByOne[Interest]):
     def representative(self, key: str) -> str | None:
         """What stands for it by the inner strategy; `None` for one that is not wanted."""
         return self._inner.representative(key) if key in self._reasons else None
+
+    def why(self, key: str) -> Reasons:
+        """What the inner strategy says of it if it is wanted."""
+        return self._inner.why(key) if key in self._reasons else (Reason(How.UNWANTED),)
 
     @property
     def is_gradual(self) -> bool:

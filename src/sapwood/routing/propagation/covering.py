@@ -33,6 +33,7 @@ from sapwood.model.filter import Filter
 from sapwood.model.order import has_one_form
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Unconditional
+from sapwood.routing.propagation.telling import Reasons, stood_for
 from sapwood.routing.tables import W
 
 
@@ -144,6 +145,10 @@ class Covering(Unconditional[W]):
     def representative(self, key: str) -> str | None:
         """The propagated subscription that covers it, or itself."""
         return self._representatives[key]
+
+    def why(self, key: str) -> Reasons:
+        """What covers it was told, or itself."""
+        return stood_for(key, self._representatives[key], self._filters)
 
     @property
     def rank(self) -> Callable[[W], Any] | None:

@@ -26,6 +26,7 @@ from sapwood.language.interests import Interests
 from sapwood.limits import REPLACED_KEYS_MAX, SUBSCRIPTIONS_AT_ONCE_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
+from sapwood.model.kept import accepts_nothing
 from sapwood.routing.client_entries import (
     ClientEntries,
     EntryKind,
@@ -54,6 +55,7 @@ from sapwood.routing.propagation.protocol import (
     Propagation,
     net_change,
 )
+from sapwood.routing.propagation.telling import How, Reason, Reasons
 from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry, Statement, W
 
 T = TypeVar("T")
@@ -403,6 +405,20 @@ class EntryPropagation(ClientEntries[W]):
     def unanswered(self, neighbor: str) -> Iterator[str]:
         """The keys that were told and that a neighbor has yet to confirm."""
         return iter(self.confirmations.waiting[neighbor])
+
+    def why(self, neighbor: str, key: str) -> Reasons:
+        """How a neighbor that is there knows of an entry, or why it does not."""
+        entry = self.entries.by_key.get(key)
+        if entry is not None and accepts_nothing(entry.content):
+            return (Reason(How.EMPTY),)
+        backlog = self._backlogs.get(neighbor)
+        if backlog is not None and key in backlog.pending:
+            return (Reason(How.WAITING),)
+        return self.links[neighbor].why(key)
+
+    def held_as(self, neighbor: str, told: Reason) -> str | None:
+        """The key under which that is here which a neighbor says it has told; `None` if none is."""
+        return told.key if told.key in self.entries.received[neighbor] else None
 
     def told(self) -> Iterator[tuple[str, str, W]]:
         """Neighbor, key and filter of all that neighbors have been told."""

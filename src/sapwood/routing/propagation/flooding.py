@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Unconditional
+from sapwood.routing.propagation.telling import How, Reason, Reasons
 from sapwood.routing.tables import W
 
 
@@ -32,6 +33,10 @@ class Flooding(Unconditional[W]):
     def representative(self, key: str) -> str | None:  # noqa: ARG002
         """Nothing stands for a candidate, and nothing needs to."""
         return None
+
+    def why(self, key: str) -> Reasons:  # noqa: ARG002
+        """Nothing is told."""
+        return (Reason(How.NOWHERE),)
 
     @property
     def is_gradual(self) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from sapwood.errors import InvariantError
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Unconditional
+from sapwood.routing.propagation.telling import Reasons, stood_for
 
 
 class Identity(Unconditional[Interest]):
@@ -62,6 +63,10 @@ class Identity(Unconditional[Interest]):
     def representative(self, key: str) -> str | None:
         """The leader of its class."""
         return self._leaders[self._filters[key]]
+
+    def why(self, key: str) -> Reasons:
+        """The leader of its class was told."""
+        return stood_for(key, self.representative(key) or key, self._filters)
 
     @property
     def propagated(self) -> Mapping[str, Interest]:

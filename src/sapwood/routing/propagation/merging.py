@@ -23,6 +23,7 @@ from sapwood.errors import InvariantError
 from sapwood.limits import MERGING_PASS_MIN
 from sapwood.model.order import has_one_form
 from sapwood.routing.propagation.protocol import Change, Propagation, Unconditional, net_change
+from sapwood.routing.propagation.telling import How, Reason, Reasons
 from sapwood.routing.tables import W
 
 
@@ -96,6 +97,16 @@ class Merging(Unconditional[W]):
         """What stands for it by the inner strategy, or the merger that stands for that."""
         inner = self._inner.representative(key)
         return None if inner is None else self._merger_of.get(inner, inner)
+
+    def why(self, key: str) -> Reasons:
+        """What the inner strategy says of it, and the merger that stands for that, if one does."""
+        inner = self._inner.why(key)
+        merger = self._merger_of.get(inner[-1].key)
+        if merger is None:
+            return inner
+        known = inner if inner[-1].how is not How.ITSELF else inner[:-1]
+        told: Any = self._propagated[merger]
+        return (*known, Reason(How.MERGED, merger, told))
 
     @property
     def rank(self) -> Callable[[W], Any] | None:

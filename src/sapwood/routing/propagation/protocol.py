@@ -21,6 +21,7 @@ from sapwood.model.interest import Interest
 from sapwood.routing.client_entries import Outcome
 from sapwood.routing.effects import Effect
 from sapwood.routing.messages import SubscriptionMessage
+from sapwood.routing.propagation.telling import Reason, Reasons
 from sapwood.routing.tables import Entries, LocalEntry, W
 
 
@@ -101,6 +102,10 @@ class Propagation(Protocol[W]):
 
         `None` where nothing needs to be propagated for the candidate to be served.
         """
+        ...
+
+    def why(self, key: str) -> Reasons:
+        """How the neighbor knows of a candidate, or why it does not."""
         ...
 
     @property
@@ -216,6 +221,14 @@ class SubscriptionPropagation(Protocol):
 
         The key is empty where subscriptions travel as counts.
         """
+        ...
+
+    def why(self, neighbor: str, key: str) -> Reasons:
+        """How a neighbor that is there knows of an entry, or why it does not."""
+        ...
+
+    def held_as(self, neighbor: str, told: Reason) -> str | None:
+        """The key under which that is here which a neighbor says it has told; `None` if none is."""
         ...
 
     # Clients: as in `ClientEntries` ---------------------------------------------------------------

@@ -6,9 +6,11 @@ XSiena 2.3 (equations 2.14 to 2.21), Shen 1.5 ("flooding" of subscriptions).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from sapwood.errors import InvariantError
 from sapwood.routing.propagation.protocol import Change, Unconditional
+from sapwood.routing.propagation.telling import How, Reason, Reasons
 from sapwood.routing.tables import W
 
 
@@ -41,6 +43,11 @@ class Simple(Unconditional[W]):
     def representative(self, key: str) -> str | None:
         """Each stands for itself."""
         return key
+
+    def why(self, key: str) -> Reasons:
+        """The neighbor was told of it."""
+        told: Any = self._propagated[key]
+        return (Reason(How.ITSELF, key, told),)
 
     @property
     def propagated(self) -> Mapping[str, W]:

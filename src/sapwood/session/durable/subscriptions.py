@@ -442,6 +442,11 @@ class DurableSubscriptions:
         """One durable subscription. Raises `InputError` where there is none of this name."""
         return self._named(name).state(time)
 
+    def state(self, owner: str, time: float) -> DurableState | None:
+        """That of an owner, with a name or without, if there is one."""
+        there = self._by_owner.get(owner)
+        return None if there is None else there.state(time)
+
     def listed(self, after: str, time: float, names: Callable[[str], bool]) -> DurablesReply:
         """The durable subscriptions whose names come after one, of those that `names` allows."""
         after_it = (one for one in self._by_owner.values() if one.is_kept and one.name > after)

@@ -311,8 +311,8 @@ def test_what_was_counted_on_trees_that_are_no_more_still_counts() -> None:
     [branch] = mesh(overlay, "r1").forest.trees["r2"].branches
     late = Publish("r2", 1, Publication("p", {"x": 2}), b"?")
     overlay.give("r1", Receive("r2", OnTree("r2", branch.epoch, late)))
-    assert router.counters() == {"digests_unread": 1}
+    assert router.counters() == {"digests_unread": 1, "content_matches": 1}
     overlay.cut("r1", "r2")
     overlay.settle()
     assert branch not in mesh(overlay, "r1").forest.trees["r2"].branches
-    assert router.counters() == {"digests_unread": 1}
+    assert router.counters() == {"digests_unread": 1, "content_matches": 1}

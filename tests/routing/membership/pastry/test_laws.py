@@ -16,9 +16,10 @@ from sapwood.routing.membership.pastry.errands import Errands
 from sapwood.routing.membership.pastry.pastry import Pastry
 from sapwood.routing.messages import RangeCancel, RangeReached, RangeSubscribe
 from sapwood.routing.strategies import Protocol
+from tests.examples import examples
 from tests.routing.membership.pastry.circles import VALUES, Ring, drawn_ring
 
-FEW = settings(max_examples=4)
+FEW = settings(max_examples=examples(8))
 seeds = st.integers(0, 2**32)
 
 

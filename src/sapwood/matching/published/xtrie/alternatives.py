@@ -7,7 +7,7 @@ them. A pattern with `or` is the disjunction of several such patterns.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from sapwood.limits import EXPANSIONS_MAX
 from sapwood.model.patterns.alternatives import alternatives as multiplied_out
@@ -24,12 +24,22 @@ from sapwood.model.patterns.conditions import (
     parts,
 )
 
+ATTRIBUTE: Final = "@"
+ATTRIBUTE_VALUE: Final = "="
+TEXT: Final = '"'
+"""What keys of labels that are no elements begin with; no name begins so."""
+
 
 @dataclass(frozen=True, slots=True)
 class ElementLabel:
     """An element of this name."""
 
     test: NameTest
+
+    @property
+    def key(self) -> str:
+        """The name as documents have it; the local one, if the test is of local names."""
+        return _name(self.test)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +48,11 @@ class AttributeLabel:
 
     test: NameTest
 
+    @property
+    def key(self) -> str:
+        """The name, marked as that of an attribute."""
+        return ATTRIBUTE + _name(self.test)
+
 
 @dataclass(frozen=True, slots=True)
 class ValueLabel:
@@ -45,6 +60,15 @@ class ValueLabel:
 
     text: str
     of_attribute: bool
+
+    @property
+    def key(self) -> str:
+        """The value, marked as what it is."""
+        return (ATTRIBUTE_VALUE if self.of_attribute else TEXT) + self.text
+
+
+def _name(test: NameTest) -> str:
+    return f"{{{test.namespace}}}{test.local}" if test.namespace else test.local
 
 
 Label: TypeAlias = ElementLabel | AttributeLabel | ValueLabel

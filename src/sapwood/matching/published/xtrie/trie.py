@@ -1,7 +1,8 @@
 """Runs of labels as one trie with suffix links (L815), after Aho and Corasick (1975).
 
-A node's *suffix* is the node of the longest proper end of its run that the trie has. All links are
-made again by `link`, which has to be called between changes and steps.
+Labels are given by their keys. A node's *suffix* is the node of the longest proper end of its run
+that the trie has. All links are made again by `link`, which has to be called between changes and
+steps.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from typing import Generic, TypeVar
 
 from sapwood.errors import InvariantError
-from sapwood.matching.published.xtrie.alternatives import Label
 
 T = TypeVar("T")
 
@@ -21,11 +21,11 @@ class TrieNode(Generic[T]):
 
     __slots__ = ("children", "depth", "label", "parent", "stored", "storing", "suffix")
 
-    def __init__(self, parent: TrieNode[T] | None, label: Label | None) -> None:
+    def __init__(self, parent: TrieNode[T] | None, label: str | None) -> None:
         self.parent = parent
         self.label = label
         self.depth: int = 0 if parent is None else parent.depth + 1
-        self.children: dict[Label, TrieNode[T]] = {}
+        self.children: dict[str, TrieNode[T]] = {}
         #: in the order of adding
         self.stored: dict[T, None] = {}
         self.suffix: TrieNode[T] | None = None
@@ -40,7 +40,7 @@ class RunTrie(Generic[T]):
         self.root: TrieNode[T] = TrieNode(None, None)
         self._linked = True
 
-    def add(self, run: Sequence[Label], value: T) -> None:
+    def add(self, run: Sequence[str], value: T) -> None:
         """Store a value for a run."""
         node = self.root
         for label in run:
@@ -52,7 +52,7 @@ class RunTrie(Generic[T]):
         self._linked = self._linked and bool(node.stored)
         node.stored[value] = None
 
-    def remove(self, run: Sequence[Label], value: T) -> None:
+    def remove(self, run: Sequence[str], value: T) -> None:
         """Remove a value; nodes that lead to nothing go with it."""
         node = self.root
         for label in run:
@@ -64,7 +64,7 @@ class RunTrie(Generic[T]):
             node = node.parent
         self._linked = False
 
-    def step(self, node: TrieNode[T], label: Label) -> TrieNode[T]:
+    def step(self, node: TrieNode[T], label: str) -> TrieNode[T]:
         """The node of the longest run that the labels up to this one end with."""
         assert self._linked, "link() comes after changes and before the first step"
         at: TrieNode[T] | None = node

@@ -111,7 +111,7 @@ class Bloom:
         self.digests_unread = 0
         #: publications whose digest said where they go
         self.digests_read = 0
-        #: publications that were matched by content, for links or for clients alone
+        #: publications times the sides that they were matched against
         self.content_matches = 0
         #: publications that came with a digest and go nowhere: the last link was for nothing
         self.false_positives = 0
@@ -296,7 +296,8 @@ class Bloom:
             links = [one | other for one, other in zip(links, more, strict=False)]
             matched.append((self._patterns, found))
         count = len(keys)
-        self.content_matches += count
+        asked = sum(1 for name in open_to if len(self._sides[name]))
+        self.content_matches += count * (1 + asked)
         self.digests_unread += sum(map(bool, digests[:count]))
         written = self._written(_some(batch, count), digests, links[:count], matched, open_to)
         onward = []

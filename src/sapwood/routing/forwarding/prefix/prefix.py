@@ -79,7 +79,6 @@ class Prefix:
         "_depth",
         "_neighbors",
         "_trees",
-        "content_matches",
         "digests_unread",
         "false_positives",
         "trees_followed",
@@ -93,7 +92,6 @@ class Prefix:
         self._depth = depth
         self._neighbors: dict[str, None] = {}
         self.digests_unread = 0
-        self.content_matches = 0
         self.false_positives = 0
         self.trees_followed = 0
         self.trees_written = 0
@@ -155,7 +153,6 @@ class Prefix:
     ) -> Routed:
         """Each publication to where its forwarding tree leads, or to those that accept it."""
         if not len(self._trees) and not any(digests):
-            self.content_matches += len(batch)
             return self._counted(self._content.route(batch, arrival, digests, now), arrival)
         self._trees.advance()
         neighbors = [one for one in self._neighbors if one != arrival]
@@ -278,7 +275,6 @@ class Prefix:
         now: float,
     ) -> int:
         """Match some by content; returns how many of the batch were routed."""
-        self.content_matches += len(asked)
         some = [NO_DIGEST] * len(asked)
         found = self._content.route(take(batch, asked), arrival, some, now)
         count = len(batch) if len(found.keys) == len(asked) else asked[len(found.keys)]
@@ -310,7 +306,7 @@ class Prefix:
     def counters(self) -> dict[str, int]:
         """How publications were routed so far, and those that came for nothing."""
         return {
-            "content_matches": self.content_matches,
+            **self._content.counters(),
             "trees_written": self.trees_written,
             "trees_followed": self.trees_followed,
             "versions_unknown": self.versions_unknown,

@@ -99,6 +99,7 @@ from sapwood.routing.membership.mesh.clients import Clients, Named
 from sapwood.routing.membership.mesh.links import LinkMap
 from sapwood.routing.membership.mesh.tree_set import TreeSet
 from sapwood.routing.membership.mesh.tree_versions import TreeVersions
+from sapwood.routing.membership.protocol import OnOneTree
 from sapwood.routing.messages import (
     Announce,
     Carry,
@@ -226,6 +227,13 @@ class Mesh:
             return tuple(self.forest.links)
         trees = self.forest.trees.get(source)
         return () if trees is None or not trees.branches else tuple(trees.branches[0].peers)
+
+    def cores(self, source: str) -> tuple[OnOneTree | None, ...]:
+        """That of the branch that carries, or of the oldest that is not dry."""
+        if source == self.name:
+            return (self.forest.own.core,)
+        trees = self.forest.trees.get(source)
+        return (None if trees is None or not trees.branches else trees.branches[0].core,)
 
     def tells_over(self) -> frozenset[str] | None:
         """The neighbors on a tree that all routers in reach agree on."""

@@ -42,6 +42,7 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.membership.pastry.circle import Circle
 from sapwood.routing.membership.pastry.errands import Errand, Errands, Order, order_of
+from sapwood.routing.membership.protocol import OnOneTree
 from sapwood.routing.messages import (
     CircleMessage,
     Contacts,
@@ -101,6 +102,10 @@ class Pastry(RoutingCore):
     def neighbors(self, source: str | None = None) -> tuple[str, ...]:  # noqa: ARG002
         """All whose links are up."""
         return tuple(self.tables.peers)
+
+    def cores(self, source: str) -> tuple[OnOneTree | None, ...]:  # noqa: ARG002
+        """None: publications go to ranges."""
+        return ()
 
     def tells_over(self) -> frozenset[str] | None:
         """No tree is the same for all."""

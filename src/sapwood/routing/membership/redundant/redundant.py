@@ -51,6 +51,7 @@ from sapwood.routing.inputs import (
     Tick,
 )
 from sapwood.routing.membership.mesh.mesh import Mesh
+from sapwood.routing.membership.protocol import OnOneTree
 from sapwood.routing.membership.redundant.answers import Answers
 from sapwood.routing.membership.redundant.confluence import Confluence
 from sapwood.routing.membership.redundant.path import Arrival, Path, Step
@@ -147,6 +148,10 @@ class Redundant:
         """Those on the trees of a source, on any path."""
         found = (one for path in self.paths for one in path.mesh.neighbors(source))
         return tuple(dict.fromkeys(found))
+
+    def cores(self, source: str) -> tuple[OnOneTree | None, ...]:
+        """Those of all paths."""
+        return tuple(core for path in self.paths for core in path.mesh.cores(source))
 
     def tells_over(self) -> frozenset[str] | None:
         """The neighbors on a tree that all routers in reach agree on."""

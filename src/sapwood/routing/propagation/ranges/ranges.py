@@ -36,6 +36,7 @@ from sapwood.routing.effects import Effect
 from sapwood.routing.messages import Known, RangeEntries, SubscriptionMessage
 from sapwood.routing.propagation.protocol import NO_ADVERTISEMENTS, ToldLink
 from sapwood.routing.propagation.ranges.own import Candidate, Own, OwnSubscriptions, Telling
+from sapwood.routing.propagation.telling import How, Reason, Reasons
 from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry
 
 _DIGEST_BYTES: Final = 16
@@ -91,6 +92,14 @@ class RangePropagation(ClientEntries[Interest]):
         """Whether each router knows of it, or of what stands for it."""
         own = self.own_subscriptions.records.get(key)
         return own is None or own.is_confirmed
+
+    def why(self, neighbor: str, key: str) -> Reasons:  # noqa: ARG002
+        """Ranges are told, not neighbors."""
+        return (Reason(How.NOWHERE),)
+
+    def held_as(self, neighbor: str, told: Reason) -> str | None:
+        """The key under which something came from a range; `None` if it did not."""
+        return told.key if told.key in self.entries.received.get(neighbor, ()) else None
 
     @property
     def unconfirmed(self) -> int:

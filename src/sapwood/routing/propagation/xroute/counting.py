@@ -33,6 +33,7 @@ from sapwood.routing.client_entries import (
 from sapwood.routing.effects import Effect, Send
 from sapwood.routing.messages import ConfirmUpdate, SubscriptionMessage, Update
 from sapwood.routing.propagation.protocol import NO_ADVERTISEMENTS
+from sapwood.routing.propagation.telling import How, Reason, Reasons
 from sapwood.routing.propagation.xroute.node import Node
 from sapwood.routing.propagation.xroute.receipts import Cause, Receipts
 from sapwood.routing.propagation.xroute.search import MakeIndex
@@ -186,6 +187,21 @@ class CountingPropagation(ClientEntries[Interest]):
             effects.extend(self._answer(cause))
         self._give_keys(neighbor, touched, interface.counts)
         return Outcome(effects, objection)
+
+    def why(self, neighbor: str, key: str) -> Reasons:
+        """How a neighbor that is there knows of an entry, or why it does not."""
+        if neighbor not in self.links:
+            return (Reason(How.NOWHERE),)
+        entry = self.entries.by_key.get(key)
+        if entry is not None and accepts_nothing(entry.content):
+            return (Reason(How.EMPTY),)
+        wanted = self.entries.filter_of(key)
+        head = self.links[neighbor].entries[wanted].head.filter
+        return (Reason(How.ITSELF if head == wanted else How.COVERED, "", head),)
+
+    def held_as(self, neighbor: str, told: Reason) -> str | None:
+        """The key that the filter has here which a neighbor says it counts; `None` if none has."""
+        return None if told.filter is None else self._keys[neighbor].get(told.filter)
 
     def told(self) -> Iterator[tuple[str, str, Interest]]:
         """Neighbor and filter of all that neighbors have been told to count; keys are theirs."""

@@ -1,0 +1,84 @@
+"""Options of `sapwood simulate` that say what links, clocks and routers are like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from sapwood.errors import SapwoodError
+
+if TYPE_CHECKING:
+    from sapwood.simulation.conditions import Conditions
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_KEPT: Final = "sapwood.conditions"
+"""Where what the options say is kept, among what belongs to a command."""
+
+_SHARE: Final = click.FloatRange(0, 1)
+_SECONDS: Final = click.FloatRange(0, max=3600)
+
+
+def _keep(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
+    if value is not None:
+        ctx.meta.setdefault(_KEPT, {})[parameter.name] = value
+
+
+def _option(name: str, metavar: str, words: str, type_: Any = None) -> Callable[[F], F]:
+    return click.option(
+        name, metavar=metavar, help=words, type=type_, expose_value=False, callback=_keep
+    )
+
+
+_OPTIONS: Final = (
+    _option("--loss", "SHARE", "Share of the messages that links lose.", _SHARE),
+    _option("--duplication", "SHARE", "Share that come twice.", _SHARE),
+    _option("--reordering", "SHARE", "Share that later ones may come before.", _SHARE),
+    _option(
+        "--delay",
+        "NAME:SECONDS",
+        "How long messages take beside the latency: uniform:0.01 (at most), exponential:0.01 "
+        "(mean), pareto:0.002 (scale); a second number is the longest [1].",
+    ),
+    _option("--jitter", "SHARE", "Latencies grow by up to this share.", click.FloatRange(0, 100)),
+    _option("--drift", "PPM|drawn", "How far clocks are off, in millionths; drawn: each its own."),
+    _option(
+        "--processing",
+        "SECONDS",
+        "What a router takes for each message of a neighbor, one after the other.",
+        _SECONDS,
+    ),
+)
+
+
+def conditions_options(command: F) -> F:
+    """The options; what they say is in the context of the command (`conditions_of`)."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def are_given(ctx: click.Context) -> bool:
+    """Whether some option says anything."""
+    return _KEPT in ctx.meta
+
+
+def conditions_of(ctx: click.Context) -> Conditions:
+    """What the options of a command say; raises `UsageError`."""
+    from dataclasses import replace
+
+    from sapwood.simulation.channels import CALM
+    from sapwood.simulation.conditions import Conditions, parse_delay, parse_drift
+    from sapwood.simulation.network import Timing
+
+    given: dict[str, Any] = ctx.meta.get(_KEPT, {})
+    try:
+        channel = parse_delay(given["delay"]) if "delay" in given else CALM
+        clock = parse_drift(given["drift"]) if "drift" in given else None
+    except SapwoodError as error:
+        raise click.UsageError(str(error)) from error
+    shares = {name: given[name] for name in ("loss", "duplication", "reordering") if name in given}
+    timing = Timing(given.get("jitter", 0.0), processing_s=given.get("processing", 0.0))
+    return Conditions(replace(channel, **shares), timing, clock)

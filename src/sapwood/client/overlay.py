@@ -1,0 +1,136 @@
+"""A running overlay, as far as its brokers can be asked why a publication came or did not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from sapwood.client.explaining import Explainer
+from sapwood.errors import ConnectionLostError, InputError
+from sapwood.model.publication import Publication
+from sapwood.overlay.ways import way_between
+from sapwood.routing.explaining.accounts import Account, Owned, Question
+from sapwood.routing.explaining.journeys import Journey, journey
+from sapwood.wire.explaining import ExplainReply, Found, Search
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A subscription that was found, and the broker at which its client is."""
+
+    broker: str
+    found: Found
+
+
+class BrokersAsked:
+    """Connections to several brokers of one overlay; a context manager that closes them.
+
+    `connect` makes one for an address. With `follow`, brokers at the addresses that others have
+    connected to are asked as well, as far as they answer.
+
+    #: _explainers has those that answer, by the name of the broker; replies what they said first
+    """
+
+    def __init__(
+        self, addresses: Iterable[str], connect: Callable[[str], Explainer], *, follow: bool = False
+    ) -> None:
+        self._stack = ExitStack()
+        self._connect = connect
+        self._explainers: dict[str, Explainer] = {}
+        self.replies: dict[str, ExplainReply] = {}
+        #: addresses at which nobody answered, with the reason
+        self.unreached: dict[str, str] = {}
+        try:
+            for address in addresses:
+                self._meet(address)
+            if follow:
+                self._follow()
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def search(self, search: Search) -> tuple[list[Placed], bool]:
+        """The subscriptions that are looked for, at all brokers; and whether these are all."""
+        found: list[Placed] = []
+        is_all = True
+        for name, explainer in self._explainers.items():
+            some, are_all = explainer.search(search)
+            found += [Placed(name, one) for one in some]
+            is_all = is_all and are_all
+        return found, is_all
+
+    def ways(self, source: str, home: str) -> list[tuple[int, tuple[str, ...]]]:
+        """The ways from one broker to another, by number, as far as brokers that answer know them.
+
+        Raises `InputError` where the protocol has no hops to tell of.
+        """
+        known = self.replies.get(source)
+        if known is None:
+            raise InputError(
+                f"nobody asked is broker {source}: give its address as --broker, or the name of "
+                "one that is"
+            )
+        if not known.ways:
+            raise InputError(
+                f"under protocol {known.protocol} routers do not route by what each neighbor "
+                "wants, so there is nothing to explain hop by hop"
+            )
+        found: list[tuple[int, tuple[str, ...]]] = []
+        for way in range(known.ways):
+            around: dict[str, dict[str, None]] = {}
+            for name in self._explainers:
+                said = self._ask(name, Question(source, way))
+                for neighbor in () if said is None else said.neighbors:
+                    around.setdefault(name, {})[neighbor] = None
+                    around.setdefault(neighbor, {})[name] = None
+            path = way_between(source, home, lambda router, of=around: of.get(router, ()))  # type: ignore[misc]
+            if path is not None:
+                found.append((way, path))
+        return found
+
+    def journey(
+        self, path: tuple[str, ...], placed: Placed, publication: Publication | None, way: int
+    ) -> Journey:
+        """A publication's way to a subscription, or what routers on it were told."""
+        subject = Owned(placed.found.client, placed.found.id)
+        return journey(self._ask, path, subject, publication, way)
+
+    def _ask(self, broker: str, question: Question) -> Account | None:
+        explainer = self._explainers.get(broker)
+        return None if explainer is None else explainer.ask(question)
+
+    def _meet(self, address: str) -> str:
+        explainer = self._stack.enter_context(self._connect(address))
+        reply = explainer.about()
+        if reply.broker not in self._explainers:
+            self._explainers[reply.broker] = explainer
+            self.replies[reply.broker] = reply
+        return reply.broker
+
+    def _follow(self) -> None:
+        """Ask the brokers that others have connected to."""
+        waiting = list(self.replies.values())
+        for reply in waiting:
+            for neighbor, address in reply.addresses.items():
+                if neighbor in self.replies or address in self.unreached:
+                    continue
+                try:
+                    name = self._meet(address)
+                except ConnectionLostError as error:
+                    self.unreached[address] = str(error)
+                else:
+                    waiting.append(self.replies[name])

@@ -1,0 +1,56 @@
+"""Matching by the subscription tree (XPE dissemination, 1.5.1)."""
+
+from __future__ import annotations
+
+from sapwood.matching.documents.protocol import Readable
+from sapwood.matching.published.subscription_tree.tree import SubscriptionTree
+from sapwood.matching.unbatched import UnbatchedEngine
+from sapwood.model.patterns.pattern import TreePattern
+from sapwood.xml import Document, DocumentBounds, read_document
+from sapwood.xml.bounds import DEFAULT_BOUNDS
+
+
+class SubscriptionTreeEngine(UnbatchedEngine[TreePattern, Readable]):
+    """A document goes down the tree; below a pattern that refuses it nothing is asked.
+
+    Pointers are never needed and never added. Cost: of a document, the patterns that it asks, each
+    on its own; of a pattern that comes, the comparisons on its way down and with its siblings.
+    """
+
+    def __init__(self, bounds: DocumentBounds = DEFAULT_BOUNDS) -> None:
+        self._bounds = bounds
+        self._tree = SubscriptionTree(is_lazy=True)
+        #: the slots whose patterns read content
+        self._readers: set[int] = set()
+
+    def __len__(self) -> int:
+        """The number of taken slots."""
+        return len(self._tree)
+
+    def add(self, slot: int, pattern: TreePattern) -> None:
+        """Take `slot` for `pattern`."""
+        self._tree.add(slot, pattern)
+        if pattern.reads_content:
+            self._readers.add(slot)
+
+    def remove(self, slot: int) -> None:
+        """Free `slot`."""
+        self._tree.remove(slot)
+        self._readers.discard(slot)
+
+    def match(self, document: Readable) -> list[int]:
+        """The slots whose patterns accept `document`, ascending."""
+        return sorted(self._tree.match(self._read(document)))
+
+    def match_any(self, document: Readable) -> bool:
+        """Whether any pattern accepts `document`; what nothing covers is enough to ask."""
+        return self._tree.match_any(self._read(document))
+
+    def validate(self) -> None:
+        """Raise `InvariantError` unless the tree is consistent."""
+        self._tree.validate()
+
+    def _read(self, document: Readable) -> Document:
+        if isinstance(document, Document):
+            return document
+        return read_document(document, self._bounds, content=bool(self._readers))

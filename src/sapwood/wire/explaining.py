@@ -1,0 +1,131 @@
+"""What a client asks of one broker to learn why a publication came or did not, and the answer.
+
+A request has filters as texts and the publication as bytes: nothing of it is read before it is
+known whether the client may ask.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta, Struct
+
+from sapwood.errors import FrameError, InputError, LimitError
+from sapwood.limits import NAME_CHARS_MAX
+from sapwood.limits.explaining import EXPLAINED_BYTES_MAX, EXPLAINED_NAMED_MAX
+from sapwood.model.fields import Count, Name
+from sapwood.model.interest import Interest
+from sapwood.routing.explaining.accounts import Account, Owned
+from sapwood.wire.durable import DurableState
+from sapwood.wire.hooks import decoded, encoded
+from sapwood.wire.interests import InterestText
+
+_Text = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
+
+REFUSAL_CHARS_MAX: Final = 1 << 12
+"""Characters of the reason why a question has no answer."""
+
+
+class Search(Struct, array_like=True, frozen=True):
+    """Which subscriptions of the broker's own clients are looked for: those of which all holds.
+
+    Those with this filter, whether a grant has narrowed it or not; those of this client; the
+    durable one of this name. Texts that are empty ask for nothing.
+    """
+
+    filter: InterestText | None = None
+    client: _Text = ""
+    durable: _Text = ""
+
+
+class ToldText(Struct, array_like=True, frozen=True):
+    """What a neighbor says it has told the broker: by key, or by filter where keys are not told."""
+
+    neighbor: Name
+    key: str
+    filter: InterestText | None = None
+
+
+class Asking(Struct, array_like=True, frozen=True):
+    """A question to the router (`sapwood.routing.explaining.accounts.Question`) as it travels."""
+
+    source: Name
+    way: Count = 0
+    owned: Owned | None = None
+    told: ToldText | None = None
+    publication: bytes | None = None
+    origin: _Text = ""
+    toward: _Text = ""
+    first: str = ""
+    about: Annotated[tuple[str, ...], Meta(max_length=EXPLAINED_NAMED_MAX)] = ()
+
+
+class ExplainRequest(Struct, array_like=True, frozen=True, tag=76):
+    """The client searches for subscriptions, or asks the router, or both; one `ExplainReply`."""
+
+    search: Search | None = None
+    question: Asking | None = None
+
+
+class Found(Struct, array_like=True, frozen=True):
+    """A subscription of one of the broker's own clients.
+
+    `allowed` is what the client may see of records, where a grant says so and it is connected.
+    `durable` is the state of the mailbox where it has one.
+    """
+
+    client: str
+    id: str
+    filter: Interest
+    in_force: bool
+    is_connected: bool
+    allowed: Interest | None = None
+    durable: DurableState | None = None
+
+
+class Answer(Struct, array_like=True, frozen=True):
+    """What was found, and what the router says; filters are as between brokers."""
+
+    found: Annotated[tuple[Found, ...], Meta(max_length=EXPLAINED_NAMED_MAX)] = ()
+    account: Account | None = None
+
+
+class ExplainReply(Struct, array_like=True, frozen=True, tag=77):
+    """The answer of a broker.
+
+    The publications of a source come on so many `ways`; 0 where the protocol has no hops to tell
+    of. `addresses` are those of neighbors that the broker has connected to itself. `is_all` unless
+    the search ended early. `answer` holds an `Answer` (`answer_of`). With a `refusal` there is
+    none, and it says why.
+    """
+
+    broker: Name
+    protocol: str
+    ways: Count = 0
+    neighbors: tuple[str, ...] = ()
+    addresses: dict[str, str] = {}
+    is_all: bool = True
+    answer: Annotated[bytes, Meta(max_length=EXPLAINED_BYTES_MAX)] = b""
+    refusal: Annotated[str, Meta(max_length=REFUSAL_CHARS_MAX)] = ""
+
+
+def answer_bytes(answer: Answer) -> bytes:
+    """The bytes of an answer. Raises `LimitError` for more than a reply has room for."""
+    written = _ENCODER.encode(answer)
+    if len(written) > EXPLAINED_BYTES_MAX:
+        subject = "what there is to say of these filters, bytes,"
+        raise LimitError("EXPLAINED_BYTES_MAX", EXPLAINED_BYTES_MAX, len(written), subject)
+    return written
+
+
+def answer_of(reply: ExplainReply) -> Answer:
+    """The answer in a reply. Raises `FrameError` for what is none."""
+    try:
+        return _DECODER.decode(reply.answer) if reply.answer else Answer()
+    except (msgspec.ValidationError, msgspec.DecodeError, InputError) as error:
+        raise FrameError(f"what broker {reply.broker} explains cannot be read: {error}") from None
+
+
+_ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=encoded)
+_DECODER: Final = msgspec.msgpack.Decoder(Answer, dec_hook=decoded)

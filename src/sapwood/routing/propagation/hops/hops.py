@@ -71,7 +71,7 @@ class HopPropagation(ClientEntries[Interest]):
 
     def __init__(self, identity: str, follower: Follower[Interest] | None = None) -> None:
         super().__init__(SUBSCRIPTIONS, identity, follower)
-        self.links: dict[str, Covering] = {}
+        self.links: dict[str, Covering[Interest]] = {}
         self.confirmations = Confirmations()
         self._sendings = 0
         self._leads: Leads = lambda source, target: source != target

@@ -160,7 +160,7 @@ class Broker:
         protocol = settings.planned(self.name, self.address)
         self.router = Router(self.name, protocol, settings.engines, incarnation=time.time_ns())
         spoken, bytes_max = self.router.protocol.name, settings.connection.frame_bytes_max
-        me = Identity(self.name, secrets.token_hex(8), spoken, bytes_max)
+        me = Identity(self.name, secrets.token_hex(8), spoken, bytes_max, str(self.address))
         circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
         self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
         shared = (me, self.connections, self._memory, self._log, circles)
@@ -197,7 +197,7 @@ class Broker:
             self._announce_line(f"metrics at {await self._http.start(context)}/metrics")
         if self.datagrams is not None:
             self._announce_line(f"listening on {self.datagrams} as {self.name}")
-        for address in settings.peers:
+        for address in settings.dialed:
             self.keep_link(address)
         most = settings.connections_max
         self._log.info("listening", address=str(self.address), name=self.name, connections_max=most)
@@ -577,7 +577,7 @@ class Broker:
         self.connecting = replace(settings.connection, clock=self.connecting.clock)
         self._memory.remembered_max = settings.sessions_remembered_max
         self.handshake.take(self.connecting.credentials, is_strict=settings.strict)
-        self.dialers.keep_only(settings.peers)
+        self.dialers.keep_only(settings.dialed)
         self._effect_runner.look_again()
         if self.store is not None:
             self.store.retain(settings)

@@ -91,6 +91,7 @@ def test_defaults_are_those_of_the_settings() -> None:
 OTHER: dict[str, Value] = {
     "listen": ("127.0.0.1:7500", "udp://127.0.0.1:7501"),
     "peer": ("north:1",),
+    "join": ("north:1",),
     "backup": ("south:2",),
     "name": "paris",
     "protocol": "failover+covering",
@@ -126,6 +127,7 @@ OTHER: dict[str, Value] = {
 """For each option a value that is not its default."""
 
 TOGETHER: dict[str, dict[str, Value]] = {
+    "join": {"protocol": "irbr"},
     "backup": {"peer": ("north:1",), "protocol": "failover+covering"},
     "listen": {"protocol": "flooding"},
     "tls_ca": {"tls_cert": "cert", "tls_key": "key"},
@@ -169,6 +171,7 @@ def test_every_setting_has_an_option() -> None:
     named = {
         "engines": "engine",
         "peers": "peer",
+        "joins": "join",
         "backups": "backup",
         "keep_bytes_max": "keep_bytes",
         "keep_age_s": "keep_age",

@@ -37,7 +37,14 @@ from sapwood.routing.forwarding.prefix.choice import PREFIX
 from sapwood.routing.forwarding.reuse.choice import REUSE
 from sapwood.routing.membership.given import Given
 from sapwood.routing.membership.mesh.mesh import Mesh
-from sapwood.routing.membership.pastry.choice import IRBR, PASTRY, PLAIN, RPF, SCRIBE
+from sapwood.routing.membership.pastry.choice import (
+    BY_HOPS,
+    IRBR,
+    PASTRY,
+    PLAIN,
+    RPF,
+    SCRIBE,
+)
 from sapwood.routing.membership.redundant.choice import redundant_by
 from sapwood.routing.propagation.advertised import AdvertisedLinks
 from sapwood.routing.propagation.covering import Covering
@@ -156,23 +163,11 @@ _COVERING_WORDS: Final = (_COVERING.name, _MAXIMAL.name)
 
 def _by_hops(name: str, summary: str) -> Travel:
     """A word for what is kept by neighbor on a circle."""
-    rules = (
-        Rule(
-            frozenset({PASTRY.name}),
-            "the ways of subscriptions are those of a circle of identifiers: leave out the word "
-            "for membership",
-        ),
-        Rule(
-            frozenset({NUMBERED.name}),
-            "ways change on a circle, so publications are numbered: leave out the word for "
-            "forwarding",
-        ),
-    )
     return Travel(
         name=name,
         summary=summary,
         make=HopPropagation,
-        requires=rules,
+        requires=BY_HOPS,
         forwarding=NUMBERED.name,
         membership=PASTRY.name,
         routes_depend_on_order=True,

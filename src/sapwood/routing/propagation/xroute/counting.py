@@ -3,7 +3,8 @@
 Everything that changes a count at one router is one message to each neighbor, and each message
 that comes is one message to each other neighbor; so every change passes every router, in the order
 of its link. Confirmations take the same way back: a client's subscription is in force when every
-router has counted it.
+router has counted it. Under advertisements (`wanted`) a change goes on only where it is wanted, and
+is confirmed from where it ends; `core.py` argues why nothing is lost.
 
 That is enough, and lasts. As soon as a router has counted a subscription, its table of the side
 that the subscription is on has a filter that accepts all that the subscription accepts; and a
@@ -86,7 +87,7 @@ class CountingPropagation(ClientEntries[Interest]):
         return len({cause for causes in waiting for cause in causes.values()})
 
     def in_force(self, key: str) -> bool:
-        """Whether every router has counted a client's subscription."""
+        """Whether every router that it must reach has counted a client's subscription."""
         return key not in self._receipts.stated
 
     # Clients -----------------------------------------------------------------------------------

@@ -49,6 +49,9 @@ from sapwood.routing.propagation.protocol import Propagation
 from sapwood.routing.propagation.ranges.ranges import RangePropagation
 from sapwood.routing.propagation.simple import Simple
 from sapwood.routing.propagation.xroute.counting import CountingPropagation
+from sapwood.routing.propagation.xroute.search import Containment
+from sapwood.routing.propagation.xroute.view import View
+from sapwood.routing.propagation.xroute.wanted import WantedView
 from sapwood.routing.strategies import (
     DEFAULT_MEMBERSHIP,
     DEFAULT_UPKEEP,
@@ -107,11 +110,13 @@ Links: TypeAlias = Callable[[str], Callable[[], Propagation[Interest]]]
 class Travel(Strategy):
     """A word that says which subscriptions travel.
 
-    One by one, as `links` says, or in another way, which is `make`.
+    One by one, as `links` says, or in another way, which is `make`; `make_advertised`, if that is
+    another one where they follow advertisements.
     """
 
     links: Links | None = None
     make: MakePropagation | None = None
+    make_advertised: MakePropagation | None = None
     allows_loss: bool = False
     forwarding: str = "every-hop"
     membership: str = DEFAULT_MEMBERSHIP
@@ -157,6 +162,17 @@ _SIMPLE: Final = Travel(
     links=lambda _: Simple[Interest],
 )
 
+
+def _counted_by(view: Callable[[Containment], View]) -> MakePropagation:
+    """XRoute, whose links have views of a kind."""
+
+    def make(identity: str, follower: Follower[Interest]) -> CountingPropagation:
+        columnar = COVERING_INDEXES["columnar"]
+        return CountingPropagation(identity, lambda: interest_index(columnar), follower, view)
+
+    return make
+
+
 TRAVELS: Final = _catalogue(
     _COVERING,
     _MAXIMAL,
@@ -183,9 +199,8 @@ TRAVELS: Final = _catalogue(
     Travel(
         name="xroute",
         summary="covered subscriptions travel as counts, in one message each",
-        make=lambda identity, follower: CountingPropagation(
-            identity, lambda: interest_index(COVERING_INDEXES["columnar"]), follower
-        ),
+        make=_counted_by(View),
+        make_advertised=_counted_by(WantedView),
     ),
     Travel(
         name=IRBR,
@@ -246,11 +261,6 @@ ADVERTISEMENT: Final = Advertising(
             frozenset({"flooding"}),
             "under flooding no subscription travels that could follow advertisements: leave out "
             "one of the two words",
-        ),
-        Rule(
-            frozenset({"xroute"}),
-            "XRoute's counts have to reach every router, whatever is advertised: leave out one of "
-            "the two words",
         ),
     ),
 )
@@ -461,6 +471,8 @@ def _propagation(
         summary = f"{summary.removesuffix(' to every router')}, {advertising.summary}"
         links = None if links is None else _advertised(links)
     make = travel.make if links is None else _one_by_one(links)
+    if advertising is not None and links is None:
+        make = travel.make_advertised or make
     assert make is not None, "subscriptions travel one by one or in another way"
     return PropagationStrategy(
         name="+".join(names),
@@ -521,6 +533,7 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
             "advertisement+covering+merging",
             "advertisement+identity",
             "advertisement",
+            "advertisement+xroute",
             "covering+recover",
             "covering+stabilize",
             IRBR,

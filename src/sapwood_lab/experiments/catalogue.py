@@ -103,6 +103,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.prefix_updates"),
         ),
         Experiment(
+            "bloom-false-positives",
+            "XSiena, figures 5.3 and 9.16",
+            "what Bloom forwarding sends for nothing, counted and by the exact formula",
+            _design("sapwood_lab.experiments.bloom_false_positives"),
+        ),
+        Experiment(
             "lease-times",
             "XSiena, figures 9.34, 9.36, 9.38 and 9.39",
             "how leases are extended and used along a way, and how often entries are absent",

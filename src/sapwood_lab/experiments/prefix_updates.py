@@ -86,6 +86,7 @@ def placed(seed: int) -> Place:
     """Clients at routers drawn with the seed, those of each kind at different ones."""
     generator = Random(f"{seed}/clients")  # noqa: S311 - reproducible
     topology = parse_topology(OVERLAY, generator.randrange)
+    assert isinstance(topology, Topology), "there is one way between any two routers"
     drawn = [generator.sample(topology.routers, CLIENTS) for _ in range(2)]
     return Place(topology, *drawn)
 

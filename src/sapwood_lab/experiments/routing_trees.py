@@ -16,6 +16,8 @@ from statistics import fmean
 from typing import Any, Final, get_args
 
 from sapwood.errors import UnknownNameError
+from sapwood.model.filter import Filter
+from sapwood.routing.forwarding.prefix.siblings import Node
 from sapwood.routing.forwarding.prefix.snapshot import Snapshot
 from sapwood.routing.forwarding.prefix.tree import RoutingTree
 from sapwood_lab.experiments.design import Choices, Configuration, Design
@@ -83,7 +85,7 @@ def workload(law: Law, names: int = NAMES) -> Workload:
 
 def numbered(tree: RoutingTree) -> Snapshot:
     """A tree of any size with numbers for its nodes, as routers have one that came to them."""
-    nodes, depths = [], []
+    nodes, depths = list[Node](), list[int]()
     for depth, node in tree.nodes():
         node.number = len(nodes)
         nodes.append(node)
@@ -97,8 +99,10 @@ def measure(configuration: Configuration) -> list[Row]:
     assert law in get_args(Law)
     drawn, tree, predicates = workload(law), RoutingTree(), 0
     for one in drawn.subscriptions(size, seed):
-        tree.insert(one.filter)
-        predicates += sum(len(box.constraints) for box in one.filter.conjunctions)
+        wanted = one.filter
+        assert isinstance(wanted, Filter), "a record workload has filters of records"
+        tree.insert(wanted)
+        predicates += sum(len(box.constraints) for box in wanted.conjunctions)
     known = numbered(tree)
     walks = [known.follow(one.record) for one in drawn.publications(EVENTS, seed)]
     heights = [int(known.depths[walk].max()) for walk in walks]

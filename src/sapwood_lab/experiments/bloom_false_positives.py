@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from math import log, sqrt
 from random import Random
 from statistics import fmean
 from typing import Any, Final, NamedTuple
@@ -258,7 +259,7 @@ def _charts(rows: Sequence[Row]) -> Iterator[Chart]:
 
 def _at_best(bits: int, elements: int) -> float:
     """Equation 5.1 at the whole number of hashes nearest to (m / n) ln 2, 1 at least."""
-    best = max(1, round(bits / elements * 0.6931471805599453))
+    best = max(1, round(bits / elements * log(2)))
     return false_membership(bits, best, elements)
 
 
@@ -300,5 +301,5 @@ def _findings(rows: Sequence[Row]) -> Iterator[Finding]:
 def _is_as_expected(row: Row) -> bool:
     """Whether a share is within a quarter of the formula's, and four standard errors."""
     found, expected = number(row["false_pct"]) / 100, number(row["exact_pct"]) / 100
-    noise = 4 * (expected * (1 - expected) / number(row["events"])) ** 0.5
+    noise = 4 * sqrt(expected * (1 - expected) / number(row["events"]))
     return abs(found - expected) <= WITHIN * expected + noise + 1e-4

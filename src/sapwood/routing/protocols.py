@@ -32,16 +32,18 @@ from sapwood.routing.forwarding.bloom.choice import BLOOM
 from sapwood.routing.forwarding.delegation.choice import DELEGATION
 from sapwood.routing.forwarding.every_hop import EveryHop
 from sapwood.routing.forwarding.flood import Flood
+from sapwood.routing.forwarding.numbered.choice import NUMBERED
 from sapwood.routing.forwarding.prefix.choice import PREFIX
 from sapwood.routing.forwarding.reuse.choice import REUSE
 from sapwood.routing.membership.given import Given
 from sapwood.routing.membership.mesh.mesh import Mesh
-from sapwood.routing.membership.pastry.choice import IRBR, PASTRY
+from sapwood.routing.membership.pastry.choice import IRBR, PASTRY, PLAIN, RPF, SCRIBE
 from sapwood.routing.membership.redundant.choice import redundant_by
 from sapwood.routing.propagation.advertised import AdvertisedLinks
 from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.propagation.flooding import Flooding
+from sapwood.routing.propagation.hops.hops import HopPropagation
 from sapwood.routing.propagation.identity import Identity
 from sapwood.routing.propagation.merging import MergedLinks
 from sapwood.routing.propagation.promises import MergedPromises, maximal_promises
@@ -156,6 +158,42 @@ _MAXIMAL: Final = _by_covering(
 _COVERING_WORDS: Final = (_COVERING.name, _MAXIMAL.name)
 """Behind their colon goes what finds covers."""
 
+
+def _by_hops(name: str, summary: str) -> Travel:
+    """A word for what is kept by neighbor on a circle."""
+    rules = (
+        Rule(
+            frozenset({PASTRY.name}),
+            "the ways of subscriptions are those of a circle of identifiers: leave out the word "
+            "for membership",
+        ),
+        Rule(
+            frozenset({NUMBERED.name}),
+            "ways change on a circle, so publications are numbered: leave out the word for "
+            "forwarding",
+        ),
+    )
+    return Travel(
+        name=name,
+        summary=summary,
+        make=HopPropagation,
+        requires=rules,
+        forwarding=NUMBERED.name,
+        membership=PASTRY.name,
+        routes_depend_on_order=True,
+    )
+
+
+_RPF_SUMMARY: Final = "subscriptions travel to every router on a circle, publications the way back"
+
+
+def _rpf(form: str) -> Travel:
+    """Reverse path forwarding in its plain form."""
+    if form != PLAIN:
+        raise InputError(f"protocol {RPF}:{form}: behind {RPF}: goes {PLAIN}, or nothing")
+    return _by_hops(f"{RPF}:{PLAIN}", f"{_RPF_SUMMARY}, and others")
+
+
 _SIMPLE: Final = Travel(
     name="simple",
     summary="every subscription travels to every router",
@@ -221,6 +259,8 @@ TRAVELS: Final = _catalogue(
         membership=PASTRY.name,
         routes_depend_on_order=True,
     ),
+    _by_hops(SCRIBE, "subscriptions and publications travel to one rendezvous on a circle"),
+    replace(_by_hops(RPF, _RPF_SUMMARY), choose=_rpf),
 )
 
 
@@ -295,6 +335,7 @@ FORWARDINGS: Final = _catalogue(
     BLOOM,
     PREFIX,
     DELEGATION,
+    NUMBERED,
 )
 
 UPKEEPS: Final = _catalogue(
@@ -537,6 +578,9 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
             "covering+recover",
             "covering+stabilize",
             IRBR,
+            SCRIBE,
+            RPF,
+            f"{RPF}:{PLAIN}",
         )
     }
 )

@@ -13,7 +13,7 @@ from tests.routing.wiring import LINE, Wiring
 
 
 def test_catalogue_names_are_the_protocols_names() -> None:
-    kept = ("covering+recover", "covering+stabilize", "irbr")
+    kept = ("covering+recover", "covering+stabilize", "irbr", "scribe", "rpf", "rpf:plain")
     listed = (*wiring.PROTOCOLS, *wiring.ADVERTISED, *kept)
     assert sorted(PROTOCOLS) == sorted(listed)
     assert all(PROTOCOLS[name].name == name and PROTOCOLS[name].exact for name in PROTOCOLS)

@@ -25,6 +25,7 @@ SLOW = {
     "xroute-tables": Choices((40, 20), 3),
     "xroute-delays": Choices((30,), 3),
     "xroute-registrations": Choices((30, 20), 3),
+    "xroute-types": Choices((20,), 3, repeats=1),
     "strategies": Choices((8,), 3),
     "xpe-tables": Choices((40, 60), 3),
     "covering-time": Choices((100,), 3),

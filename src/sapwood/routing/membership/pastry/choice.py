@@ -9,7 +9,6 @@ from typing import Final, TypeAlias
 from sapwood.limits.structured import IDENTIFIER_BITS
 from sapwood.matching.engine_names import Engines
 from sapwood.overlay.identifiers import IdentifierSpace
-from sapwood.routing.forwarding.numbered.choice import NUMBERED
 from sapwood.routing.membership.pastry.by_hops import (
     PlainReversePaths,
     Rendezvous,
@@ -91,16 +90,3 @@ def _chosen(argument: str) -> MembershipStrategy:
 
 
 PASTRY: Final = _pastry(_BASE, _NAME)
-
-BY_HOPS: Final = (
-    Rule(
-        frozenset({PASTRY.name}),
-        "the ways of subscriptions are those of a circle of identifiers: leave out the word for "
-        "membership",
-    ),
-    Rule(
-        frozenset({NUMBERED.name}),
-        "ways change on a circle, so publications are numbered: leave out the word for forwarding",
-    ),
-)
-"""What `scribe` and `rpf` stand on."""

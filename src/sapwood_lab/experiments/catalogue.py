@@ -103,6 +103,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.prefix_updates"),
         ),
         Experiment(
+            "bloom-structures",
+            "XSiena, figures 9.14, 9.15 and 9.17 to 9.19",
+            "inserting and matching in posets and in structures of bits, by filters and by bits",
+            _design("sapwood_lab.experiments.bloom_structures"),
+        ),
+        Experiment(
             "bloom-false-positives",
             "XSiena, figures 5.3 and 9.16",
             "what Bloom forwarding sends for nothing, counted and by the exact formula",

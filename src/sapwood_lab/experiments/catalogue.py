@@ -103,6 +103,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.prefix_updates"),
         ),
         Experiment(
+            "query-log",
+            "XSiena, figures 9.8 to 9.13",
+            "queries to a search engine as filters: routing and forwarding trees beside the poset",
+            _design("sapwood_lab.experiments.query_log"),
+        ),
+        Experiment(
             "bloom-structures",
             "XSiena, figures 9.14, 9.15 and 9.17 to 9.19",
             "inserting and matching in posets and in structures of bits, by filters and by bits",

@@ -121,6 +121,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.bloom_false_positives"),
         ),
         Experiment(
+            "bloom-brokers",
+            "XSiena, figures 9.20 to 9.23",
+            "latency and throughput of Bloom forwarding over TCP, and deliveries by direct calls",
+            _design("sapwood_lab.experiments.bloom_brokers"),
+        ),
+        Experiment(
             "lease-times",
             "XSiena, figures 9.34, 9.36, 9.38 and 9.39",
             "how leases are extended and used along a way, and how often entries are absent",

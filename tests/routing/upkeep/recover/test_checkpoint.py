@@ -72,7 +72,9 @@ def test_the_former_filter_is_there_until_the_other_is_confirmed(*, is_restored:
     assert not entries.aside
 
 
-@pytest.mark.parametrize("word", ["advertisement", "advertisement+covering+merging"])
+@pytest.mark.parametrize(
+    "word", ["advertisement", "advertisement+covering+merging", "advertisement+xroute"]
+)
 @pytest.mark.parametrize("is_restored", [False, True])
 def test_what_is_advertised_and_held_back_comes_out_of_a_checkpoint(
     *, is_restored: bool, word: str

@@ -261,6 +261,10 @@ SIDE_REST_S: Final = 1.0
 """Seconds that work beside the loop rests at most after a piece; mostly as long as the piece took.
 The longest piece, a normal form of NORMAL_FORM_STEPS_MAX, takes about a second."""
 
+SIDE_MOMENT_S: Final = 0.5
+"""Seconds after which the thread beside the loop looks whether subscriptions have come for now; a
+client that subscribes in bulk brings thousands within each."""
+
 BODY_BYTES_AT_ONCE: Final = 65_536
 """Bytes of a publication that a broker reads in its event loop; a longer one is read beside it."""
 

@@ -23,7 +23,8 @@ is built again, which is paid for by the removals. Segments too large for that w
 
 Where a *worker* is at hand (`matching.beside`), nobody waits for a join: a change or a match makes
 a small segment at most, of what was added since, and the worker joins and rebuilds segments of any
-size while changes and matches go on (`compaction.to_join` says which and when). What is removed
+size while changes and matches go on (`compaction.to_join` says which and when), and when nothing
+has been added for a moment. What is removed
 meanwhile is removed from the joined segment before that takes its place; which slots lie in it is
 told by the number of one of the segments it was made of, and by *aliases* for the others, until
 these have been renumbered, some thousands at a time.

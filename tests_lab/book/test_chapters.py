@@ -44,7 +44,7 @@ def test_chapters_are_works_in_the_order_of_their_first_experiment(tmp_path: Pat
         ("V", ["b"]),
     ]
     assert chapters[0].sections[1].where == "figure 3, x"
-    assert chapters[0].held == (2, 2)
+    assert chapters[0].tally == (2, 0, 2)
 
 
 def test_quick_takes_the_parameters_of_the_experiment_and_says_so_in_the_command(

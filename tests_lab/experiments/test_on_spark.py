@@ -42,6 +42,7 @@ SLOW = {
     "irbr-messages": Choices((20,), 3),
     "irbr-faults": Choices((6,), 3),
     "xsearch": Choices((60,), 3),
+    "xpe-tree": Choices((30,), 3, "proteins"),
     "xpe-covering": Choices((40,), 3, "proteins"),
 }
 

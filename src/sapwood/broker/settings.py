@@ -109,12 +109,12 @@ class BrokerSettings:
             connection.patience()
         except InputError as error:
             raise InputError(f"--detector: {error}") from error
-        _within("--outgoing-bytes-max", self.outgoing_bytes_max, frame_bytes_max, 2**40)
-        total = self.outgoing_total_bytes_max
-        _within("--outgoing-total-bytes-max", total, frame_bytes_max, 2**40)
-        _within("--link-high-water-bytes", self.link_high_water_bytes, frame_bytes_max, 2**40)
-        link_bytes_min = self.link_high_water_bytes
-        _within("--link-outgoing-bytes-max", self.link_outgoing_bytes_max, link_bytes_min, 2**44)
+        least = (frame_bytes_max, 2**40, "--frame-bytes-max")
+        _within("--outgoing-bytes-max", self.outgoing_bytes_max, *least)
+        _within("--outgoing-total-bytes-max", self.outgoing_total_bytes_max, *least)
+        _within("--link-high-water-bytes", self.link_high_water_bytes, *least)
+        least = (self.link_high_water_bytes, 2**44, "--link-high-water-bytes")
+        _within("--link-outgoing-bytes-max", self.link_outgoing_bytes_max, *least)
         _within("--connections-max", self.connections_max, 1, 2**20)
         _within("--keep-bytes", self.keep_bytes_max, JOURNAL_SEGMENT_BYTES_MAX, 2**50)
         if self.keep_age_s is not None:
@@ -191,6 +191,8 @@ class BrokerSettings:
                 )
 
 
-def _within(option: str, value: float, low: float, high: float) -> None:
+def _within(option: str, value: float, low: float, high: float, low_is: str = "") -> None:
+    """Raise `InputError` for what is out of bounds, of which another option may be the lower."""
     if not low <= value <= high:
-        raise InputError(f"{option} is {value}; it takes {low:,} to {high:,}")
+        least = f"{low:,} ({low_is})" if low_is else f"{low:,}"
+        raise InputError(f"{option} is {value}; it takes {least} to {high:,}")

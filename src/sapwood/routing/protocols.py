@@ -25,6 +25,7 @@ from sapwood.covering.catalogue import (
 from sapwood.covering.merging import PathUniverse, PatternMerger
 from sapwood.covering.merging.records import EitherMerger, PerfectRecordMerger
 from sapwood.errors import InputError, UnknownNameError
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.routing.client_entries import SUBSCRIPTIONS
 from sapwood.routing.forwarding.bloom.choice import BLOOM
@@ -43,6 +44,7 @@ from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.identity import Identity
 from sapwood.routing.propagation.merging import MergedLinks
+from sapwood.routing.propagation.promises import MergedPromises, maximal_promises
 from sapwood.routing.propagation.protocol import Propagation
 from sapwood.routing.propagation.ranges.ranges import RangePropagation
 from sapwood.routing.propagation.simple import Simple
@@ -51,6 +53,7 @@ from sapwood.routing.strategies import (
     DEFAULT_MEMBERSHIP,
     DEFAULT_UPKEEP,
     ForwardingStrategy,
+    MakePromises,
     MakePropagation,
     MembershipStrategy,
     PropagationStrategy,
@@ -58,6 +61,7 @@ from sapwood.routing.strategies import (
     Rule,
     Strategy,
     UpkeepStrategy,
+    no_promises,
 )
 from sapwood.routing.tables import Follower
 from sapwood.routing.upkeep.detour.choice import with_detours
@@ -204,9 +208,39 @@ TRAVELS: Final = _catalogue(
     ),
 )
 
-ADVERTISEMENT: Final = Strategy(
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advertising(Strategy):
+    """A word that says that subscriptions follow advertisements, which travel as `links` says."""
+
+    links: MakePromises
+    #: how they travel where subscriptions are merged, if otherwise
+    merged: MakePromises | None = None
+
+
+def _advertising(argument: str) -> Advertising:
+    """Advertisements of which all travel; raises `InputError` for an argument that says nothing."""
+    if argument != _SIMPLE.name:
+        raise InputError(
+            f"advertisement:{argument} says no way for advertisements to travel: without an "
+            "argument those travel that no other one covers, under advertisement:simple all do"
+        )
+    return replace(
+        ADVERTISEMENT,
+        name=f"{ADVERTISEMENT.name}:{argument}",
+        summary=f"{ADVERTISEMENT.summary}, of which every router is told all",
+        links=lambda _: Simple[AdvertisedContent],
+        merged=None,
+        choose=None,
+    )
+
+
+ADVERTISEMENT: Final = Advertising(
     name="advertisement",
     summary="and only to where it is advertised",
+    links=lambda _: maximal_promises,
+    merged=MergedPromises,
+    choose=_advertising,
     excludes=(
         Rule(
             frozenset({"flooding"}),
@@ -220,6 +254,8 @@ ADVERTISEMENT: Final = Strategy(
         ),
     ),
 )
+
+ADVERTISINGS: Final = _catalogue(ADVERTISEMENT)
 
 MERGING: Final = Strategy(
     name="merging",
@@ -288,12 +324,12 @@ class Catalogues(NamedTuple):
                 f"protocol {name!r} does not say which subscriptions travel: add one of {known}"
             )
         travel = _chosen(travels, chosen.get("travels", (_SIMPLE.name, None)))
-        budget = chosen.get(MERGING.name)
+        budget, word = chosen.get(MERGING.name), chosen.get(ADVERTISEMENT.name)
         propagation = _propagation(
             travel,
             None if budget is None else _merging(name, budget[1]),
             paths,
-            is_advertised=ADVERTISEMENT.name in chosen,
+            advertising=None if word is None else _chosen(ADVERTISINGS, word),
         )
         membership = _chosen(memberships, chosen.get("memberships", (propagation.membership, None)))
         upkeep = _upkeep(upkeeps, chosen)
@@ -312,7 +348,7 @@ class Catalogues(NamedTuple):
         """
         known: dict[str, Mapping[str, Strategy]] = {
             **self._asdict(),
-            ADVERTISEMENT.name: _catalogue(ADVERTISEMENT),
+            ADVERTISEMENT.name: ADVERTISINGS,
             MERGING.name: _catalogue(MERGING),
             FAILOVER.name: _catalogue(FAILOVER),
         }
@@ -407,8 +443,7 @@ def _propagation(
     travel: Travel,
     merging: tuple[str, float] | None,
     paths: PathUniverse | None,
-    *,
-    is_advertised: bool,
+    advertising: Advertising | None,
 ) -> PropagationStrategy:
     """What travels, with what changes that; whether they go together is the protocol's business."""
     parts: list[Strategy] = [travel]
@@ -420,10 +455,10 @@ def _propagation(
         share = f"up to {budget:.0%} is added" if budget else "nothing is added"
         summary = f"{MERGING.summary}, as far as {share}"
         links = None if links is None else _merged(links, budget, paths)
-    if is_advertised:
-        parts.append(ADVERTISEMENT)
-        names = [ADVERTISEMENT.name, *(name for name in names if name != _SIMPLE.name)]
-        summary = f"{summary.removesuffix(' to every router')}, {ADVERTISEMENT.summary}"
+    if advertising is not None:
+        parts.append(advertising)
+        names = [advertising.name, *(name for name in names if name != _SIMPLE.name)]
+        summary = f"{summary.removesuffix(' to every router')}, {advertising.summary}"
         links = None if links is None else _advertised(links)
     make = travel.make if links is None else _one_by_one(links)
     assert make is not None, "subscriptions travel one by one or in another way"
@@ -434,12 +469,20 @@ def _propagation(
         excludes=tuple(chain.from_iterable(part.excludes for part in parts)),
         of=tuple(part.words[0] for part in parts),
         make=make,
-        clients_advertise=is_advertised,
+        clients_advertise=advertising is not None,
+        promises=_promises(advertising, is_merged=merging is not None),
         routes_depend_on_order=merging is not None or travel.routes_depend_on_order,
         allows_loss=travel.allows_loss,
         forwarding=travel.forwarding,
         membership=travel.membership,
     )
+
+
+def _promises(advertising: Advertising | None, *, is_merged: bool) -> MakePromises:
+    """How advertisements travel."""
+    if advertising is None:
+        return no_promises
+    return (is_merged and advertising.merged) or advertising.links
 
 
 def _one_by_one(links: Links) -> MakePropagation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sapwood_lab.experiments.catalogue import Experiment
 from sapwood_lab.experiments.design import Choices, Design
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 Runner: TypeAlias = Callable[[Experiment, Design, Choices], Report]
 """Carries out an experiment with what was chosen."""
+
+
+class Tally(NamedTuple):
+    """How many findings hold, how many might with what was published, and how many there are."""
+
+    held: int
+    open: int
+    all: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,12 @@ class Section:
         """The figures and tables that it makes again, without the name of the work."""
         return self.experiment.source.partition(", ")[2]
 
+    @property
+    def tally(self) -> Tally:
+        """What came of its findings."""
+        found = self.report.findings
+        return Tally(sum(f.holds for f in found), sum(f.is_open for f in found), len(found))
+
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
@@ -42,10 +56,10 @@ class Chapter:
     sections: tuple[Section, ...]
 
     @property
-    def held(self) -> tuple[int, int]:
-        """How many of the findings hold, and how many there are."""
-        findings = [one for section in self.sections for one in section.report.findings]
-        return sum(one.holds for one in findings), len(findings)
+    def tally(self) -> Tally:
+        """What came of the findings of all sections."""
+        tallies = [section.tally for section in self.sections]
+        return Tally(*map(sum, zip(*tallies, strict=True))) if tallies else Tally(0, 0, 0)
 
 
 def make_chapters(

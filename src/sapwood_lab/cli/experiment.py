@@ -188,7 +188,13 @@ def _print_as_json(report: Report) -> None:
             "settings": dict(report.settings),
             "rows": [dict(zip(report.columns, row, strict=True)) for row in report.rows],
             "findings": [
-                {"claim": one.claim, "holds": one.holds, "shown": one.shown}
+                {
+                    "claim": one.claim,
+                    "holds": one.holds,
+                    "shown": one.shown,
+                    "why": one.why,
+                    "needs": one.needs,
+                }
                 for one in report.findings
             ],
         }

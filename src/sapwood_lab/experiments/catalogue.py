@@ -150,6 +150,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.xpe_covering"),
         ),
         Experiment(
+            "xpe-tree",
+            "XPE dissemination, figure 1.11 and section 1.5.1",
+            "what insertion into the subscription tree compares, and what a publication asks there",
+            _design("sapwood_lab.experiments.xpe_tree"),
+        ),
+        Experiment(
             "covering-time",
             "Shen, figures 4.4 and 4.5",
             "time of covering detection while subscriptions come and go",

@@ -15,6 +15,7 @@ from zlib import crc32
 from sapwood.covering.protocol import CoveringIndex
 from sapwood.covering.reference import ReferenceCovering
 from sapwood.model import constraint
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
@@ -42,15 +43,15 @@ def strictly_contains(one: Interest, other: Interest) -> bool:
 class Forgetful(ReferenceCovering):
     """Finds some of the covers, always the same ones, so that what it finds is not transitive."""
 
-    def cov(self, filter: Interest, limit: int) -> list[int]:
+    def cov(self, filter: AdvertisedContent, limit: int) -> list[int]:
         found = super().cov(filter, len(self._filters) + 1)
         return [key for key in found if is_found(self._filters[key], filter)][:limit]
 
-    def covered(self, filter: Interest) -> list[int]:
+    def covered(self, filter: AdvertisedContent) -> list[int]:
         return [key for key in super().covered(filter) if is_found(filter, self._filters[key])]
 
 
-def is_found(above: Interest, below: Interest) -> bool:
+def is_found(above: AdvertisedContent, below: AdvertisedContent) -> bool:
     """Whether `Forgetful` finds that one filter covers another."""
     return crc32(f"{above}>{below}".encode()) % 3 > 0
 

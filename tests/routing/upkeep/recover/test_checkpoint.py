@@ -18,6 +18,7 @@ from sapwood.routing.inputs import (
     ClientSubscribeMany,
     ClientUnadvertise,
     DetachClient,
+    Input,
     LinkUp,
     Receive,
 )
@@ -120,12 +121,13 @@ def test_what_is_refilled_is_what_was_written_down_after_any_history(
     # From then on both say the same.
     router.handle(AttachClient("last"), 0.0)
     again.handle(AttachClient("last"), 0.0)
-    for entered in (
+    later: list[Input] = [
         ClientPublish("last", Publication("p", {"a": 1, "b": "x"})),
         ClientSubscribeMany("last", (("s1", parse_filter("a > 0")), ("s2", parse_filter("c = 1")))),
         *(DetachClient(client) for client in sorted(there)),
         ClientPublish("last", Publication("q", {"a": 1, "b": "xzy"})),
-    ):
+    ]
+    for entered in later:
         assert again.handle(entered, 0.0) == router.handle(entered, 0.0)
     again.validate()
 

@@ -32,7 +32,7 @@ from sapwood.broker.filter_process import FilterProcess
 from sapwood.broker.garbage import TableGrowth, without_garbage
 from sapwood.broker.handshake import Handshake
 from sapwood.broker.http.serving import HttpServer
-from sapwood.broker.kernels import KernelLoader, kernels_of
+from sapwood.broker.kernels import KernelLoader, kernels_for_many, kernels_of
 from sapwood.broker.listening import bound, bound_for_datagrams
 from sapwood.broker.logs import Log, make_log
 from sapwood.broker.settings import BrokerSettings
@@ -529,6 +529,8 @@ class Broker:
             frame_bytes_max=settings.connection.frame_bytes_max,
         )
         if self.store is not None:
+            if self.store.is_large:
+                self._kernels.have(kernels_for_many(settings.engines))
             with loading(self._kernels), without_garbage():  # nobody waits: nothing goes beside
                 effects = self.store.restore(asyncio.get_running_loop().time())
             self._effect_runner.run(effects, Tick())

@@ -44,6 +44,10 @@ from sapwood.wire.publications import decode_publication
 SESSION: Final = "session"
 """The rows with the sessions of clients."""
 
+_LARGE: Final = 1 << 16
+"""Bytes of routing state, a thousand subscriptions, for which compiled kernels are loaded first: in
+a second or so, in which plain Python takes in ten thousand."""
+
 _SOME: Final = 100
 """Clients that are detached at a time, so that the loop does not stand still."""
 
@@ -119,6 +123,11 @@ class Storing:
         """End a turn; as `GroupCommit.ticket`."""
         self.durables.end_turn()
         return self.commits.ticket()
+
+    @property
+    def is_large(self) -> bool:
+        """Whether so much is to be restored that it pays to prepare for it."""
+        return self._router.persists and self.store.state_bytes >= _LARGE
 
     def restore(self, now: float) -> list[Effect]:
         """Let the router be what it was; returns what is to be done.

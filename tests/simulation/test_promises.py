@@ -20,6 +20,8 @@ ADVERTISING = Mixture(advertisements=True)
 PROTOCOLS = (
     "advertisement:simple",
     "advertisement+maximal",
+    "mesh+advertisement+xroute",
+    "advertisement+xroute+recover",
     "mesh+advertisement",
     "advertisement+covering+recover",
     "advertisement+leases",

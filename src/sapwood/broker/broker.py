@@ -29,10 +29,10 @@ from sapwood.broker.dialing import Dialers, connect
 from sapwood.broker.durables import Shell, about_durables
 from sapwood.broker.effect_runner import EffectRunner
 from sapwood.broker.filter_process import FilterProcess
-from sapwood.broker.garbage import TableGrowth, without_garbage
+from sapwood.broker.garbage import TableGrowth
 from sapwood.broker.handshake import Handshake
 from sapwood.broker.http.serving import HttpServer
-from sapwood.broker.kernels import KernelLoader, kernels_for_many, kernels_of
+from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.broker.listening import bound, bound_for_datagrams
 from sapwood.broker.logs import Log, make_log
 from sapwood.broker.settings import BrokerSettings
@@ -149,12 +149,12 @@ class Broker:
         who = (settings.identities, connecting.tls)
         self.doorkeeper = Doorkeeper(*who, end, self._log, settings.engines)
         context = self.doorkeeper.context
-        self._server = await bound(settings.listen, self._accept, context, connecting.greeting_s)
+        self._server = await bound(settings.listen, self.accept, context, connecting.greeting_s)
         host, port = self._server.sockets[0].getsockname()[:2]
         self.address = Address(host, port, is_tls=context is not None)
         if settings.listen_datagrams is not None:
             given = settings.listen_datagrams
-            self._port, self.datagrams = await bound_for_datagrams(given, self._accept)
+            self._port, self.datagrams = await bound_for_datagrams(given, self.accept)
         earlier = None if settings.data is None else told_name(settings.data)
         self.name = settings.name or earlier or f"{socket.gethostname()}-{port}"
         protocol = settings.planned(self.name, self.address)
@@ -194,7 +194,8 @@ class Broker:
         settings = self.settings
         self._announce_line(f"listening on {self.address} as {self.name}")
         if self._http is not None:
-            self._announce_line(f"metrics at {await self._http.start(context)}/metrics")
+            for line in await self._http.start(context):
+                self._announce_line(line)
         if self.datagrams is not None:
             self._announce_line(f"listening on {self.datagrams} as {self.name}")
         for address in settings.peers:
@@ -255,8 +256,13 @@ class Broker:
         await connect(tcp, address, self.connecting)
         return tcp
 
-    def _accept(self) -> TcpConnection:
+    def accept(self) -> TcpConnection:
+        """The own end of a connection that somebody else makes."""
         return TcpConnection(self, None, self.connecting, self.name, self._runs)
+
+    def beside(self, work: Callable[[], None], done: Callable[[], None]) -> None:
+        """Do work beside the loop, which raises nothing; then call `done` there."""
+        self._side_work.begin(work, done)
 
     # What connections call (`sapwood.broker.tcp_connection.Host`) ------------------------------
 
@@ -282,7 +288,7 @@ class Broker:
         work = tcp.client.judge(message)
         if work is None:
             return False
-        self._side_work.begin(work, lambda: self.turns.ready(tcp))
+        self.beside(work, lambda: self.turns.ready(tcp))
         return True
 
     def received(self, tcp: TcpConnection, message: Single, now: float) -> None:
@@ -529,10 +535,7 @@ class Broker:
             frame_bytes_max=settings.connection.frame_bytes_max,
         )
         if self.store is not None:
-            if self.store.is_large:
-                self._kernels.have(kernels_for_many(settings.engines))
-            with loading(self._kernels), without_garbage():  # nobody waits: nothing goes beside
-                effects = self.store.restore(asyncio.get_running_loop().time())
+            effects = self.store.restore(asyncio.get_running_loop().time(), self._kernels)
             self._effect_runner.run(effects, Tick())
             self.store.begin(self._handle_now, self.connections)
             self._telling.check()

@@ -6,11 +6,12 @@ which neighbor is told of what, what is confirmed, and where publications go. Pu
 nothing. A core is below membership (`sapwood.routing.membership`): its links are those of one tree.
 
 Advertisements. Under a protocol that routes by them, a subscription is sent on a link only where
-an advertisement came over that link that intersects it (`propagation/advertised.py`), and clients
-may publish only what an advertisement of theirs accepts that is *in force*. Advertisements travel
-to every router, but for those that others cover (`propagation/promises.py`). One that comes over a
-link is answered first by the subscriptions that it makes wanted there, then it travels on, and when
-every other link has confirmed it, or what covers it there, it is confirmed.
+an advertisement came over that link that intersects it (`propagation/advertised.py`; as counts,
+`propagation/xroute/wanted.py`), and clients may publish only what an advertisement of theirs
+accepts that is *in force*. Advertisements travel to every router, but for those that others cover
+(`propagation/promises.py`). One that comes over a link is answered first by the subscriptions that
+it makes wanted there, then it travels on, and when every other link has confirmed it, or what
+covers it there, it is confirmed.
 Why nothing is lost, for a publication p that was accepted under an advertisement A in force, and a
 subscription S that was in force before and accepts p:
 

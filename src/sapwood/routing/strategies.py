@@ -9,9 +9,10 @@ the reason. A protocol that breaks a rule cannot be made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from types import MappingProxyType
+from typing import Final, TypeAlias, TypeVar
 
 from sapwood.errors import InputError
 from sapwood.limits import SUBSCRIPTIONS_AT_ONCE_MAX
@@ -64,6 +65,14 @@ class Strategy:
     def words(self) -> tuple[str, ...]:
         """The word of the name, without its argument."""
         return (self.name.partition(":")[0],)
+
+
+S = TypeVar("S", bound=Strategy)
+
+
+def by_name(*strategies: S) -> Mapping[str, S]:
+    """A catalogue of strategies, in this order."""
+    return MappingProxyType({strategy.name: strategy for strategy in strategies})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,6 +90,25 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.link_outages"),
         ),
         Experiment(
+            "routing-trees",
+            "XSiena, figures 9.1 to 9.4",
+            "how large routing trees become, and the forwarding trees of events in them",
+            _design("sapwood_lab.experiments.routing_trees"),
+        ),
+        Experiment(
+            "prefix-updates",
+            "XSiena, figures 9.5 to 9.7",
+            "what comes for nothing while a tree optimizer follows the filters, and how often it "
+            "speaks",
+            _design("sapwood_lab.experiments.prefix_updates"),
+        ),
+        Experiment(
+            "bloom-false-positives",
+            "XSiena, figures 5.3 and 9.16",
+            "what Bloom forwarding sends for nothing, counted and by the exact formula",
+            _design("sapwood_lab.experiments.bloom_false_positives"),
+        ),
+        Experiment(
             "lease-times",
             "XSiena, figures 9.34, 9.36, 9.38 and 9.39",
             "how leases are extended and used along a way, and how often entries are absent",

@@ -9,6 +9,7 @@ from typing import Final
 from sapwood.errors import EnvironmentMissingError
 from sapwood_lab.experiments.design import Choices, Design
 from sapwood_lab.experiments.report import Report, Row
+from sapwood_lab.sweep.origin import code_of
 from sapwood_lab.sweep.tasks import RUNS, figures_rows, run_id
 
 _COLUMNS: Final = tuple(column.split()[0] for column in RUNS.split(", "))
@@ -19,23 +20,23 @@ def run_kept(
 ) -> Report:
     """Carry out an experiment as a sweep that is kept in the folder `out` (`sweep/job.py`).
 
-    A configuration that was done before, here or as a Spark task, is not done again; each is kept
-    as soon as it is done. `advance` hears of every configuration. Raises
+    A configuration that the same code has done before, here or as a Spark task, is not done again;
+    each is kept as soon as it is done. `advance` hears of every configuration. Raises
     `EnvironmentMissingError` without pyarrow.
     """
     import msgspec
 
     folder = out / "runs"
     folder.mkdir(parents=True, exist_ok=True)
-    kept = _kept(folder)
+    kept, code = _kept(folder), code_of(design.task)
     found: list[list[Row]] = []
     for configuration in design.configurations(choices):
-        run = run_id(design.task, configuration)
+        run = run_id(design.task, configuration, code)
         if run not in kept:
             rows = [dict(row) for row in design.measure(configuration)]
             kept[run] = msgspec.json.encode(rows, order="deterministic").decode()
             told = msgspec.json.encode(dict(configuration), order="deterministic").decode()
-            _keep(folder / f"{run}.parquet", (run, design.task, told, kept[run], None))
+            _keep(folder / f"{run}.parquet", (run, design.task, told, kept[run], None, code))
         # What is new takes the way over JSON, too: a report is the same whenever it is made.
         found.append(list(figures_rows(kept[run])))
         advance(1)

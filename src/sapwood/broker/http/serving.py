@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from uvicorn import Config, Server
 
     from sapwood.broker.http.app import Shown
+    from sapwood.broker.http.gateway import Gateway
 
 BACKLOG: Final = 64
 
@@ -28,11 +29,12 @@ class HttpServer:
     def __init__(self, listen: Address, broker: Shown) -> None:
         self._listen = listen
         self._broker = broker
+        self._gateway: Gateway | None = None
         self._server: Server | None = None
         self._task: asyncio.Task[None] | None = None
 
-    async def start(self, context: ssl.SSLContext | None) -> str:
-        """Serve, by TLS with a context; returns the URL.
+    async def start(self, context: ssl.SSLContext | None) -> list[str]:
+        """Serve, by TLS with a context; returns lines for programs, with URLs.
 
         Raises `EnvironmentMissingError` where the address cannot be listened on, or where the
         libraries are not installed.
@@ -41,16 +43,21 @@ class HttpServer:
             from uvicorn import Config
 
             from sapwood.broker.http.app import application
+            from sapwood.broker.http.gateway import Gateway
         except ImportError as error:
             raise EnvironmentMissingError(
                 "--http: needs packages that are not installed: pip install 'sapwood[http]'"
             ) from error
+        settings = self._broker.settings
+        if settings.gateway:
+            self._gateway = Gateway(self._broker)
+        streams = settings.http_streams_max if settings.gateway else 0
         config = Config(
-            application(self._broker),
+            application(self._broker, self._gateway),
             access_log=False,
             lifespan="off",
             log_config=None,
-            limit_concurrency=HTTP_CONNECTIONS_MAX,
+            limit_concurrency=HTTP_CONNECTIONS_MAX + streams,
             proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=1,
@@ -63,13 +70,17 @@ class HttpServer:
         self._task = asyncio.create_task(self._server.serve([taken]), name="http")
         host, port = taken.getsockname()[:2]
         scheme = "http" if context is None else "https"
-        return f"{scheme}://{Address(host, port)}"
+        url = f"{scheme}://{Address(host, port)}"
+        gateway = [f"gateway at {url}"] if settings.gateway else []
+        return [f"metrics at {url}/metrics", *gateway]
 
     async def stop(self) -> None:
         """Serve no more."""
         if self._server is None or self._task is None:
             return
         self._server.should_exit = True
+        if self._gateway is not None:
+            await self._gateway.stop()
         await self._task
 
     def _socket(self) -> socket.socket:

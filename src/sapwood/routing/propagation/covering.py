@@ -72,7 +72,7 @@ class Covering(Unconditional[W]):
 
     def start(self, candidates: Iterable[tuple[str, W]]) -> Change:
         """Propagate the most general candidates only, as far as their extents tell which are."""
-        wide_first = sorted(candidates, key=lambda candidate: _extent(candidate[1]))
+        wide_first = sorted(candidates, key=lambda candidate: extent(candidate[1]))
         return self.add_many(wide_first) if wide_first else NOTHING_TO_SAY
 
     def add(self, key: str, filter: W) -> Change:
@@ -153,7 +153,7 @@ class Covering(Unconditional[W]):
     @property
     def rank(self) -> Callable[[W], Any] | None:
         """The most general first, as far as their extents tell."""
-        return _extent
+        return extent
 
     @property
     def propagated(self) -> Mapping[str, W]:
@@ -224,7 +224,7 @@ class Covering(Unconditional[W]):
             del self._dependents[representative][key]
 
 
-def _extent(content: AdvertisedContent) -> tuple[object, ...]:
+def extent(content: AdvertisedContent) -> tuple[object, ...]:
     """A sort key by which most of what covers some content comes before it."""
     if isinstance(content, Filter):
         return (0, *content.extent)

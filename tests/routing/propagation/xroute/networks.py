@@ -20,7 +20,9 @@ from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.xroute.node import Node
+from sapwood.routing.propagation.xroute.search import Containment
 from sapwood.routing.propagation.xroute.triples import Count, Operation
+from sapwood.routing.propagation.xroute.view import View
 from sapwood.routing.tables import CLIENTS
 
 NUMBERS = range(6)
@@ -65,6 +67,7 @@ class Network:
         *,
         make_index: Callable[[], CoveringIndex[Any]] = ReferenceCovering,
         told: Mapping[str, str | None] | None = None,
+        make_view: Callable[[Containment], View] = View,
     ) -> None:
         """`told` maps a node to its only neighbor on the way to the producer, where there is one.
 
@@ -72,7 +75,7 @@ class Network:
         """
         self.links = [*links]
         names = dict.fromkeys(name for link in self.links for name in link)
-        self.nodes = {name: Node(make_index) for name in names}
+        self.nodes = {name: Node(make_index, make_view) for name in names}
         self.clients: dict[str, Counter[Interest]] = {name: Counter() for name in names}
         self.queues: dict[tuple[str, str], deque[Operation]] = {}
         self.sent: list[tuple[str, str, Operation]] = []

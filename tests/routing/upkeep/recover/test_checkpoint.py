@@ -132,7 +132,9 @@ def test_what_is_refilled_is_what_was_written_down_after_any_history(
     again.validate()
 
 
-@pytest.mark.parametrize("word", ["advertisement", "advertisement+covering+merging"])
+@pytest.mark.parametrize(
+    "word", ["advertisement", "advertisement+covering+merging", "advertisement+xroute"]
+)
 @pytest.mark.parametrize("is_restored", [False, True])
 def test_what_is_advertised_and_held_back_comes_out_of_a_checkpoint(
     *, is_restored: bool, word: str

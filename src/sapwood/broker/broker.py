@@ -29,7 +29,7 @@ from sapwood.broker.dialing import Dialers, connect
 from sapwood.broker.durables import Shell, about_durables
 from sapwood.broker.effect_runner import EffectRunner
 from sapwood.broker.filter_process import FilterProcess
-from sapwood.broker.garbage import TableGrowth, without_garbage
+from sapwood.broker.garbage import TableGrowth
 from sapwood.broker.handshake import Handshake
 from sapwood.broker.http.serving import HttpServer
 from sapwood.broker.kernels import KernelLoader, kernels_of
@@ -535,8 +535,7 @@ class Broker:
             frame_bytes_max=settings.connection.frame_bytes_max,
         )
         if self.store is not None:
-            with loading(self._kernels), without_garbage():  # nobody waits: nothing goes beside
-                effects = self.store.restore(asyncio.get_running_loop().time())
+            effects = self.store.restore(asyncio.get_running_loop().time(), self._kernels)
             self._effect_runner.run(effects, Tick())
             self.store.begin(self._handle_now, self.connections)
             self._telling.check()

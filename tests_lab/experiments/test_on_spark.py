@@ -45,6 +45,9 @@ SLOW = {
     "xsearch": Choices((60,), 3),
     "xpe-tree": Choices((30,), 3, "proteins"),
     "xpe-covering": Choices((40,), 3, "proteins"),
+    "routing-trees": Choices((60,), 3),
+    "prefix-updates": Choices((90,), 3),
+    "bloom-false-positives": Choices((60,), 3, repeats=20),
 }
 
 

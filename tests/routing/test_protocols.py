@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood.errors import InputError, UnknownNameError
-from sapwood.routing.messages import Subscribe
+from sapwood.routing.messages import Subscribe, Update
 from sapwood.routing.protocols import FORWARDINGS, PROTOCOLS, meshed, protocol
 from sapwood.routing.router import Router
 from tests.routing import wiring
@@ -127,19 +127,22 @@ def test_advertisements_go_with_any_pair_that_finds_covers() -> None:
 
 def test_advertisements_save_messages_where_little_is_advertised() -> None:
     counts = {}
-    for name in ("simple", "advertisement", "advertisement+identity", "advertisement+covering"):
+    names = ("simple", "advertisement", "advertisement+identity", "advertisement+covering")
+    for name in (*names, "xroute", "advertisement+xroute"):
         overlay = Wiring(name, LINE)
         overlay.attach("r1", "c")
         overlay.attach("r3", "p")
         overlay.advertise("r3", "p", "promise", "a > 0 and not exists b")
         for i, text in enumerate(["a > 1", "a > 1", "a > 2", "a > 3", "b = 1", "c = 1 and b > 0"]):
             overlay.subscribe("r1", "c", f"s{i}", text)
-        counts[name] = overlay.sent(Subscribe)
+        counts[name] = overlay.sent(Subscribe) + overlay.sent(Update)
     assert counts == {
         "simple": 12,
         "advertisement": 8,
         "advertisement+identity": 6,
         "advertisement+covering": 2,
+        "xroute": 12,
+        "advertisement+xroute": 8,
     }
 
 

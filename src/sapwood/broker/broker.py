@@ -160,7 +160,8 @@ class Broker:
         protocol = settings.planned(self.name, self.address)
         self.router = Router(self.name, protocol, settings.engines, incarnation=time.time_ns())
         spoken, bytes_max = self.router.protocol.name, settings.connection.frame_bytes_max
-        me = Identity(self.name, secrets.token_hex(8), spoken, bytes_max, str(self.address))
+        listens = str(self.address) if protocol.membership.finds_links else ""
+        me = Identity(self.name, secrets.token_hex(8), spoken, bytes_max, listens)
         circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
         self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
         shared = (me, self.connections, self._memory, self._log, circles)

@@ -34,7 +34,7 @@ from sapwood.routing.forwarding.flood import Flood
 from sapwood.routing.forwarding.prefix.choice import PREFIX
 from sapwood.routing.forwarding.reuse.choice import REUSE
 from sapwood.routing.membership.given import Given
-from sapwood.routing.membership.mesh.mesh import Mesh
+from sapwood.routing.membership.mesh.choice import mesh_by
 from sapwood.routing.membership.pastry.choice import IRBR, PASTRY
 from sapwood.routing.membership.redundant.choice import redundant_by
 from sapwood.routing.propagation.advertised import AdvertisedLinks
@@ -83,12 +83,7 @@ MEMBERSHIPS: Final = _catalogue(
         make=Given,
         allows_loss=True,
     ),
-    MembershipStrategy(
-        name="mesh",
-        summary="on a tree for each router",
-        make=Mesh,
-        allows_circles=True,
-    ),
+    mesh_by(),
     redundant_by(),
     PASTRY,
 )

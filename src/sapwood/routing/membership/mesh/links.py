@@ -70,16 +70,20 @@ class LinkMap:
         said = self._said.get(router)
         return said is not None and neighbor in said.neighbors
 
-    def best_tree(self, current: SpanningTree) -> SpanningTree:
-        """The tree that the own router should announce, where `current` is the last one.
+    def is_whole(self, tree: SpanningTree) -> bool:
+        """Whether all links of a tree count."""
+        return all(child in self.around.get(parent, ()) for parent, child in tree.links())
 
-        One that has lost a link is replaced at once. A better one has to wait until the view is
-        settled: while the overlay comes up, or a router, every step would be announced otherwise.
+    def serves(self, tree: SpanningTree) -> bool:
+        """Whether a tree reaches all routers in reach, over links that count.
+
+        It may have others, too, which are out of reach.
         """
-        is_whole = all(child in self.around.get(parent, ()) for parent, child in current.links())
-        if is_whole and not self.is_settled:
-            return current
-        return self.find(self._name, self.around)
+        reached = {tree.source}
+        for parent, child in tree.links():  # parents come before their children
+            if parent in reached and child in self.around.get(parent, ()):
+                reached.add(child)
+        return reached >= self.around.keys()
 
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""

@@ -302,7 +302,7 @@ MUTANTS: dict[type[MeshMutant], frozenset[str]] = {
     ConfirmsWithTheFirstTree: frozenset({"lost"}),
     AnnouncesWithoutNumber: frozenset({"lost"}),
     SticksToItsFirstTree: frozenset({"lost", "diverged"}),
-    GoesBackToOlderTrees: frozenset({"closed"}),
+    GoesBackToOlderTrees: frozenset({"lost"}),
     GivesUpOldTreesAtOnce: frozenset({"lost"}),
     ChangesOverTooEarly: frozenset({"lost"}),
     AsksTreesOneByOne: frozenset({"lost"}),
@@ -325,11 +325,12 @@ def scenarios() -> Iterator[Scenario]:
     yield from of_seed(1)
     yield shortcut()
     yield from of_seed(0)
+    yield from of_seed(2)
     # A subscription that an old tree covers comes between a link's return and the next tree, if
     # messages take as long as that: every third way to draw their delays makes it so.
     for delays in range(3):
         yield replace(drawn(32, Mixture(circles=True)), seed=delays)
-    for seed in range(2, SEEDS_MAX):
+    for seed in range(3, SEEDS_MAX):
         yield from of_seed(seed)
 
 

@@ -203,10 +203,10 @@ async def test_what_a_client_withdrew_while_it_was_away_is_not_in_force_when_it_
     async with running(made) as broker:
         raw = await Raw.client(broker.address, "sub")
         for id_ in "abcdef":
-            raw.say(SubscribeRequest(id_, "x > 1"))
-            assert await raw.next() == SubscribedReply(id_)
             raw.say(AdvertiseRequest(id_, "x > 1"))
             assert await raw.next() == AdvertisedReply(id_)
+            raw.say(SubscribeRequest(id_, "x > 1"))
+            assert await raw.next() == SubscribedReply(id_)
         await stopped(broker, raw)
     async with running(made) as broker:
         greeting = Hello(role=Role.CLIENT, name="sub", session="s")

@@ -31,6 +31,10 @@ from tests.patience import PATIENCE_S
         (("--keepalive-s", "0"), "--keepalive-s is 0.0; it takes"),
         (("--keep-bytes", "1"), "--keep-bytes is 1; it takes"),
         (("--keep-age", "0"), "--keep-age is 0.0; it takes"),
+        (("--connections-max", "many"), "'many' is not what it takes: a whole number"),
+        (("--log-level", "loud"), "it takes: debug, info, warning or error"),
+        (("--tls-cert", "cert"), "--tls-cert: there is no --tls-key"),
+        (("--token-file", "/dev/null"), "--token-file /dev/null: its first line is empty"),
         (("--durability", "often"), "--durability often: it takes fsync, interval:MS"),
     ],
 )

@@ -16,7 +16,6 @@ from sapwood import parse_xpath
 from sapwood.broker.broker import Broker
 from sapwood.client import Client, DurableDelivery, DurableSubscription, connect
 from sapwood.client.blocking import connect as connect_blocking
-from sapwood.client.durable import since_of
 from sapwood.client.subscription import Deliveries
 from sapwood.errors import (
     ConnectionLostError,
@@ -25,6 +24,7 @@ from sapwood.errors import (
     HandshakeError,
     InputError,
 )
+from sapwood.session.durable.since import since_of
 from sapwood.wire.durable import AcknowledgeRequest, SinceId, SincePlace, SinceTime
 from tests.broker.helpers import running, settings, soon
 

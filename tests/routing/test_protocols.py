@@ -13,7 +13,7 @@ from tests.routing.wiring import LINE, Wiring
 
 
 def test_catalogue_names_are_the_protocols_names() -> None:
-    kept = ("covering+recover", "covering+stabilize", "irbr")
+    kept = ("covering+recover", "covering+stabilize", "irbr", "scribe", "rpf", "rpf:plain")
     listed = (*wiring.PROTOCOLS, *wiring.ADVERTISED, *kept)
     assert sorted(PROTOCOLS) == sorted(listed)
     assert all(PROTOCOLS[name].name == name and PROTOCOLS[name].exact for name in PROTOCOLS)
@@ -119,6 +119,7 @@ def test_advertisements_go_with_any_pair_that_finds_covers() -> None:
         "advertisement+covering+merging",
         "advertisement+identity",
         "advertisement",
+        "advertisement+xroute",
     ]
     with pytest.raises(UnknownNameError):
         protocol("advertisement+")
@@ -162,7 +163,6 @@ def test_mesh_stands_before_any_protocol() -> None:
         ("identity+merging:0.1", "put it behind covering"),
         ("advertisement+merging", "put it behind covering"),
         ("advertisement+flooding", "no subscription travels that could follow"),
-        ("advertisement+xroute", "have to reach every router"),
         ("mesh+given+covering", "mesh and given say who the neighbors are"),
         ("covering+identity", "covering and identity say which subscriptions travel"),
         ("covering+flood+every-hop", "flood and every-hop say where publications go"),

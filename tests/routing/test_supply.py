@@ -202,7 +202,7 @@ def test_where_nobody_has_to_advertise_nothing_is_said() -> None:
 
 def test_what_comes_and_goes_within_one_change_is_not_said() -> None:
     entry: LocalEntry[Interest] = LocalEntry("k", "ann", "s", parse_filter("a = 1"))
-    watch = SupplyWatch(lambda _: {"s": entry})
+    watch = SupplyWatch(lambda *_: entry.filter)
     in_force = [Subscribed("ann", "s")]
     for side, key in ((CLIENTS, "d"), ("r2", "e")):
         if side != CLIENTS:

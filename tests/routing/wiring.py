@@ -157,4 +157,5 @@ ADVERTISED = (
     "advertisement+identity",
     "advertisement+covering",
     "advertisement+covering+merging",
+    "advertisement+xroute",
 )

@@ -29,6 +29,7 @@ ADVERTISED = (
     "advertisement+identity",
     "advertisement+covering",
     "advertisement+covering+merging",
+    "advertisement+xroute",
 )
 INPUTS_MAX = 200_000
 """Far more than any scenario of these tests needs: a loop ends as an error soon."""

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 
 import pytest
 
+from sapwood.covering.advertised import AdvertisedIndex
+from sapwood.covering.flat import FlatGraph
+from sapwood.covering.manager import CoveringManager
+from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import Effect, Send
@@ -20,9 +26,11 @@ from sapwood.routing.messages import (
     Unsubscribe,
 )
 from sapwood.routing.propagation.advertised import Advertised
+from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change
 from sapwood.routing.propagation.simple import Simple
 from sapwood.routing.protocols import protocol
+from sapwood.routing.strategies import Protocol
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.swarm import Mixture
@@ -52,7 +60,9 @@ class ForgetsWhatWaits(AdvertisedMutant):
 
 
 class ConfirmsAdvertisementsEarly(AdvertisedMutant):
-    """An advertisement is confirmed before it has travelled on."""
+    """An advertisement is confirmed before it has travelled on: found where all of them travel."""
+
+    protocol_used = protocol("advertisement:simple")
 
     def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
         match event:
@@ -91,6 +101,76 @@ class ForgetsCandidates(AdvertisedMutant):
     """A subscription that no advertisement intersects is dropped for good (XSiena 2.45)."""
 
     protocol_used = with_links(protocol(PROTOCOL), partial(ForgetfulLink, Simple))
+
+
+class Forgetful(Covering[AdvertisedContent]):
+    """Drops what another advertisement covers, as the work does of one side (XSiena 2.42)."""
+
+    __slots__ = ()
+
+    def remove(self, key: str) -> Change:
+        change = super().remove(key)
+        for heir in change.propagate:
+            del self._propagated[heir]
+        return replace(change, propagate=())
+
+
+class Gullible(Covering[AdvertisedContent]):
+    """Takes whatever is held back for in force, though what stands for it is not confirmed."""
+
+    __slots__ = ()
+
+    def representative(self, key: str) -> str | None:
+        return key if key in self._propagated else None
+
+
+class Coarse(Covering[AdvertisedContent]):
+    """Holds back what another advertisement intersects."""
+
+    __slots__ = ()
+
+    def add(self, key: str, filter: AdvertisedContent) -> Change:
+        taken = [one for one in self._propagated.values() if isinstance(filter, Filter)
+                 and one.intersects(filter)]  # fmt: skip
+        return super().add(key, taken[0] if taken else filter)
+
+
+def held(link: type[Covering[AdvertisedContent]]) -> Protocol:
+    """The protocol, with another link for advertisements."""
+    made = protocol(PROTOCOL)
+
+    def promises() -> Covering[AdvertisedContent]:
+        return link(CoveringManager(FlatGraph(), AdvertisedIndex(), is_maximal=True))
+
+    return replace(made, propagation=replace(made.propagation, promises=lambda _: promises))
+
+
+class ForgetsWhatItHeldBack(AdvertisedMutant):
+    """An advertisement that was held back does not come out when what covered it is withdrawn."""
+
+    protocol_used = held(Forgetful)
+
+
+class TakesWhatItHoldsBackForConfirmed(AdvertisedMutant):
+    """An advertisement that is held back is in force before the one that covers it."""
+
+    protocol_used = held(Gullible)
+
+
+class TakesAnOverlapForACover(AdvertisedMutant):
+    """An advertisement is held back because of one that accepts some of it."""
+
+    protocol_used = held(Coarse)
+
+
+class WithdrawsBeforeItTells(AdvertisedMutant):
+    """What held an advertisement back is withdrawn before that one is told of (XSiena's order)."""
+
+    def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
+        told = sends(effects, Advertise)
+        if not sends(effects, Unadvertise):
+            return effects
+        return [*(one for one in effects if one not in told), *told]
 
 
 class SkipsEnforcement(AdvertisedMutant):
@@ -152,6 +232,10 @@ MUTANTS: dict[Callable[[str, int], Mutant], frozenset[str]] = {
     SaysNothingOfAdvertisementsOnLinkUp: frozenset({"lost"}),
     KeepsPromisesOfThoseWhoLeft: frozenset({"strayed", "leaked"}),
     LosesAdvertisementConfirmations: frozenset({"stuck"}),
+    ForgetsWhatItHeldBack: frozenset({"lost", "diverged"}),
+    TakesWhatItHoldsBackForConfirmed: frozenset({"lost"}),
+    TakesAnOverlapForACover: frozenset({"lost", "diverged"}),
+    WithdrawsBeforeItTells: frozenset({"lost"}),
 }
 """Each defect, and the words of which at least one must be said of it."""
 

@@ -211,6 +211,8 @@ ADVERTISED_WORLDS: list[Any] = [
 ADVERTISED_WORLDS += [
     pytest.param(SHAPES[2], "advertisement", marks=pytest.mark.long),
     (SHAPES[2], "advertisement+covering"),
+    (SHAPES[0], "advertisement+xroute"),
+    pytest.param(SHAPES[2], "advertisement+xroute", marks=pytest.mark.long),
 ]
 
 

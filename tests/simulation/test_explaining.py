@@ -41,6 +41,7 @@ TREES = (
     "simple+bloom",
     "simple+reuse:always",
     "advertisement+identity",
+    "advertisement+xroute",
 )
 MESHES = ("mesh+covering", "mesh+xroute", "redundant+covering")
 ROUTERS = ("r0", "r1", "r2", "r3", "r4")

@@ -169,7 +169,7 @@ class PassesNoReplacementsOn(Mutant):
         return effects
 
 
-class WrongCovering(Covering):
+class WrongCovering(Covering[Interest]):
     """Takes a filter that intersects for one that covers."""
 
     __slots__ = ("swallowed",)

@@ -27,6 +27,7 @@ from sapwood.simulation.ways import ways_of
 from tests.simulation.helpers import run
 
 PROTOCOL = "irbr"
+ALL = (PROTOCOL, "scribe", "rpf", "rpf:plain")
 QUIET = Step(WaitAction(Until.QUIET))
 
 
@@ -54,6 +55,11 @@ def publications(homes: tuple[str, ...], word: str) -> list[Step]:
         (PROTOCOL, True),
         pytest.param("pastry:2+irbr", False, marks=pytest.mark.long),
         pytest.param("pastry:16+irbr", True, marks=pytest.mark.long),
+        ("scribe", True),
+        ("rpf", True),
+        pytest.param("rpf:plain", False, marks=pytest.mark.long),
+        pytest.param("pastry:16+scribe", False, marks=pytest.mark.long),
+        pytest.param("pastry:2+rpf", True, marks=pytest.mark.long),
     ],
 )
 def test_the_swarm_finds_nothing_wrong(protocol: str, rewiring: bool) -> None:
@@ -72,19 +78,24 @@ def test_what_waits_for_one_that_is_withdrawn_is_not_in_force_by_that() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(150))
 @pytest.mark.parametrize("rewiring", [False, True])
-def test_a_long_swarm_finds_nothing_wrong(seed: int, rewiring: bool) -> None:
-    assert examine(draw_for(PROTOCOL, seed, rewiring=rewiring), PROTOCOL).found == {}
+@pytest.mark.parametrize("protocol", ALL)
+def test_a_long_swarm_finds_nothing_wrong(protocol: str, seed: int, rewiring: bool) -> None:
+    assert examine(draw_for(protocol, seed, rewiring=rewiring), protocol).found == {}
 
 
 @pytest.mark.parametrize("share", [0.5, pytest.param(0.2, marks=pytest.mark.long)])
-def test_when_some_crash_at_once_and_tables_are_repaired_nothing_is_lost(share: float) -> None:
+@pytest.mark.parametrize("protocol", ALL)
+@pytest.mark.one_in(4)
+def test_when_some_crash_at_once_and_tables_are_repaired_nothing_is_lost(
+    protocol: str, share: float
+) -> None:
     scenario, steps = subscribed("random:14")
     routers = scenario.topology.routers
     gone = Random(3).sample(routers, round(share * len(routers)))
     left = tuple(home for home in routers if home not in gone)
     steps += [Step(CrashRouter(home)) for home in gone]
     steps += [*publications(left, "meanwhile"), QUIET, *publications(left, "then"), QUIET]
-    trial = run(Scenario("crash", scenario.topology, tuple(steps)), PROTOCOL)
+    trial = run(Scenario("crash", scenario.topology, tuple(steps)), protocol)
     assert trial.judgment.is_clean
     homes = {home: at % 3 for at, home in enumerate(routers) if home in left}
     due = sum(homes[one] == at % 3 for at in range(len(left)) for one in left)
@@ -92,7 +103,9 @@ def test_when_some_crash_at_once_and_tables_are_repaired_nothing_is_lost(share: 
     assert len(then) == due
 
 
-def test_a_router_that_joins_gets_what_it_wants_and_links_of_its_own() -> None:
+@pytest.mark.parametrize("protocol", ALL)
+@pytest.mark.one_in(2)
+def test_a_router_that_joins_gets_what_it_wants_and_links_of_its_own(protocol: str) -> None:
     scenario, steps = subscribed("line:6")
     steps += [Step(AddRouter("new")), Step(AddLink("new", "r3")), QUIET]
     wanted = parse_filter("x >= 0")
@@ -100,7 +113,7 @@ def test_a_router_that_joins_gets_what_it_wants_and_links_of_its_own() -> None:
     steps += [Step(RemoveLink("new", "r3")), QUIET]
     homes = scenario.topology.routers
     trial = run(
-        Scenario("join", scenario.topology, (*steps, *publications(homes, "p"), QUIET)), PROTOCOL
+        Scenario("join", scenario.topology, (*steps, *publications(homes, "p"), QUIET)), protocol
     )
     assert trial.judgment.is_clean
     assert sum(name.home == "new" for _, name in trial.pairs) == len(homes)

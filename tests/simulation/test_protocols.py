@@ -11,6 +11,7 @@ import pytest
 
 from sapwood.covering.merging import PathUniverse
 from sapwood.language import parse_filter
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.overlay.shapes import parse_topology
@@ -153,7 +154,7 @@ def test_merging_is_right_for_both_languages_whatever_mergers_add(
     made: list[str] = []
     merge = Merging._pass
 
-    def counted(link: Merging) -> Change:
+    def counted(link: Merging[Interest]) -> Change:
         change = merge(link)
         made.extend(change.propagate)
         return change

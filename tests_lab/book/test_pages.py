@@ -119,6 +119,26 @@ def test_findings_say_why_they_do_not_hold(finding: Finding, said: str) -> None:
     assert f"{int(finding.holds)} of 1 hold" in html
 
 
+def test_what_might_hold_with_what_was_published_is_told_apart() -> None:
+    found = Finding("c", False, "1", "too few", "10,000 routers")
+    html = _bound(Report("T", {}, ("n",), ((1,),), "c", findings=(found, Finding("d", True, "2"))))
+    assert '<li class="open"><b>not at this size</b> c' in html
+    assert "As we read it: too few Published are 10,000 routers." in html
+    assert "1 of 2 hold, 1 not at this size" in html
+    assert "1 of the others might with what was published" in html
+    holds = Finding("c", True, "1", "too few", "10,000 routers")
+    assert "not at this size" not in _bound(
+        Report("T", {}, ("n",), ((1,),), "c", findings=(holds,))
+    )
+
+
+def test_each_work_has_its_errata() -> None:
+    html = page((Chapter("Shen", (_section(Report("T", {}, ("n",), ((1,),), "c")),)),), {})
+    assert "Where the work errs" in html
+    assert "costs 300, and who waits 101: 2.97 times" in html
+    assert "Where the work errs" not in _bound(Report("T", {}, ("n",), ((1,),), "c"))
+
+
 def test_published_columns_are_tinted_and_long_tables_are_closed() -> None:
     report = Report("T", {}, ("n", "published_n"), tuple((n, None) for n in range(12)), "c")
     html = _bound(report)

@@ -59,7 +59,9 @@ def test_experiment_prints_json() -> None:
     report = json.loads(result.stdout)
     assert report["settings"]["workload"] == "proteins"
     assert [row["subscriptions"] for row in report["rows"]] == [30, 60]
-    assert [set(finding) for finding in report["findings"]] == [{"claim", "holds", "shown"}] * 2
+    assert [set(finding) for finding in report["findings"]] == [
+        {"claim", "holds", "shown", "why", "needs"}
+    ] * 2
 
 
 def test_experiment_says_what_options_need(tmp_path: Path) -> None:

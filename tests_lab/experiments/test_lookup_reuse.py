@@ -43,6 +43,7 @@ def test_the_report_has_the_published_deviations_beside_those_found() -> None:
         "propagation": "simple",
         "law": "norm-1",
         "density": 0.2,
+        "subscriptions": 60,
         "strategy": "always",
         "matches": 1,
         "lookups": 1,

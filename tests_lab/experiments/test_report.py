@@ -35,7 +35,7 @@ def test_falls_holds_where_each_value_is_below_the_one_before(
 
 
 def test_findings_say_what_they_compare() -> None:
-    assert str(falls("they fall", {"a": 2000, "b": 0.5})) == "holds: they fall (a 2,000, b 0.5)"
+    assert str(falls("they fall", {"a": 2000, "b": 0.5})) == "holds: they fall (a: 2,000, b: 0.5)"
     assert str(is_within("few", 3, 2)) == "does not hold: few (3 of at most 2)"
     assert is_within("few", 2, 2).holds
 

@@ -6,7 +6,7 @@ import pytest
 
 from sapwood_lab.experiments import xpe_processing
 from sapwood_lab.experiments.design import Choices, run
-from sapwood_lab.experiments.report import Row
+from sapwood_lab.experiments.report import Row, number
 from sapwood_lab.experiments.xpe_processing import COLUMNS, DESIGN, advertised, report
 from sapwood_lab.workload.documents import shipped_dtd
 
@@ -18,6 +18,10 @@ def test_points_are_means_of_xpes_one_after_the_other(monkeypatch: pytest.Monkey
     assert found.column("until") == [30, 60, 70]
     assert found.column("advertisements") == [37] * 3
     assert found.column("published_covered_pct") == [90.0] * 3
+    assert [name for name in found.charts[0].lines if "at once" in name] == [
+        "proteins, with covering, pointers at once"
+    ]
+    assert all(number(one) > 0 for one in found.column("eager_ms"))
     shares = found.column("covered_pct")
     assert all(isinstance(share, float) and 0 < share < 100 for share in shares)
     (finding,) = found.findings

@@ -35,12 +35,14 @@ def test_documents_of_every_size_are_delivered_in_both_systems() -> None:
     assert found.columns == COLUMNS
     assert found.column("tags") == list(TAGS)
     assert all(isinstance(cell, int) and 0 < cell <= 48 for cell in found.column("deliveries"))
-    for column in ("xroute_ms", "simple_ms"):
+    for column in ("xroute_ms", "simple_ms", "xroute_automaton_per_s", "simple_automaton_per_s"):
         assert all(isinstance(cell, float) and cell > 0 for cell in found.column(column))
     for chart in found.charts:
         assert len(chart.placed(chart.lines)) == 2 * len(TAGS)
+    for chart in found.charts[:2]:
         assert chart.published["Simple, 22 elements"][0][0] == 200_000
-    assert len(found.findings) == 3 * len(TAGS)
+    assert found.charts[2].published == {}, "the work has no automaton"
+    assert len(found.findings) == 5 * len(TAGS)
 
 
 @pytest.mark.usefixtures("small")
@@ -56,14 +58,16 @@ def test_documents_that_nobody_wants_have_no_delay() -> None:
 def test_published_delays_stand_beside_theirs() -> None:
     rows = [
         {"subscriptions": size, "tags": tags, "xroute_ms": 1.0, "simple_ms": 2.0, "ratio": 2.0}
-        | {"xroute_per_s": 3.0, "simple_per_s": 4.0, "per_s_ratio": 0.75}
+        | {"xroute_per_s": 300.0 / size, "simple_per_s": 4.0, "per_s_ratio": 0.75}
+        | {"automaton_per_s_ratio": 1.5}
         for size in (100, 200_000)
         for tags in TAGS
     ]
     found = report(Choices(), rows)
     assert found.column("published_xroute_ms") == [None, None, None, 28.52, None, None]
     assert found.column("published_per_s_ratio") == [None, None, None, 4.19, None, None]
-    assert [one.holds for one in found.findings] == [True, False, False] * 3, "no gain from growth"
+    held = [True, False, False, False, True]
+    assert [one.holds for one in found.findings] == held * 3, "no gain from growth"
 
 
 def test_delays_need_a_dtd_that_exists() -> None:

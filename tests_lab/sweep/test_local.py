@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from tests.sessions import spark
 
@@ -17,6 +18,7 @@ __all__ = ["spark"]
 
 FAILING: set[int] = set()
 DONE: list[int] = []
+DIVISOR = 2
 
 
 def measure(configuration: Configuration) -> list[Row]:
@@ -24,7 +26,7 @@ def measure(configuration: Configuration) -> list[Row]:
     if n in FAILING:
         raise ValueError("not this one")
     DONE.append(n)
-    return [{"half": n / 2}, {"half": None}]
+    return [{"half": n / DIVISOR}, {"half": None}]
 
 
 def _report(choices: Choices, rows: Any) -> Report:
@@ -54,6 +56,25 @@ def test_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     assert DONE == [4, 1, 3]
     run_kept(DESIGN, Choices((4,), 2), tmp_path)
     assert DONE == [4, 1, 3, 4], "another seed is another configuration"
+
+
+def test_what_other_code_has_done_is_done_again_and_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_kept(DESIGN, Choices((4,)), tmp_path)
+    monkeypatch.setattr("sapwood.__version__", "another")
+    DONE.clear()
+    monkeypatch.setitem(globals(), "DIVISOR", 4)
+    assert run_kept(DESIGN, Choices((4,)), tmp_path).column("half") == [1.0, None]
+    assert DONE == [4]
+    codes = [
+        code
+        for path in (tmp_path / "runs").glob("*.parquet")
+        for code in pq.read_table(path).column("code").to_pylist()
+    ]
+    assert len(codes) == 2
+    assert len({*codes}) == 2
+    assert sum(code.startswith("another ") for code in codes) == 1
 
 
 @pytest.mark.spark

@@ -29,9 +29,9 @@ def square(configuration: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def test_run_id_depends_on_what_is_run_and_not_on_the_order_of_names() -> None:
-    assert run_id("a:b", {"x": 1, "y": 2}) == run_id("a:b", {"y": 2, "x": 1})
-    names = {run_id("a:b", {"x": 1}), run_id("a:c", {"x": 1}), run_id("a:b", {"x": "1"})}
-    assert len(names) == 3
+    assert run_id("a:b", {"x": 1, "y": 2}, "1") == run_id("a:b", {"y": 2, "x": 1}, "1")
+    tried = [("a:b", 1, "1"), ("a:c", 1, "1"), ("a:b", "1", "1"), ("a:b", 1, "2")]
+    assert len({run_id(experiment, {"x": x}, code) for experiment, x, code in tried}) == 4
 
 
 @pytest.mark.parametrize(

@@ -149,12 +149,12 @@ class Broker:
         who = (settings.identities, connecting.tls)
         self.doorkeeper = Doorkeeper(*who, end, self._log, settings.engines)
         context = self.doorkeeper.context
-        self._server = await bound(settings.listen, self._accept, context, connecting.greeting_s)
+        self._server = await bound(settings.listen, self.accept, context, connecting.greeting_s)
         host, port = self._server.sockets[0].getsockname()[:2]
         self.address = Address(host, port, is_tls=context is not None)
         if settings.listen_datagrams is not None:
             given = settings.listen_datagrams
-            self._port, self.datagrams = await bound_for_datagrams(given, self._accept)
+            self._port, self.datagrams = await bound_for_datagrams(given, self.accept)
         earlier = None if settings.data is None else told_name(settings.data)
         self.name = settings.name or earlier or f"{socket.gethostname()}-{port}"
         protocol = settings.planned(self.name, self.address)
@@ -194,7 +194,8 @@ class Broker:
         settings = self.settings
         self._announce_line(f"listening on {self.address} as {self.name}")
         if self._http is not None:
-            self._announce_line(f"metrics at {await self._http.start(context)}/metrics")
+            for line in await self._http.start(context):
+                self._announce_line(line)
         if self.datagrams is not None:
             self._announce_line(f"listening on {self.datagrams} as {self.name}")
         for address in settings.peers:
@@ -255,8 +256,13 @@ class Broker:
         await connect(tcp, address, self.connecting)
         return tcp
 
-    def _accept(self) -> TcpConnection:
+    def accept(self) -> TcpConnection:
+        """The own end of a connection that somebody else makes."""
         return TcpConnection(self, None, self.connecting, self.name, self._runs)
+
+    def beside(self, work: Callable[[], None], done: Callable[[], None]) -> None:
+        """Do work beside the loop, which raises nothing; then call `done` there."""
+        self._side_work.begin(work, done)
 
     # What connections call (`sapwood.broker.tcp_connection.Host`) ------------------------------
 
@@ -282,7 +288,7 @@ class Broker:
         work = tcp.client.judge(message)
         if work is None:
             return False
-        self._side_work.begin(work, lambda: self.turns.ready(tcp))
+        self.beside(work, lambda: self.turns.ready(tcp))
         return True
 
     def received(self, tcp: TcpConnection, message: Single, now: float) -> None:

@@ -31,7 +31,8 @@ def with_descriptors(settings: BrokerSettings, log: Log) -> BrokerSettings:
     Raises the process's own limit as far as that is allowed. Where it is not enough there are fewer
     connections; the log says how many when the broker listens, and warns where more were asked for.
     """
-    needed = settings.connections_max + DESCRIPTORS_RESERVED
+    reserved = DESCRIPTORS_RESERVED + (settings.http_streams_max if settings.gateway else 0)
+    needed = settings.connections_max + reserved
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return settings
@@ -42,7 +43,7 @@ def with_descriptors(settings: BrokerSettings, log: Log) -> BrokerSettings:
         allowed = soft
     if allowed >= needed:
         return settings
-    possible = max(1, allowed - DESCRIPTORS_RESERVED)
+    possible = max(1, allowed - reserved)
     if settings.connections_max != CONNECTIONS_MAX:  # which nobody asked for
         log.warning(
             "fewer connections than asked for",

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from itertools import islice
+
+from msgspec.structs import replace
 
 from sapwood.broker.status import Asked
 from sapwood.errors import InputError, LimitError
 from sapwood.limits import BODY_BYTES_AT_ONCE, FILTER_STEPS_AT_ONCE
-from sapwood.limits.explaining import EXPLAINED_NAMED_MAX, EXPLAINED_SEARCHED_MAX
+from sapwood.limits.explaining import (
+    EXPLAINED_COVERS_MAX,
+    EXPLAINED_NAMED_MAX,
+    EXPLAINED_SEARCHED_MAX,
+)
 from sapwood.model.filter import EVERYTHING
 from sapwood.model.interest import Interest
 from sapwood.model.kept import Kept, kept
@@ -20,7 +27,7 @@ from sapwood.model.publication import Publication
 from sapwood.routing.explaining.accounts import Account, Held, Owned, Question, account, ways
 from sapwood.routing.membership.protocol import OnOneTree
 from sapwood.routing.propagation.telling import How, Reason
-from sapwood.routing.tables import LocalEntry
+from sapwood.routing.tables import LocalEntry, ReceivedEntry
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.session.connection import shortened
 from sapwood.session.durable.subscriptions import OWNER, SUBSCRIPTION_ID, is_owner
@@ -44,10 +51,13 @@ def explained(request: ExplainRequest, broker: Asked) -> ExplainReply:
     router = broker.router
     links = broker.connections.links
     found: list[Found] = []
-    is_all, answer, refusal = True, b"", ""
+    is_all, following, answer, refusal = True, 0, b"", ""
     try:
-        if request.search is not None:
-            found, is_all = _search(request.search, broker)
+        search = request.search
+        if search is not None and search.covers:
+            found, following = _covers(search, broker)
+        elif search is not None:
+            found, is_all = _search(search, broker)
         said = None if request.question is None else _answer(request.question, broker)
         answer = answer_bytes(Answer(tuple(found), said))
     except InputError as error:
@@ -59,6 +69,7 @@ def explained(request: ExplainRequest, broker: Asked) -> ExplainReply:
         tuple(links),
         {name: str(tcp.address) for name, tcp in links.items() if tcp.dialed},
         is_all,
+        following,
         answer,
         refusal,
     )
@@ -115,6 +126,41 @@ def _search(search: Search, broker: Asked) -> tuple[list[Found], bool]:
         if wanted is None or wanted.is_in(entry, session):
             found.append(_told(core, entry, session, _mailbox(entry, broker)))
     return found, True
+
+
+def _covers(search: Search, broker: Asked) -> tuple[list[Found], int]:
+    """Some of the subscriptions that cover a filter, and where to go on; 0 at the end."""
+    core = next(iter(broker.router.membership.cores(broker.router.name)), None)
+    if core is None or search.filter is None:
+        return [], 0
+    wanted = _read(search.filter)
+    found: list[Found] = []
+    place, end = search.first, search.first + EXPLAINED_COVERS_MAX
+    for neighbor, key, entry in islice(_known(core), place, end):
+        if len(found) == EXPLAINED_NAMED_MAX:
+            return found, place
+        place += 1
+        if not entry.filter.covers(wanted):
+            continue
+        if isinstance(entry, LocalEntry):
+            session = _session(broker, entry.client)
+            found.append(_told(core, entry, session, _mailbox(entry, broker)))
+        else:
+            heard = Found("", key, entry.filter, in_force=True, is_connected=True)
+            found.append(replace(heard, neighbor=neighbor))
+    return found, place if place == end else 0
+
+
+def _known(
+    core: OnOneTree,
+) -> Iterator[tuple[str, str, LocalEntry[Interest] | ReceivedEntry[Interest]]]:
+    """All that a router knows: the neighbor it came from, empty for a client, key and entry."""
+    entries = core.subscriptions.entries
+    for key, entry in entries.by_key.items():
+        yield "", key, entry
+    for neighbor, received in entries.received.items():
+        for key, heard in received.items():
+            yield neighbor, key, heard
 
 
 def _candidates(core: OnOneTree, search: Search) -> Iterator[LocalEntry[Interest]]:

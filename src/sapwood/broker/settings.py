@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,7 @@ from sapwood.limits import (
     OUTGOING_TOTAL_BYTES_MAX,
     SESSIONS_REMEMBERED_MAX,
 )
+from sapwood.limits.gateway import GATEWAY_STREAMS_MAX
 from sapwood.limits.timing import DRIFT_PPM, DRIFT_PPM_MAX
 from sapwood.matching.documents.engines import document_engine_info
 from sapwood.matching.engine_names import Engines
@@ -34,6 +36,8 @@ from sapwood.wire.names import check_name
 
 SECONDS_MIN: Final = 0.05
 SECONDS_MAX: Final = 86_400.0
+
+_ORIGIN: Final = re.compile(r"https?://[a-z0-9.\-\[\]:]+")
 
 KEEP_AGE_S_MIN: Final = 1.0
 KEEP_AGE_S_MAX: Final = 3.2e9
@@ -52,8 +56,10 @@ class BrokerSettings:
     is off at most. Brokers may link by UDP at `listen_datagrams`, and at peers that are so
     addressed. With a file of `identities` only these may connect; a broker that other machines
     reach has identities or speaks TLS, unless it is to `allow_anyone`. Metrics and health are at
-    `http`. A `strict` one refuses subscriptions that no publication can match. Raises `InputError`
-    (or one of its kinds) that names the option of `sapwood broker` and what it takes.
+    `http`, and with a `gateway` clients publish and subscribe there, `http_streams_max` at a time;
+    browsers may for pages of `http_origins`. A `strict` one refuses subscriptions that no
+    publication can match. Raises `InputError` (or one of its kinds) that names the option of
+    `sapwood broker` and what it takes.
     """
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
@@ -78,6 +84,9 @@ class BrokerSettings:
     identities: Path | None = None
     allow_anyone: bool = False
     http: Address | None = None
+    gateway: bool = False
+    http_origins: tuple[str, ...] = ()
+    http_streams_max: int = GATEWAY_STREAMS_MAX
     strict: bool = False
 
     def __post_init__(self) -> None:
@@ -92,6 +101,7 @@ class BrokerSettings:
         self._check_backups(chosen)
         self._check_datagrams(chosen)
         self._check_access()
+        self._check_gateway()
         engine_info(self.engines.records)
         document_engine_info(self.engines.documents)
         if self.name is not None:
@@ -109,12 +119,12 @@ class BrokerSettings:
             connection.patience()
         except InputError as error:
             raise InputError(f"--detector: {error}") from error
-        _within("--outgoing-bytes-max", self.outgoing_bytes_max, frame_bytes_max, 2**40)
-        total = self.outgoing_total_bytes_max
-        _within("--outgoing-total-bytes-max", total, frame_bytes_max, 2**40)
-        _within("--link-high-water-bytes", self.link_high_water_bytes, frame_bytes_max, 2**40)
-        link_bytes_min = self.link_high_water_bytes
-        _within("--link-outgoing-bytes-max", self.link_outgoing_bytes_max, link_bytes_min, 2**44)
+        least = (frame_bytes_max, 2**40, "--frame-bytes-max")
+        _within("--outgoing-bytes-max", self.outgoing_bytes_max, *least)
+        _within("--outgoing-total-bytes-max", self.outgoing_total_bytes_max, *least)
+        _within("--link-high-water-bytes", self.link_high_water_bytes, *least)
+        least = (self.link_high_water_bytes, 2**44, "--link-high-water-bytes")
+        _within("--link-outgoing-bytes-max", self.link_outgoing_bytes_max, *least)
         _within("--connections-max", self.connections_max, 1, 2**20)
         _within("--keep-bytes", self.keep_bytes_max, JOURNAL_SEGMENT_BYTES_MAX, 2**50)
         if self.keep_age_s is not None:
@@ -167,6 +177,19 @@ class BrokerSettings:
                     "tls:// before the address of a --peer"
                 )
 
+    def _check_gateway(self) -> None:
+        for option, given in (("--gateway", self.gateway), ("--http-origin", self.http_origins)):
+            if given and self.http is None:
+                raise InputError(f"{option}: say where with --http HOST:PORT")
+        for origin in self.http_origins:
+            if _ORIGIN.fullmatch(origin) is None:
+                raise InputError(
+                    f"--http-origin {origin}: an origin is scheme://host, with a port if it is "
+                    "another one than usual, in small letters and nothing behind it, as in "
+                    "https://desk.example.org"
+                )
+        _within("--http-streams-max", self.http_streams_max, 1, 2**20)
+
     def _check_backups(self, chosen: Protocol) -> None:
         if not is_planned(chosen):
             if self.backups:
@@ -191,6 +214,8 @@ class BrokerSettings:
                 )
 
 
-def _within(option: str, value: float, low: float, high: float) -> None:
+def _within(option: str, value: float, low: float, high: float, low_is: str = "") -> None:
+    """Raise `InputError` for what is out of bounds, of which another option may be the lower."""
     if not low <= value <= high:
-        raise InputError(f"{option} is {value}; it takes {low:,} to {high:,}")
+        least = f"{low:,} ({low_is})" if low_is else f"{low:,}"
+        raise InputError(f"{option} is {value}; it takes {least} to {high:,}")

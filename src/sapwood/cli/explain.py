@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 import click
 
 from sapwood.cli.access import client_access, connection_settings
+from sapwood.cli.explain_filter import about_filter, check_journal, filter_members, filter_text
 from sapwood.cli.explain_overlay import Asked, ask_overlay, overlay_members, overlay_text
 from sapwood.cli.match_words import explanation_members, way_lines
-from sapwood.cli.output import id_member_option, input_file, json_option, print_json
+from sapwood.cli.output import (
+    ExitStatus,
+    amount,
+    id_member_option,
+    input_file,
+    json_option,
+    print_json,
+    say,
+)
 from sapwood.cli.subscribe import read_bindings
 from sapwood.errors import InputError
 from sapwood.files import STANDARD_INPUT, read_publications, read_subscriptions
 from sapwood.language.explanations import explain
 from sapwood.language.written import Written, read_interest
 from sapwood.model.explanation import Explanation
+from sapwood.model.interest import Interest
 from sapwood.model.json_objects import check_members, decode_object
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
@@ -42,9 +53,11 @@ class _Unusable:
 
     def __init__(self) -> None:
         self.first: str | None = None
+        self.count = 0
 
     def reject(self, path: str, line: int, reason: str, text: str) -> None:  # noqa: ARG002
         """Keep the first."""
+        self.count += 1
         self.first = self.first or f"line {line} cannot be used: {reason}"
 
 
@@ -59,6 +72,13 @@ class _Unusable:
     metavar="S",
     help="A filter, or with --xpath an XPath; with --subscriptions, an id in that file.",
 )
+@click.option(
+    "--filter",
+    "filter_",
+    metavar="F",
+    help="Alone: what covers the filter (or with --xpath the XPath F) among --subscriptions, or at "
+    "a --broker, what it costs, and how often it has matched what a --journal keeps.",
+)
 @click.option("--publications", type=input_file, help="JSON Lines file, or -.")
 @click.option("--subscriptions", type=input_file, help="JSON Lines file, or -.")
 @click.option("--xpath", "as_xpath", is_flag=True, help="S is an XPath, for documents.")
@@ -70,6 +90,11 @@ class _Unusable:
     help="A prefix of the XPath; with one, names compare expanded. May be given several times.",
 )
 @id_member_option
+@click.option(
+    "--journal",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="With --filter: the --data folder of a broker, or a journal.",
+)
 @click.option(
     "--broker",
     "brokers",
@@ -94,11 +119,13 @@ def command(
     *,
     publication: str | None,
     subscription: str | None,
+    filter_: str | None,
     publications: str | None,
     subscriptions: str | None,
     as_xpath: bool,
     namespaces: tuple[str, ...],
     id_member: str | None,
+    journal: Path | None,
     brokers: tuple[str, ...],
     source: str | None,
     client: str,
@@ -111,8 +138,19 @@ def command(
     Each predicate that does not hold is named, with the value that was there. A filter with `or`
     can be met in several ways: the closest is first. With --broker, running brokers say what they
     know of the subscription, who was told of it and what stands for it, and where a publication
-    would end that is published now.
+    would end that is published now. With --filter, no publication is looked at.
     """
+    if filter_ is not None:
+        others = (publication, subscription, publications, id_member, source, client, durable)
+        if any(others) or follow or len(brokers) > 1 or (brokers and subscriptions):
+            raise click.UsageError(
+                "--filter goes with --xpath, --journal, and one of --subscriptions and --broker"
+            )
+        options = (subscriptions, brokers[0] if brokers else None, journal)
+        _filter(filter_, read_bindings(namespaces), *options, as_xpath=as_xpath, as_json=as_json)
+        return
+    if journal is not None:
+        raise click.UsageError("--journal is for a --filter")
     if publications == subscriptions == STANDARD_INPUT:
         raise click.UsageError("only one of the two files can be standard input")
     if subscriptions is not None and (as_xpath or namespaces):
@@ -143,6 +181,54 @@ def command(
         click.echo(_text(wanted, given, found))
 
 
+def _filter(
+    text: str,
+    bindings: tuple[tuple[str, str], ...] | None,
+    subscriptions: str | None,
+    broker: str | None,
+    journal: Path | None,
+    *,
+    as_xpath: bool,
+    as_json: bool,
+) -> None:
+    """Say what there is to say of one filter."""
+    if bindings and not as_xpath:
+        raise click.UsageError("only XPaths have namespaces; add --xpath")
+    if journal is not None:
+        check_journal(journal)
+    interest = _interest(text, bindings, "--filter", as_xpath=as_xpath)
+    named, unusable = None, _Unusable()
+    if subscriptions is not None:
+        lines = read_subscriptions(subscriptions, unusable)
+        named = ((line.id, line.filter) for line in lines)
+    found = about_filter(
+        interest,
+        named=named,
+        source=subscriptions,
+        broker=broker,
+        settings=connection_settings(),
+        journal=journal,
+    )
+    if as_json:
+        print_json(filter_members(found))
+    else:
+        click.echo(filter_text(found))
+    if unusable.count:
+        say(f"{subscriptions}: {amount(unusable.count, 'line')} left out: {unusable.first}")
+        click.get_current_context().exit(ExitStatus.REJECTED)
+
+
+def _interest(
+    text: str, bindings: tuple[tuple[str, str], ...] | None, option: str, *, as_xpath: bool
+) -> Interest:
+    """Read an option; a syntax error names it."""
+    try:
+        written = Written("xpath", text, bindings) if as_xpath else Written("filter", text)
+        return read_interest(written)
+    except InputError as error:
+        raise click.BadParameter(str(error), param_hint=f"'{option}'") from None
+
+
 def _overlay(brokers: tuple[str, ...], asked: Asked, follow: bool, *, as_json: bool) -> None:  # noqa: FBT001 - the option
     """Ask running brokers, and say what they say."""
     if asked.interest is None and not asked.client and not asked.durable:
@@ -161,11 +247,7 @@ def _subscription(
     if file is not None:
         unusable = _Unusable()
         return _named(given, read_subscriptions(file, unusable), file, unusable)
-    try:
-        written = Written("xpath", given, bindings) if as_xpath else Written("filter", given)
-        return Subscription(_GIVEN, read_interest(written))
-    except InputError as error:
-        raise click.BadParameter(str(error), param_hint="'--subscription'") from None
+    return Subscription(_GIVEN, _interest(given, bindings, "--subscription", as_xpath=as_xpath))
 
 
 def _publication(given: str, file: str | None, id_member: str | None) -> Publication:

@@ -28,6 +28,7 @@ from sapwood.session.durable.consuming import (
     Wanted,
 )
 from sapwood.session.durable.receipts import Receipts
+from sapwood.session.durable.since import since_of
 from sapwood.wire.durable import (
     DurablesAction,
     DurablesReply,
@@ -35,17 +36,11 @@ from sapwood.wire.durable import (
     DurableState,
     Overflow,
     Policy,
-    Since,
-    SinceId,
-    SincePlace,
-    SinceTime,
 )
 from sapwood.wire.interests import InterestText, from_text, to_text
-from sapwood.wire.names import check_id, check_name
+from sapwood.wire.names import check_name
 
 _LOG: Final = logging.getLogger("sapwood.client")
-
-ALL: Final = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,23 +118,6 @@ def _overflow(given: str) -> Overflow:
     except ValueError:
         known = " or ".join(repr(one.value) for one in Overflow)
         raise InputError(f"what goes when a mailbox is full is {known}, not {given!r}") from None
-
-
-def since_of(given: str | datetime | None) -> Since | None:
-    """Where to begin: `all`, a time (ISO 8601), or the id of a publication.
-
-    A time without a zone is local time. Raises `InputError`.
-    """
-    if given is None:
-        return None
-    if isinstance(given, datetime):
-        return SinceTime(given.timestamp())
-    if given == ALL:
-        return SincePlace(0)
-    try:
-        return SinceTime(datetime.fromisoformat(given).timestamp())
-    except ValueError:
-        return SinceId(check_id("publication", given))
 
 
 class DurableDelivery(Delivery):

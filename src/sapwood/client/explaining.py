@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sapwood.client.asking import Asker
 from sapwood.errors import FrameError, InputError
 from sapwood.limits import FRAME_BYTES_MAX
+from sapwood.model.interest import Interest
 from sapwood.routing.explaining.accounts import Account, Held, Owned, Question
 from sapwood.wire.explaining import (
     Asking,
@@ -37,6 +40,20 @@ class Explainer(Asker):
         """
         reply = self._asked(ExplainRequest(search))
         return answer_of(reply).found, reply.is_all
+
+    def covers(self, filter: Interest) -> Iterator[Found]:
+        """All subscriptions that the broker knows and whose filters cover one.
+
+        What comes or goes meanwhile may be among them twice, or not.
+        """
+        first = 0
+        while True:
+            search = Search(to_text(filter), covers=True, first=first)
+            reply = self._asked(ExplainRequest(search))
+            yield from answer_of(reply).found
+            first = reply.following
+            if not first:
+                return
 
     def ask(self, question: Question) -> Account | None:
         """What its router says. Raises `InputError` for a question that it refuses."""

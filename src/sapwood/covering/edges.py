@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from sapwood.errors import InvariantError
-from sapwood.model.interest import Interest
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.order import has_one_form, reaches
 
 _Neighbors: TypeAlias = dict[int, dict[int, None]]
@@ -24,7 +24,7 @@ class CoverEdges:
     __slots__ = ("_children", "_parents", "filters")
 
     def __init__(self) -> None:
-        self.filters: dict[int, Interest] = {}
+        self.filters: dict[int, AdvertisedContent] = {}
         self._parents: _Neighbors = {}
         self._children: _Neighbors = {}
 
@@ -40,7 +40,7 @@ class CoverEdges:
         """The nodes with an edge from this one, in order of linking."""
         return self._children.get(key, _NOBODY).keys()
 
-    def add(self, key: int, filter: Interest, parents: Iterable[int]) -> None:
+    def add(self, key: int, filter: AdvertisedContent, parents: Iterable[int]) -> None:
         """A new node below some others."""
         assert key not in self.filters, f"key {key} is taken"
         self.filters[key] = filter

@@ -25,7 +25,7 @@ from typing import Any
 from sapwood.covering.edges import CoverEdges
 from sapwood.covering.protocol import BulkIndex, CoveringIndex
 from sapwood.errors import InputError, InvariantError
-from sapwood.model.interest import Interest
+from sapwood.model.advertised_content import AdvertisedContent
 
 
 class FlatGraph:
@@ -46,14 +46,14 @@ class FlatGraph:
         """The number of nodes."""
         return len(self._edges)
 
-    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:
+    def add(self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]) -> bool:
         """Insert a node below up to k covers (algorithm 4.1)."""
         covers = index.cov(filter, self.k)
         self._edges.add(key, filter, covers)
         return bool(covers)
 
     def add_many(
-        self, keys: Sequence[int], filters: Sequence[Interest], index: BulkIndex[Any]
+        self, keys: Sequence[int], filters: Sequence[AdvertisedContent], index: BulkIndex[Any]
     ) -> list[bool]:
         """Insert nodes one after the other, each below up to k covers; the index takes them too."""
         found = index.place_many(keys, filters, self.k)
@@ -61,7 +61,7 @@ class FlatGraph:
             self._edges.add(key, filter_, covers)
         return [bool(covers) for covers in found]
 
-    def supplant(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> list[int]:
+    def supplant(self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]) -> list[int]:
         """Put the nodes without parents that a newcomer covers below it; returns their keys."""
         edges, found = self._edges, list[int]()
         for other in index.covered(filter):

@@ -17,6 +17,7 @@ from sapwood.covering.protocol import (
     SupplantingGraph,
 )
 from sapwood.errors import InvariantError
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.patterns.pattern import TreePattern
@@ -144,7 +145,7 @@ class InterestGraph:
         """The number of nodes."""
         return len(self.records) + len(self.documents)
 
-    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:
+    def add(self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]) -> bool:
         """Insert an interest; returns whether some node covers it."""
         if isinstance(filter, Filter):
             return self.records.add(key, filter, index)
@@ -152,7 +153,9 @@ class InterestGraph:
         self._patterns.add(key)
         return self.documents.add(key, filter, index)
 
-    def supplant(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> Collection[int]:
+    def supplant(
+        self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]
+    ) -> Collection[int]:
         """Put the nodes without parents that a newcomer covers below it; returns their keys."""
         graph = self._graph(key)
         if isinstance(graph, SupplantingGraph):

@@ -24,9 +24,9 @@ from sapwood.covering.protocol import (
     SupplantingGraph,
 )
 from sapwood.errors import InputError, InvariantError
-from sapwood.model.interest import Interest
+from sapwood.model.advertised_content import AdvertisedContent
 
-W = TypeVar("W", bound=Interest)
+W = TypeVar("W", bound=AdvertisedContent)
 
 
 class Change(NamedTuple, Generic[W]):
@@ -291,21 +291,21 @@ class _CountedIndex:
     def __len__(self) -> int:
         return len(self._index)
 
-    def add(self, key: int, filter: Interest) -> None:
+    def add(self, key: int, filter: AdvertisedContent) -> None:
         self._index.add(key, filter)
 
     def remove(self, key: int) -> None:
         self._index.remove(key)
 
-    def cov(self, filter: Interest, limit: int) -> list[int]:
+    def cov(self, filter: AdvertisedContent, limit: int) -> list[int]:
         self._work.queries += 1
         return self._index.cov(filter, limit)
 
-    def covered(self, filter: Interest) -> list[int]:
+    def covered(self, filter: AdvertisedContent) -> list[int]:
         return self._index.covered(filter)
 
     def place_many(
-        self, keys: Sequence[int], filters: Sequence[Interest], limit: int
+        self, keys: Sequence[int], filters: Sequence[AdvertisedContent], limit: int
     ) -> list[list[int]]:
         assert isinstance(self._index, BulkIndex), "only such an index is asked for many"
         self._work.queries += len(keys)
@@ -323,16 +323,16 @@ class _NoIndex:
     def __len__(self) -> int:
         return 0
 
-    def add(self, key: int, filter: Interest) -> None:
+    def add(self, key: int, filter: AdvertisedContent) -> None:
         pass
 
     def remove(self, key: int) -> None:
         pass
 
-    def cov(self, filter: Interest, limit: int) -> list[int]:  # noqa: ARG002
+    def cov(self, filter: AdvertisedContent, limit: int) -> list[int]:  # noqa: ARG002
         raise InvariantError("a graph without an index asked for covers")
 
-    def covered(self, filter: Interest) -> list[int]:  # noqa: ARG002
+    def covered(self, filter: AdvertisedContent) -> list[int]:  # noqa: ARG002
         raise InvariantError("a graph without an index asked for covered filters")
 
     def validate(self) -> None:

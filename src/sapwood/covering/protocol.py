@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from sapwood.model.interest import Interest
+from sapwood.model.advertised_content import AdvertisedContent
 
-W_contra = TypeVar("W_contra", bound=Interest, contravariant=True)
+W_contra = TypeVar("W_contra", bound=AdvertisedContent, contravariant=True)
 """The kind of filters that an index holds: of records, of documents, or both."""
 
 
@@ -62,7 +62,7 @@ class BulkGraph(Protocol):
     """A graph that takes many filters faster than one by one, from an index that does."""
 
     def add_many(
-        self, keys: Sequence[int], filters: Sequence[Interest], index: BulkIndex[Any]
+        self, keys: Sequence[int], filters: Sequence[AdvertisedContent], index: BulkIndex[Any]
     ) -> list[bool]:
         """`add` for each filter in order, which the index takes at the same time."""
 
@@ -71,7 +71,9 @@ class BulkGraph(Protocol):
 class SupplantingGraph(Protocol):
     """A graph that says what a newcomer takes the place of."""
 
-    def supplant(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> Collection[int]:
+    def supplant(
+        self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]
+    ) -> Collection[int]:
         """Put the nodes without parents that a newcomer covers below it; returns their keys.
 
         It has no parents itself, and the index holds it now.
@@ -92,7 +94,7 @@ class RelationGraph(Protocol):
     def __len__(self) -> int:
         """The number of nodes."""
 
-    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:
+    def add(self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]) -> bool:
         """Insert a filter that no node has and the index does not hold yet.
 
         Returns whether some node covers it.

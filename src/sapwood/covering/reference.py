@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from sapwood.model.interest import Interest
+from sapwood.model.advertised_content import AdvertisedContent
 
 
 class ReferenceCovering:
@@ -13,13 +13,13 @@ class ReferenceCovering:
     __slots__ = ("_filters",)
 
     def __init__(self) -> None:
-        self._filters: dict[int, Interest] = {}
+        self._filters: dict[int, AdvertisedContent] = {}
 
     def __len__(self) -> int:
         """The number of filters."""
         return len(self._filters)
 
-    def add(self, key: int, filter: Interest) -> None:
+    def add(self, key: int, filter: AdvertisedContent) -> None:
         """Add a filter under a free key."""
         assert key not in self._filters, f"key {key} is taken"
         self._filters[key] = filter
@@ -28,12 +28,12 @@ class ReferenceCovering:
         """Remove a filter."""
         del self._filters[key]
 
-    def cov(self, filter: Interest, limit: int) -> list[int]:
+    def cov(self, filter: AdvertisedContent, limit: int) -> list[int]:
         """The first `limit` filters that cover it."""
         found = (k for k, f in self._filters.items() if f.covers(filter) and f != filter)
         return list(islice(found, limit))
 
-    def covered(self, filter: Interest) -> list[int]:
+    def covered(self, filter: AdvertisedContent) -> list[int]:
         """All filters that it covers."""
         return [k for k, f in self._filters.items() if filter.covers(f) and f != filter]
 

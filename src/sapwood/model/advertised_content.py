@@ -45,6 +45,13 @@ class AdvertisedContent:
         """Whether a publication is accepted."""
 
     @abstractmethod
+    def covers(self, other: AdvertisedContent, /) -> bool:
+        """Whether every publication that `other` accepts is accepted here, if that can be told.
+
+        Content of different kinds covers nothing of each other.
+        """
+
+    @abstractmethod
     def intersects(self, other: Interest, /) -> bool:
         """Whether some publication may be accepted by both; `False` only if none can be."""
 

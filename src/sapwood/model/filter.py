@@ -188,7 +188,7 @@ class Filter(Interest):
                 return True
         return False
 
-    def covers(self, other: Interest) -> bool:
+    def covers(self, other: AdvertisedContent) -> bool:
         """Whether every record that `other` accepts is accepted here; no tree pattern is covered.
 
         Never true where a record refutes it. Complete without general `like` patterns, for

@@ -20,7 +20,3 @@ class Interest(AdvertisedContent):
     @abstractmethod
     def accepts_nothing(self) -> bool:
         """Whether surely no publication is accepted; where that cannot be told, `False`."""
-
-    @abstractmethod
-    def covers(self, other: Interest, /) -> bool:
-        """Whether every publication that `other` accepts is accepted here, if that can be told."""

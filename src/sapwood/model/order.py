@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
-from sapwood.model.interest import Interest
 
 
-def has_one_form(filter: Interest) -> bool:
+def has_one_form(filter: AdvertisedContent) -> bool:
     """Whether every filter of this kind that accepts the same records is equal to this one.
 
     A conjunction without general patterns is a product of sets in canonical form. Two such filters

@@ -6,10 +6,12 @@ which neighbor is told of what, what is confirmed, and where publications go. Pu
 nothing. A core is below membership (`sapwood.routing.membership`): its links are those of one tree.
 
 Advertisements. Under a protocol that routes by them, a subscription is sent on a link only where
-an advertisement came over that link that intersects it (`propagation/advertised.py`), and clients
-may publish only what an advertisement of theirs accepts that is *in force*. Advertisements travel
-to every router. One that comes over a link is answered first by the subscriptions that it makes
-wanted there, then it travels on, and when every other link has confirmed it, it is confirmed.
+an advertisement came over that link that intersects it (`propagation/advertised.py`; as counts,
+`propagation/xroute/wanted.py`), and clients may publish only what an advertisement of theirs
+accepts that is *in force*. Advertisements travel to every router, but for those that others cover
+(`propagation/promises.py`). One that comes over a link is answered first by the subscriptions that
+it makes wanted there, then it travels on, and when every other link has confirmed it, or what
+covers it there, it is confirmed.
 Why nothing is lost, for a publication p that was accepted under an advertisement A in force, and a
 subscription S that was in force before and accepts p:
 
@@ -24,6 +26,13 @@ subscription S that was in force before and accepts p:
    that one, too, came to r(i-1) later than A, the same holds there, and so on as far as r0; if
    not, step 2 holds from r(i-1) on. So S is in force only after every router on the way has what
    stands for it, or A is in force only then.
+
+Where another advertisement stands for A on the link from r(i) to r(i+1), because it covers A, read
+"A" there as that one: what intersects A intersects it. It may have come to r(i) from elsewhere, and
+long before. Then what stands for S has come to r(i) for its sake, before r(i) had its confirmation,
+and is there when A comes from r(i-1), which is step 2 for r(i); or S came to r(i+1) later, which is
+step 3. When it goes, what is covered by nothing else is told first, so that at r(i+1) always
+something from r(i) covers A; A stays in force, as nothing that it makes wanted is missing.
 
 A withdrawal of A follows p on every link, and what it makes unwanted is withdrawn after it was
 read; so a publication that was accepted before is delivered.
@@ -105,8 +114,6 @@ from sapwood.routing.messages import (
     UpkeepMessage,
 )
 from sapwood.routing.propagation.entries import EntryPropagation
-from sapwood.routing.propagation.flooding import Flooding
-from sapwood.routing.propagation.simple import Simple
 from sapwood.routing.stating import statements_of
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import CLIENTS, LinkSubscription, Stated
@@ -145,9 +152,7 @@ class RoutingCore:
         self.advertisements: EntryPropagation[AdvertisedContent] = EntryPropagation(
             ADVERTISEMENTS,
             identity,
-            Simple[AdvertisedContent]
-            if protocol.clients_advertise
-            else Flooding[AdvertisedContent],
+            protocol.propagation.promises(identity),
         )
 
     def handle(self, input: Input, now: float) -> list[Effect]:

@@ -8,20 +8,13 @@ any order. What goes without saying is left out: `given`, `every-hop` (under `fl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Final, NamedTuple
 
-from sapwood.covering.catalogue import (
-    COVERING_INDEXES,
-    DEFAULT_COVERING,
-    DOCUMENT_COVERINGS,
-    CoveringInfo,
-    covering_named,
-    interest_index,
-)
+from sapwood.covering.catalogue import DOCUMENT_COVERINGS
 from sapwood.covering.merging import PathUniverse, PatternMerger
 from sapwood.covering.merging.records import EitherMerger, PerfectRecordMerger
 from sapwood.errors import InputError, UnknownNameError
@@ -31,33 +24,41 @@ from sapwood.routing.forwarding.bloom.choice import BLOOM
 from sapwood.routing.forwarding.delegation.choice import DELEGATION
 from sapwood.routing.forwarding.every_hop import EveryHop
 from sapwood.routing.forwarding.flood import Flood
+from sapwood.routing.forwarding.numbered.choice import NUMBERED
 from sapwood.routing.forwarding.prefix.choice import PREFIX
 from sapwood.routing.forwarding.reuse.choice import REUSE
 from sapwood.routing.membership.given import Given
 from sapwood.routing.membership.mesh.choice import mesh_by
-from sapwood.routing.membership.pastry.choice import IRBR, PASTRY
+from sapwood.routing.membership.pastry.choice import IRBR, PASTRY, PLAIN, RPF, SCRIBE
 from sapwood.routing.membership.redundant.choice import redundant_by
 from sapwood.routing.propagation.advertised import AdvertisedLinks
-from sapwood.routing.propagation.covering import Covering
+from sapwood.routing.propagation.choice import (
+    ADVERTISEMENT,
+    ADVERTISINGS,
+    COVERING_WORDS,
+    MERGING,
+    SIMPLE,
+    TRAVELS,
+    Advertising,
+    Links,
+    Travel,
+)
 from sapwood.routing.propagation.entries import EntryPropagation
-from sapwood.routing.propagation.flooding import Flooding
-from sapwood.routing.propagation.identity import Identity
 from sapwood.routing.propagation.merging import MergedLinks
-from sapwood.routing.propagation.protocol import Propagation
-from sapwood.routing.propagation.ranges.ranges import RangePropagation
-from sapwood.routing.propagation.simple import Simple
-from sapwood.routing.propagation.xroute.counting import CountingPropagation
 from sapwood.routing.strategies import (
     DEFAULT_MEMBERSHIP,
     DEFAULT_UPKEEP,
     ForwardingStrategy,
+    MakePromises,
     MakePropagation,
     MembershipStrategy,
     PropagationStrategy,
     Protocol,
-    Rule,
+    S,
     Strategy,
     UpkeepStrategy,
+    by_name,
+    no_promises,
 )
 from sapwood.routing.tables import Follower
 from sapwood.routing.upkeep.detour.choice import with_detours
@@ -67,16 +68,9 @@ from sapwood.routing.upkeep.recover.recover import Recover
 from sapwood.routing.upkeep.replay import Replay
 from sapwood.routing.upkeep.stabilize.choice import STABILIZE
 
-S = TypeVar("S", bound=Strategy)
-
-
-def _catalogue(*strategies: S) -> Mapping[str, S]:
-    return MappingProxyType({strategy.name: strategy for strategy in strategies})
-
-
 # Membership --------------------------------------------------------------------------------------
 
-MEMBERSHIPS: Final = _catalogue(
+MEMBERSHIPS: Final = by_name(
     MembershipStrategy(
         name=DEFAULT_MEMBERSHIP,
         summary="links are given, and form a tree",
@@ -88,148 +82,9 @@ MEMBERSHIPS: Final = _catalogue(
     PASTRY,
 )
 
-# Propagation: what travels, and what changes that ------------------------------------------------
-
-Links: TypeAlias = Callable[[str], Callable[[], Propagation[Interest]]]
-"""Given the identity of a router, makes what makes the state of each of its links."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Travel(Strategy):
-    """A word that says which subscriptions travel.
-
-    One by one, as `links` says, or in another way, which is `make`.
-    """
-
-    links: Links | None = None
-    make: MakePropagation | None = None
-    allows_loss: bool = False
-    forwarding: str = "every-hop"
-    membership: str = DEFAULT_MEMBERSHIP
-    routes_depend_on_order: bool = False
-
-
-def _by_covering(name: str, summary: str, *, is_maximal: bool) -> Travel:
-    """A word for covering, behind whose colon a pair of graph and index may be named."""
-
-    def found_by(pair: CoveringInfo) -> Links:
-        return lambda _: lambda: Covering(pair.make(is_maximal=is_maximal))
-
-    def choose(pair: str) -> Travel:
-        chosen = covering_named(pair)
-        return replace(
-            plain,
-            name=f"{name}:{chosen.name}",
-            summary=f"{summary}; covers are found by {chosen.name}",
-            links=found_by(chosen),
-        )
-
-    links = found_by(covering_named(DEFAULT_COVERING))
-    plain = Travel(name=name, summary=summary, links=links, choose=choose)
-    return plain
-
-
-_COVERING: Final = _by_covering(
-    "covering",
-    "subscriptions travel unless one that covers them already did",
-    is_maximal=False,
-)
-_MAXIMAL: Final = _by_covering(
-    "maximal",
-    "covering that withdraws what a newcomer covers: the maximal subscriptions are told",
-    is_maximal=True,
-)
-_COVERING_WORDS: Final = (_COVERING.name, _MAXIMAL.name)
-"""Behind their colon goes what finds covers."""
-
-_SIMPLE: Final = Travel(
-    name="simple",
-    summary="every subscription travels to every router",
-    links=lambda _: Simple[Interest],
-)
-
-TRAVELS: Final = _catalogue(
-    _COVERING,
-    _MAXIMAL,
-    Travel(
-        name="identity",
-        summary="of equal subscriptions one travels",
-        links=lambda _: Identity,
-    ),
-    _SIMPLE,
-    Travel(
-        name="flooding",
-        summary="publications travel to every router and are filtered at the edge",
-        links=lambda _: Flooding[Interest],
-        requires=(
-            Rule(
-                frozenset({"flood"}),
-                "under flooding no router knows what others want, so publications have to be "
-                "flooded: leave out the word for forwarding",
-            ),
-        ),
-        allows_loss=True,
-        forwarding="flood",
-    ),
-    Travel(
-        name="xroute",
-        summary="covered subscriptions travel as counts, in one message each",
-        make=lambda identity, follower: CountingPropagation(
-            identity, lambda: interest_index(COVERING_INDEXES["columnar"]), follower
-        ),
-    ),
-    Travel(
-        name=IRBR,
-        summary="subscriptions travel to identifier ranges, unless somebody nearby stands for them",
-        make=RangePropagation,
-        requires=(
-            Rule(
-                frozenset({PASTRY.name}),
-                "ranges are those of a circle of identifiers: leave out the word for membership",
-            ),
-            Rule(
-                frozenset({DELEGATION.name}),
-                "what is known of ranges is known of no neighbor: leave out the word for "
-                "forwarding",
-            ),
-        ),
-        forwarding=DELEGATION.name,
-        membership=PASTRY.name,
-        routes_depend_on_order=True,
-    ),
-)
-
-ADVERTISEMENT: Final = Strategy(
-    name="advertisement",
-    summary="and only to where it is advertised",
-    excludes=(
-        Rule(
-            frozenset({"flooding"}),
-            "under flooding no subscription travels that could follow advertisements: leave out "
-            "one of the two words",
-        ),
-        Rule(
-            frozenset({"xroute"}),
-            "XRoute's counts have to reach every router, whatever is advertised: leave out one of "
-            "the two words",
-        ),
-    ),
-)
-
-MERGING: Final = Strategy(
-    name="merging",
-    summary="what covering would send is merged",
-    requires=(
-        Rule(
-            frozenset({"covering"}),
-            "merging takes the place of what covering would send: put it behind covering",
-        ),
-    ),
-)
-
 # Forwarding and upkeep ---------------------------------------------------------------------------
 
-FORWARDINGS: Final = _catalogue(
+FORWARDINGS: Final = by_name(
     ForwardingStrategy(
         name="every-hop",
         summary="every router matches publications against what its neighbors want",
@@ -244,9 +99,10 @@ FORWARDINGS: Final = _catalogue(
     BLOOM,
     PREFIX,
     DELEGATION,
+    NUMBERED,
 )
 
-UPKEEPS: Final = _catalogue(
+UPKEEPS: Final = by_name(
     UpkeepStrategy(
         name=DEFAULT_UPKEEP,
         summary="a link that is gone is forgotten, one that comes is told everything",
@@ -282,13 +138,13 @@ class Catalogues(NamedTuple):
             raise InputError(
                 f"protocol {name!r} does not say which subscriptions travel: add one of {known}"
             )
-        travel = _chosen(travels, chosen.get("travels", (_SIMPLE.name, None)))
-        budget = chosen.get(MERGING.name)
+        travel = _chosen(travels, chosen.get("travels", (SIMPLE.name, None)))
+        budget, word = chosen.get(MERGING.name), chosen.get(ADVERTISEMENT.name)
         propagation = _propagation(
             travel,
             None if budget is None else _merging(name, budget[1]),
             paths,
-            is_advertised=ADVERTISEMENT.name in chosen,
+            advertising=None if word is None else _chosen(ADVERTISINGS, word),
         )
         membership = _chosen(memberships, chosen.get("memberships", (propagation.membership, None)))
         upkeep = _upkeep(upkeeps, chosen)
@@ -307,9 +163,9 @@ class Catalogues(NamedTuple):
         """
         known: dict[str, Mapping[str, Strategy]] = {
             **self._asdict(),
-            ADVERTISEMENT.name: _catalogue(ADVERTISEMENT),
-            MERGING.name: _catalogue(MERGING),
-            FAILOVER.name: _catalogue(FAILOVER),
+            ADVERTISEMENT.name: ADVERTISINGS,
+            MERGING.name: by_name(MERGING),
+            FAILOVER.name: by_name(FAILOVER),
         }
         chosen: dict[str, tuple[str, str | None]] = {}
         for part in _parts(name):
@@ -335,7 +191,7 @@ def _parts(name: str) -> list[str]:
     """
     found: list[str] = []
     for part in name.split("+"):
-        is_pair = bool(found) and found[-1].partition(":")[0] in _COVERING_WORDS
+        is_pair = bool(found) and found[-1].partition(":")[0] in COVERING_WORDS
         if is_pair and ":" in found[-1] and part in DOCUMENT_COVERINGS:
             found[-1] += f"+{part}"
         else:
@@ -402,8 +258,7 @@ def _propagation(
     travel: Travel,
     merging: tuple[str, float] | None,
     paths: PathUniverse | None,
-    *,
-    is_advertised: bool,
+    advertising: Advertising | None,
 ) -> PropagationStrategy:
     """What travels, with what changes that; whether they go together is the protocol's business."""
     parts: list[Strategy] = [travel]
@@ -415,12 +270,14 @@ def _propagation(
         share = f"up to {budget:.0%} is added" if budget else "nothing is added"
         summary = f"{MERGING.summary}, as far as {share}"
         links = None if links is None else _merged(links, budget, paths)
-    if is_advertised:
-        parts.append(ADVERTISEMENT)
-        names = [ADVERTISEMENT.name, *(name for name in names if name != _SIMPLE.name)]
-        summary = f"{summary.removesuffix(' to every router')}, {ADVERTISEMENT.summary}"
+    if advertising is not None:
+        parts.append(advertising)
+        names = [advertising.name, *(name for name in names if name != SIMPLE.name)]
+        summary = f"{summary.removesuffix(' to every router')}, {advertising.summary}"
         links = None if links is None else _advertised(links)
     make = travel.make if links is None else _one_by_one(links)
+    if advertising is not None and links is None:
+        make = travel.make_advertised or make
     assert make is not None, "subscriptions travel one by one or in another way"
     return PropagationStrategy(
         name="+".join(names),
@@ -429,12 +286,20 @@ def _propagation(
         excludes=tuple(chain.from_iterable(part.excludes for part in parts)),
         of=tuple(part.words[0] for part in parts),
         make=make,
-        clients_advertise=is_advertised,
+        clients_advertise=advertising is not None,
+        promises=_promises(advertising, is_merged=merging is not None),
         routes_depend_on_order=merging is not None or travel.routes_depend_on_order,
         allows_loss=travel.allows_loss,
         forwarding=travel.forwarding,
         membership=travel.membership,
     )
+
+
+def _promises(advertising: Advertising | None, *, is_merged: bool) -> MakePromises:
+    """How advertisements travel."""
+    if advertising is None:
+        return no_promises
+    return (is_merged and advertising.merged) or advertising.links
 
 
 def _one_by_one(links: Links) -> MakePropagation:
@@ -473,9 +338,13 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
             "advertisement+covering+merging",
             "advertisement+identity",
             "advertisement",
+            "advertisement+xroute",
             "covering+recover",
             "covering+stabilize",
             IRBR,
+            SCRIBE,
+            RPF,
+            f"{RPF}:{PLAIN}",
         )
     }
 )

@@ -9,17 +9,20 @@ the reason. A protocol that breaks a rule cannot be made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from types import MappingProxyType
+from typing import Final, TypeAlias, TypeVar
 
 from sapwood.errors import InputError
 from sapwood.limits import SUBSCRIPTIONS_AT_ONCE_MAX
 from sapwood.matching.engine_names import Engines
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.routing.forwarding.protocol import Forwarding
 from sapwood.routing.membership.protocol import Membership
-from sapwood.routing.propagation.protocol import SubscriptionPropagation
+from sapwood.routing.propagation.flooding import Flooding
+from sapwood.routing.propagation.protocol import Propagation, SubscriptionPropagation
 from sapwood.routing.tables import Follower
 from sapwood.routing.upkeep.protocol import Kept, Upkeep
 
@@ -64,6 +67,14 @@ class Strategy:
         return (self.name.partition(":")[0],)
 
 
+S = TypeVar("S", bound=Strategy)
+
+
+def by_name(*strategies: S) -> Mapping[str, S]:
+    """A catalogue of strategies, in this order."""
+    return MappingProxyType({strategy.name: strategy for strategy in strategies})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MembershipStrategy(Strategy):
     """Makes the membership of one router: name, protocol, engines, incarnation.
@@ -80,22 +91,32 @@ class MembershipStrategy(Strategy):
 MakePropagation: TypeAlias = Callable[[str, Follower[Interest]], SubscriptionPropagation]
 """Makes all subscriptions of one core: its identity, and what follows them."""
 
+MakePromises: TypeAlias = Callable[[str], Callable[[], Propagation[AdvertisedContent]]]
+"""Given the identity of a core, makes what makes what each of its links is told of advertisements.
+"""
+
+
+def no_promises(_: str) -> Callable[[], Propagation[AdvertisedContent]]:
+    """Nothing is told of them."""
+    return Flooding[AdvertisedContent]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PropagationStrategy(Strategy):
     """Makes the subscriptions of one core.
 
     `clients_advertise`: clients have to advertise what they will publish, since subscriptions
-    travel only towards advertisements. `routes_depend_on_order`: which links a publication crosses
-    depends on the order in which subscriptions came (who receives it, never). `allows_loss`: no
-    subscription travels that could be lost. `forwarding` and `membership` are the names of the
-    strategies where none is named. `of` are the words that it is put together from, those among
-    them that are not in the name.
+    travel only towards advertisements; those travel as `promises` says. `routes_depend_on_order`:
+    which links a publication crosses depends on the order in which subscriptions came (who receives
+    it, never). `allows_loss`: no subscription travels that could be lost. `forwarding` and
+    `membership` are the names of the strategies where none is named. `of` are the words that it is
+    put together from, those among them that are not in the name.
     """
 
     make: MakePropagation
     of: tuple[str, ...]
     clients_advertise: bool = False
+    promises: MakePromises = no_promises
     routes_depend_on_order: bool = False
     allows_loss: bool = False
     forwarding: str = "every-hop"

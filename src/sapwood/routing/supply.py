@@ -1,9 +1,11 @@
 """Which subscriptions of a router's clients somebody advertises for (XSiena's `cancel`).
 
-Where a protocol routes by advertisements every router knows all of them, so the home router can
-tell: a subscription is *supplied* iff some advertisement that the router knows, of its own clients
-or over a link, intersects it. XSiena cancels one that is not, towards its application (2.6); here
-the client hears so, keeps the subscription, and hears as well when somebody advertises again.
+Where a protocol routes by advertisements every router knows all of them, or those that cover all,
+so the home router can tell: a subscription is *supplied* iff some advertisement that the router
+knows, of its own clients or over a link, intersects it. On many trees it knows of each source what
+that one advertises on its own (`TreeSides`). XSiena cancels one that is not, towards its
+application (2.6); here the client hears so, keeps the subscription, and hears as well when somebody
+advertises again.
 
 What is said is said once: a client takes a subscription for supplied until it hears otherwise, of
 one that comes into force before that is confirmed to it. One that it states again, as it has
@@ -26,22 +28,23 @@ An example, subscriptions (ann, s) `x > 5` and (ann, t) `y = 1`, and what is the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from sapwood.errors import InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.routing.effects import Effect, Subscribed, SubscribedMany, Supply, Unsubscribed
 from sapwood.routing.effects import UnsubscribedMany as Withdrawn
-from sapwood.routing.tables import CLIENTS, LocalEntry
+from sapwood.routing.tables import CLIENTS
 
-Own = Callable[[str], Mapping[str, LocalEntry[Interest]]]
-"""What a client has subscribed to, by its ids."""
+FilterOf: TypeAlias = Callable[[str, str], Interest]
+"""What a client has subscribed to under an id."""
 
 
 class SupplyWatch:
     """Follows the advertisements of a router, and the answers to its clients.
 
-    `own` says what a client has subscribed to.
+    `filter_of` says what a client has subscribed to.
 
     #: _reasons[c][i] is the advertisement that supplies it, None where none does; c's in force
     #: _supplied[a] has exactly the subscriptions whose reason is a
@@ -50,8 +53,8 @@ class SupplyWatch:
 
     __slots__ = (
         "_came",
+        "_filter_of",
         "_last",
-        "_own",
         "_reasons",
         "_sides",
         "_supplied",
@@ -59,8 +62,8 @@ class SupplyWatch:
         "_went",
     )
 
-    def __init__(self, own: Own) -> None:
-        self._own = own
+    def __init__(self, filter_of: FilterOf) -> None:
+        self._filter_of = filter_of
         #: the advertisements of each side
         self._sides: dict[str, dict[str, AdvertisedContent]] = {CLIENTS: {}}
         self._reasons: dict[str, dict[str, str | None]] = {}
@@ -103,8 +106,8 @@ class SupplyWatch:
 
     def changing(self, client: str, wanted: Iterable[tuple[str, Interest]]) -> Iterator[Effect]:
         """A client subscribes: of those that it has with another filter all counts as supplied."""
-        reasons, own = self._reasons.get(client, {}), self._own(client)
-        some = [id_ for id_, new in wanted if id_ in reasons and own[id_].filter != new]
+        reasons, present = self._reasons.get(client, {}), self._filter_of
+        some = [id_ for id_, new in wanted if id_ in reasons and present(client, id_) != new]
         unsupplied = [id_ for id_ in some if reasons[id_] is None]
         self._drop(client, some)
         yield from _of(client, unsupplied, is_there=True)
@@ -117,10 +120,10 @@ class SupplyWatch:
     def take(self, client: str, ids: Iterable[str]) -> list[str]:
         """Subscriptions of a client are in force; those that nobody advertises for."""
         unsupplied = []
-        own, reasons = self._own(client), self._reasons.setdefault(client, {})
+        reasons = self._reasons.setdefault(client, {})
         for id_ in ids:
             if id_ not in reasons:
-                self._settle(client, id_, self._find(own[id_].filter))
+                self._settle(client, id_, self._find(self._filter_of(client, id_)))
             if reasons[id_] is None:
                 unsupplied.append(id_)
         return unsupplied
@@ -150,13 +153,13 @@ class SupplyWatch:
         came, self._came = self._came, {}
         for key in went:
             for client, id_ in self._supplied.pop(key, ()):
-                reason = self._find(self._own(client)[id_].filter)
+                reason = self._find(self._filter_of(client, id_))
                 self._settle(client, id_, reason)
                 if reason is None:
                     found[client, id_] = False
         for key, filter_ in came.items():
             for client, id_ in tuple(self._unsupplied):
-                if filter_.intersects(self._own(client)[id_].filter):
+                if filter_.intersects(self._filter_of(client, id_)):
                     self._settle(client, id_, key)
                     found[client, id_] = True  # or else it would have been found above
         for is_there in (False, True):
@@ -212,7 +215,7 @@ class SupplyWatch:
         unsupplied: dict[tuple[str, str], None] = {}
         for client, reasons in self._reasons.items():
             for id_, reason in reasons.items():
-                wanted = self._own(client)[id_].filter
+                wanted = self._filter_of(client, id_)
                 is_there = any(
                     one.intersects(wanted) for some in sides.values() for one in some.values()
                 )
@@ -224,6 +227,53 @@ class SupplyWatch:
                     supplied.setdefault(reason, {})[client, id_] = None
         if supplied != self._supplied or unsupplied != self._unsupplied:
             raise InvariantError("what is supplied by what is not what the reasons say")
+
+
+class TreeSides:
+    """The advertisements on one of many trees, for a watch that follows those on all of them.
+
+    Their keys differ from tree to tree. The sides of the tree that a router calls 7 are
+    `7:` of its own clients, and `7:r2` of the neighbor r2.
+    """
+
+    __slots__ = ("_sides", "_tree", "_watch")
+
+    def __init__(self, watch: SupplyWatch, tree: int) -> None:
+        self._watch = watch
+        self._tree = tree
+        self._sides: dict[str, str] = {}
+        self.add_side(CLIENTS)
+
+    def add_side(self, side: str) -> None:
+        """A neighbor is there, from which nothing has come."""
+        self._sides[side] = side_of(self._tree, side)
+        self._watch.add_side(self._sides[side])
+
+    def remove_side(self, side: str) -> None:
+        """A neighbor is gone, with all that came from there."""
+        self._watch.remove_side(self._sides.pop(side))
+
+    def learned(self, side: str, key: str, filter: AdvertisedContent) -> None:
+        """An advertisement came from a side."""
+        self._watch.learned(self._sides[side], key, filter)
+
+    def learned_many(self, side: str, entries: Sequence[tuple[str, AdvertisedContent]]) -> None:
+        """Several came."""
+        self._watch.learned_many(self._sides[side], entries)
+
+    def forgot(self, side: str, key: str) -> None:
+        """An advertisement of a side is there no longer."""
+        self._watch.forgot(self._sides[side], key)
+
+    def end(self) -> None:
+        """The tree is no more."""
+        for side in tuple(self._sides):
+            self.remove_side(side)
+
+
+def side_of(tree: int, side: str) -> str:
+    """The side of a watch that a side of one of many trees is."""
+    return f"{tree}:{side}"
 
 
 def _of(client: str, ids: Sequence[str], *, is_there: bool) -> Iterator[Effect]:

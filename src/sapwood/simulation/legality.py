@@ -12,7 +12,9 @@ stated at each router, and the messages under way; nothing of what routers belie
 What serves what depends on the propagation strategy. Simple routing: exactly the same entries.
 Identity: of each class of equal filters one. Covering: some, so that every one is covered; maximal:
 of these none that another one covers. Advertisements: of those that an advertisement on the other
-side intersects. Mergers are entries that nobody stated, and what is right of them is not said here.
+side intersects; and of advertisements themselves the maximal ones, each once, or, under
+`advertisement:simple`, all. Mergers are entries that nobody stated, and what is right of them is
+not said here.
 """
 
 from __future__ import annotations
@@ -66,17 +68,18 @@ class Illegal:
 def locally_illegal(world: World) -> list[Illegal]:
     """The edges whose two ends do not fit together, messages under way taken in."""
     found: list[Illegal] = []
+    telling, promising = _rules(world)
     for sender, holder in _edges(world):
         coming = world.network.under_way(sender, holder)
         adverts = dict(_held(world, holder, sender, "advertisement"))
         _fold(adverts, coming, "advertisement")
         known = _known(world, sender, holder, "advertisement")
-        found.extend(_judged(sender, holder, "advertisement", known, adverts))
+        found.extend(_judged((sender, holder), "advertisement", promising, known, adverts))
         table = dict(_held(world, holder, sender, "subscription"))
         _fold(table, coming, "subscription")
         known = _known(world, sender, holder, "subscription")
         wanted = _wanted(world, known, _held(world, sender, holder, "advertisement"))
-        found.extend(_judged(sender, holder, _propagation(world), wanted, table))
+        found.extend(_judged((sender, holder), "subscription", telling, wanted, table))
     return found
 
 
@@ -86,6 +89,7 @@ def globally_illegal(world: World) -> list[Illegal]:
     The world must be at rest, and its links up.
     """
     found: list[Illegal] = []
+    telling, promising = _rules(world)
     for sender, holder in _edges(world):
         behind = tuple(world.topology.tree(holder).behind(holder, sender))
         before = [name for name in world.topology.routers if name not in set(behind)]
@@ -93,11 +97,11 @@ def globally_illegal(world: World) -> list[Illegal]:
         stated = _stated(world, behind, "advertisement")
         if not _is_advertised(world):
             stated = {}
-        found.extend(_judged(sender, holder, "advertisement", stated, adverts))
+        found.extend(_judged((sender, holder), "advertisement", promising, stated, adverts))
         here = _stated(world, before, "advertisement")
         wanted = _wanted(world, _stated(world, behind, "subscription"), here)
         table = _held(world, holder, sender, "subscription")
-        found.extend(_judged(sender, holder, _propagation(world), wanted, table))
+        found.extend(_judged((sender, holder), "subscription", telling, wanted, table))
     return found
 
 
@@ -118,13 +122,11 @@ def _edges(world: World) -> Iterator[tuple[str, str]]:
 
 
 def _judged(
-    sender: str, holder: str, rule: str, wanted: Filters, held: Filters
+    edge: tuple[str, str], noun: str, rule: str, wanted: Filters, held: Filters
 ) -> Iterator[Illegal]:
     """Whether a table serves what is wanted, and has nothing else."""
     wrong = [key for key, content in held.items() if wanted.get(key) != content]
-    right = [
-        cast("Interest", content) for key, content in held.items() if wanted.get(key) == content
-    ]
+    right = [content for key, content in held.items() if wanted.get(key) == content]
     lacking = [key for key, content in wanted.items() if not _serves(rule, key, content, held)]
     if rule == "identity":
         seen: set[AdvertisedContent] = set()
@@ -132,23 +134,31 @@ def _judged(
             if content in seen:
                 wrong.append(key)
             seen.add(content)
+    if rule == "maximal once":
+        rivals = [(key, one) for key, one in held.items() if wanted.get(key) == one]
+        wrong.extend(key for key, one in held.items() if _is_spare(key, one, rivals))
     if rule == "maximal":
         wrong.extend(key for key, one in held.items() if _is_below(one, right))
-    if rule in {"covering", "maximal"} and lacking:
-        lacking = [
-            key
-            for key in lacking
-            if not any(one.covers(cast("Interest", wanted[key])) for one in right)
-        ]
+    if rule in {"covering", "maximal", "maximal once"} and lacking:
+        lacking = [key for key in lacking if not any(one.covers(wanted[key]) for one in right)]
     if wrong or lacking:
-        noun = "advertisement" if rule == "advertisement" else "subscription"
-        yield Illegal(sender, holder, noun, tuple(sorted(set(wrong))), tuple(lacking))
+        yield Illegal(*edge, noun, tuple(sorted(set(wrong))), tuple(lacking))
 
 
-def _is_below(content: AdvertisedContent, others: Iterable[Interest]) -> bool:
-    """Whether another of some interests covers one, and is not covered by it."""
-    own = cast("Interest", content)
+def _is_below(own: AdvertisedContent, others: Iterable[AdvertisedContent]) -> bool:
+    """Whether another of some contents covers one, and is not covered by it."""
     return any(one.covers(own) and not own.covers(one) for one in others if one != own)
+
+
+def _is_spare(
+    key: str, own: AdvertisedContent, rivals: Iterable[tuple[str, AdvertisedContent]]
+) -> bool:
+    """Whether another one covers this; of two that cover each other the one that comes later."""
+    return any(
+        one.covers(own) and (other < key or not own.covers(one))
+        for other, one in rivals
+        if other != key
+    )
 
 
 def _serves(rule: str, key: str, content: AdvertisedContent, held: Filters) -> bool:
@@ -251,7 +261,11 @@ def _is_advertised(world: World) -> bool:
     return "advertisement" in _words(world)
 
 
-def _propagation(world: World) -> str:
-    """The rule by which what travels serves what is known."""
+def _rules(world: World) -> tuple[str, str]:
+    """The rules by which what travels serves what is known, of subscriptions and advertisements."""
     words = _words(world)
-    return next((word for word in words if word in ("identity", "covering", "maximal")), "simple")
+    telling = next(
+        (word for word in words if word in ("identity", "covering", "maximal")), "simple"
+    )
+    names = _router(world, next(iter(world.routers))).protocol.name.split("+")
+    return telling, "simple" if "advertisement:simple" in names else "maximal once"

@@ -242,13 +242,14 @@ class _OpenWays:
     """Where routers choose their links themselves: any router may be on the way to any other.
 
     So whatever happens to a router or a link disturbs all ways until the overlay has settled. Those
-    who are not joined by any links, as all were taken away, know nothing of each other.
+    who are not joined by any links, as all were taken away, know nothing of each other. All may go
+    over one router, and so over the same links there and back.
     """
 
     def __init__(self, history: History, longest: LongestDelay) -> None:
         self._history = history
         delay_s = max(map(longest, history.links()), default=0.0)
-        self._delay_s = delay_s * (len(history.routers()) - 1)
+        self._delay_s = 2 * delay_s * (len(history.routers()) - 1)
         #: (number of the overlay, router) -> all that are joined to it
         self._joined: dict[tuple[int, str], frozenset[str]] = {}
 

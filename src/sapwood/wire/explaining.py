@@ -31,12 +31,16 @@ class Search(Struct, array_like=True, frozen=True):
     """Which subscriptions of the broker's own clients are looked for: those of which all holds.
 
     Those with this filter, whether a grant has narrowed it or not; those of this client; the
-    durable one of this name. Texts that are empty ask for nothing.
+    durable one of this name. Texts that are empty ask for nothing. Where it is for `covers`, those
+    whose filters cover the filter, of clients and neighbors; some are looked at from number `first`
+    on.
     """
 
     filter: InterestText | None = None
     client: _Text = ""
     durable: _Text = ""
+    covers: bool = False
+    first: Count = 0
 
 
 class ToldText(Struct, array_like=True, frozen=True):
@@ -69,10 +73,10 @@ class ExplainRequest(Struct, array_like=True, frozen=True, tag=76):
 
 
 class Found(Struct, array_like=True, frozen=True):
-    """A subscription of one of the broker's own clients.
+    """A subscription of one of the broker's own clients, or one that a `neighbor` told of.
 
-    `allowed` is what the client may see of records, where a grant says so and it is connected.
-    `durable` is the state of the mailbox where it has one.
+    Of the latter, `id` is its key there. `allowed` is what the client may see of records, where a
+    grant says so and it is connected. `durable` is the state of the mailbox where it has one.
     """
 
     client: str
@@ -82,6 +86,7 @@ class Found(Struct, array_like=True, frozen=True):
     is_connected: bool
     allowed: Interest | None = None
     durable: DurableState | None = None
+    neighbor: str = ""
 
 
 class Answer(Struct, array_like=True, frozen=True):
@@ -96,8 +101,8 @@ class ExplainReply(Struct, array_like=True, frozen=True, tag=77):
 
     The publications of a source come on so many `ways`; 0 where the protocol has no hops to tell
     of. `addresses` are those of neighbors that the broker has connected to itself. `is_all` unless
-    the search ended early. `answer` holds an `Answer` (`answer_of`). With a `refusal` there is
-    none, and it says why.
+    the search ended early; one for covers goes on at number `following`, if that is not 0. `answer`
+    holds an `Answer` (`answer_of`). With a `refusal` there is none, and it says why.
     """
 
     broker: Name
@@ -106,6 +111,7 @@ class ExplainReply(Struct, array_like=True, frozen=True, tag=77):
     neighbors: tuple[str, ...] = ()
     addresses: dict[str, str] = {}
     is_all: bool = True
+    following: Count = 0
     answer: Annotated[bytes, Meta(max_length=EXPLAINED_BYTES_MAX)] = b""
     refusal: Annotated[str, Meta(max_length=REFUSAL_CHARS_MAX)] = ""
 

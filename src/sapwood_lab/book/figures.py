@@ -53,10 +53,11 @@ def findings(report: Report) -> str:
 
 
 def _finding(one: Finding) -> str:
-    verdict = "holds" if one.holds else "does not hold"
+    verdict = "holds" if one.holds else "not at this size" if one.is_open else "does not hold"
     read = f"As we read it: {one.why}" if one.why else "The reason is not known."
-    why = "" if one.holds else f"<p>{escape(read)}</p>"
-    style = "yes" if one.holds else "no"
+    needs = f" Published are {one.needs}." if one.needs else ""
+    why = "" if one.holds else f"<p>{escape(read + needs)}</p>"
+    style = "yes" if one.holds else "open" if one.is_open else "no"
     return (
         f'<li class="{style}"><b>{verdict}</b> {escape(one.claim)} '
         f"<i>{escape(one.shown)}</i>{why}</li>"

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
-from sapwood_lab.book.chapters import Chapter, Section
+from sapwood_lab.book.chapters import Chapter, Section, Tally
+from sapwood_lab.book.errata import Erratum, errata_of
 from sapwood_lab.book.figures import findings, pictures, scattered, table
 
 _STYLE: Final = """
 :root{color-scheme:light dark;--ink:#1d2733;--soft:#5d6874;--back:#fbfaf7;--card:#fff;
---line:#e3e0d8;--yes:#2f6f3f;--no:#ad3f20;--theirs:#f3efe2}
+--line:#e3e0d8;--yes:#2f6f3f;--no:#ad3f20;--open:#80651a;--theirs:#f3efe2}
 @media(prefers-color-scheme:dark){:root{--ink:#e6e8ea;--soft:#a3adb7;--back:#15191d;
---card:#1d2328;--line:#39424b;--yes:#7cc38d;--no:#ee9471;--theirs:#2a2f2a}
+--card:#1d2328;--line:#39424b;--yes:#7cc38d;--no:#ee9471;--open:#d9b95a;--theirs:#2a2f2a}
 .line-1{--hue:#7fb3e0}.line-2{--hue:#ee8f78}.line-3{--hue:#7cc38d}.line-4{--hue:#c49bdc}
 .line-5{--hue:#dcb558}.line-6{--hue:#aab8c0}.line-7{--hue:#f27aa4}.line-8{--hue:#5cc5cf}
 polyline[class]{stroke:var(--hue)}circle[class],text[class]{fill:var(--hue)}}
@@ -29,7 +30,8 @@ nav ol{padding-left:20px;margin:12px 0}nav li{margin:4px 0}nav ul{padding-left:1
 .findings{list-style:none;padding:0;margin:12px 0}
 .findings li{border-left:4px solid;padding:2px 0 2px 10px;margin:8px 0}
 .yes{border-color:var(--yes)!important}.no{border-color:var(--no)!important}
-.yes b{color:var(--yes)}.no b{color:var(--no)}.no p{margin:2px 0 0}
+.open{border-color:var(--open)!important}.yes b{color:var(--yes)}.no b{color:var(--no)}
+.open b{color:var(--open)}.no p,.open p{margin:2px 0 0}
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(440px,100%),1fr));gap:12px}
 figure{margin:12px 0;min-width:0}figcaption{font-weight:600}
 .scroll{overflow-x:auto}.scroll svg{display:block;width:100%;min-width:460px;max-width:720px}
@@ -44,7 +46,8 @@ background:var(--back);border:1px solid var(--line);border-radius:6px;font-size:
 
 def page(chapters: Sequence[Chapter], about: Mapping[str, str]) -> str:
     """The book as HTML; `about` says what it was made on, and when."""
-    held, of = map(sum, zip(*(chapter.held for chapter in chapters), strict=True))
+    held, unknown, of = map(sum, zip(*(chapter.tally for chapter in chapters), strict=True))
+    short = f"; {unknown:,} of the others might with what was published" if unknown else ""
     machine = "; ".join(f"{name} {value}" for name, value in about.items())
     listed = "".join(map(_entry, chapters))
     return (
@@ -52,7 +55,8 @@ def page(chapters: Sequence[Chapter], about: Mapping[str, str]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>The book of evidence</title><style>{_STYLE}</style></head><body><main>"
         "<h1>What was published, made again</h1>"
-        f"<p>{held:,} of {of:,} claims of {len(chapters)} works hold in the figures of this book. "
+        f"<p>{held:,} of {of:,} claims of {len(chapters)} works hold in the figures of this book"
+        f"{short}. "
         "Orders, ratios and shapes are compared: machines, languages and data are others. Where a "
         "work's curve can be read as numbers, it stands beside ours over the same axes; columns "
         "of tables that are tinted are published ones.</p>"
@@ -64,18 +68,27 @@ def page(chapters: Sequence[Chapter], about: Mapping[str, str]) -> str:
 def _entry(chapter: Chapter) -> str:
     within = "".join(
         f'<li><a href="#{one.experiment.name}">{escape(_capital(one.where))}</a>: '
-        f"{escape(one.experiment.summary)} {_tally(_held(one))}</li>"
+        f"{escape(one.experiment.summary)} {_tally(one.tally)}</li>"
         for one in chapter.sections
     )
     return (
-        f'<li><a href="#{_anchor(chapter)}">{escape(chapter.work)}</a> {_tally(chapter.held)}'
+        f'<li><a href="#{_anchor(chapter)}">{escape(chapter.work)}</a> {_tally(chapter.tally)}'
         f"<ul>{within}</ul></li>"
     )
 
 
 def _chapter(chapter: Chapter) -> str:
     sections = "".join(map(_section, chapter.sections))
-    return f'<h2 id="{_anchor(chapter)}">{escape(chapter.work)}</h2>{sections}'
+    errata = "".join(map(_erratum, errata_of(chapter.work)))
+    wrong = f"<section><h3>Where the work errs</h3><ul>{errata}</ul></section>" if errata else ""
+    return f'<h2 id="{_anchor(chapter)}">{escape(chapter.work)}</h2>{sections}{wrong}'
+
+
+def _erratum(one: Erratum) -> str:
+    return (
+        f'<li><b>{escape(one.printed)}</b> <span class="soft">({escape(one.place)})</span>: '
+        f"{escape(one.found())}.</li>"
+    )
 
 
 def _section(section: Section) -> str:
@@ -91,13 +104,9 @@ def _section(section: Section) -> str:
     )
 
 
-def _held(section: Section) -> tuple[int, int]:
-    found = section.report.findings
-    return sum(one.holds for one in found), len(found)
-
-
-def _tally(held: tuple[int, int]) -> str:
-    return f'<span class="soft">{held[0]} of {held[1]} hold</span>' if held[1] else ""
+def _tally(found: Tally) -> str:
+    more = f", {found.open} not at this size" if found.open else ""
+    return f'<span class="soft">{found.held} of {found.all} hold{more}</span>' if found.all else ""
 
 
 def _anchor(chapter: Chapter) -> str:

@@ -54,6 +54,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.xroute_registrations"),
         ),
         Experiment(
+            "xroute-types",
+            "XNet, section 4.2.6",
+            "one routing table for documents of all DTDs, or one for each",
+            _design("sapwood_lab.experiments.xroute_types"),
+        ),
+        Experiment(
             "xsearch",
             "XNet, tables 6.7 and 6.8, figures 6.12 to 6.15",
             "containment search by the size of the set and the shares of // and *",
@@ -88,6 +94,25 @@ EXPERIMENTS: Final = Catalogue(
             "Shen, figures 5.2 and 5.3",
             "what a link costs that is down for a while, by the timer of its ends",
             _design("sapwood_lab.experiments.link_outages"),
+        ),
+        Experiment(
+            "routing-trees",
+            "XSiena, figures 9.1 to 9.4",
+            "how large routing trees become, and the forwarding trees of events in them",
+            _design("sapwood_lab.experiments.routing_trees"),
+        ),
+        Experiment(
+            "prefix-updates",
+            "XSiena, figures 9.5 to 9.7",
+            "what comes for nothing while a tree optimizer follows the filters, and how often it "
+            "speaks",
+            _design("sapwood_lab.experiments.prefix_updates"),
+        ),
+        Experiment(
+            "bloom-false-positives",
+            "XSiena, figures 5.3 and 9.16",
+            "what Bloom forwarding sends for nothing, counted and by the exact formula",
+            _design("sapwood_lab.experiments.bloom_false_positives"),
         ),
         Experiment(
             "lease-times",
@@ -148,6 +173,12 @@ EXPERIMENTS: Final = Catalogue(
             "XPE dissemination, figures 1.5, 1.6 and 1.12 to 1.14",
             "what the work's covering procedures and searches decide, and how fast",
             _design("sapwood_lab.experiments.xpe_covering"),
+        ),
+        Experiment(
+            "xpe-tree",
+            "XPE dissemination, figure 1.11 and section 1.5.1",
+            "what insertion into the subscription tree compares, and what a publication asks there",
+            _design("sapwood_lab.experiments.xpe_tree"),
         ),
         Experiment(
             "covering-time",

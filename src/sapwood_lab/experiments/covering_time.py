@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from math import inf
 from operator import itemgetter
@@ -66,6 +67,7 @@ FEW: Final = (
     "what an operation costs at least decides, not what a search saves."
 )
 """Why an order may not show yet."""
+NEEDED: Final = f"{OPERATIONS:,} operations"
 
 NARROW: Final = 4
 """Up to so many attributes counting is published to be close to the forest."""
@@ -254,10 +256,10 @@ def _findings(panels: Sequence[Mapping[str, Row]]) -> tuple[Finding, ...]:
         ("Sapwood's index is faster than the k-d tree (nothing published)", OURS, KDTREE, panels),
     )
     few = min(number(one["length"]) for panel in panels for one in panel.values()) < OPERATIONS
-    why = FEW if few else ""
+    why, needs = (FEW, NEEDED) if few else ("", "")
     lost = sorted({name for panel in panels for name, r in panel.items() if r["verdict"] == VOID})
     return (
-        *(_order(claim, fast, slow, chosen, why) for claim, fast, slow, chosen in claims if chosen),
+        *(replace(_order(*claim), why=why, needs=needs) for claim in claims if claim[-1]),
         Finding("nobody loses a cover", not lost, ", ".join(lost) or f"{len(panels)} sequences"),
     )
 
@@ -266,6 +268,7 @@ def _parts(panels: Sequence[Mapping[str, Row]]) -> Iterator[Finding]:
     """Figure 4.5: in which part the forest loses time, where many unsubscribe."""
     panels = [panel for panel in panels if panel[FOREST]["removal_share"] == APART]
     few = panels and number(panels[0][FOREST]["length"]) < OPERATIONS
+    why, needs = (FEW, NEEDED) if few else ("", "")
     for name in (COUNTING, KDTREE) if panels else ():
         more = {
             part: [number(p[FOREST][part]) - number(p[name][part]) for p in panels]
@@ -274,13 +277,14 @@ def _parts(panels: Sequence[Mapping[str, Row]]) -> Iterator[Finding]:
         for part, seconds in more.items():
             shown = _by_attributes(panels, seconds)
             claim = f"p = {APART}: {PARTS[part]} takes the forest longer than {name}"
-            yield Finding(claim, min(seconds) > 0, shown, FEW if few else "")
+            yield Finding(claim, min(seconds) > 0, shown, why, needs)
         both = list(zip(*more.values(), strict=True))
         yield Finding(
             f"p = {APART}: most of what the forest takes longer than {name} is subscribing",
             all(new + old > 0 and new > old for new, old in both),
             ", ".join(f"{new:.3g} of {new + old:.3g} s" for new, old in both),
-            FEW if few else "",
+            why,
+            needs,
         )
 
 
@@ -303,7 +307,10 @@ def _parts_drawn(rows: Sequence[Row]) -> Iterator[Chart]:
 
 
 def _order(
-    claim: str, fast: str, slow: str, panels: Sequence[Mapping[str, Row]], why: str
+    claim: str,
+    fast: str,
+    slow: str,
+    panels: Sequence[Mapping[str, Row]],
 ) -> Finding:
     """Whether one structure was faster than another on all sequences."""
     against = [
@@ -315,7 +322,7 @@ def _order(
     if against:
         cells = ", ".join(f"d={row['attributes']} p={row['removal_share']}" for row in against)
         shown += f"; not {cells}"
-    return Finding(claim, not against, shown, why)
+    return Finding(claim, not against, shown)
 
 
 def _charts(rows: Sequence[Row]) -> Iterable[Chart]:

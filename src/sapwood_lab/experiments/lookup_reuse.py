@@ -68,6 +68,7 @@ PUBLISHED: Final = MappingProxyType(
 FIGURE: Final = ("counting", "simple")
 """The engine and the propagation of figure 3.1(a)."""
 
+PUBLISHED_SUBSCRIPTIONS: Final = 10_000
 FEW: Final = (
     "A lookup is made for each subscription that matches: of fewer subscriptions than the "
     "published 10,000 few match, and all strategies cost next to the same."
@@ -246,7 +247,12 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
         ratios = [number(row["match_us"]) / number(row["lookup_us"]) for row in some]
         shown = f"{min(ratios):,.3g} to {max(ratios):,.3g} times"
         found.append(
-            Finding(f"{engine}: a match costs 100 to 1,000 lookups", min(ratios) >= 100, shown)
+            Finding(
+                f"{engine}: a match costs 100 to 1,000 lookups",
+                min(ratios) >= 100,
+                shown,
+                needs=_needs(some),
+            )
         )
         for told in PROPAGATIONS:
             found += _near_best(rows, engine, told)
@@ -267,9 +273,8 @@ def _near_best(rows: Sequence[Row], engine: str, told: str) -> list[Finding]:
         return []
     near = sum(one <= NEAR for one in best)
     claim = f"{engine}, {told}: Partial-Reuse is within {NEAR:.0%} of the best at most densities"
-    return [
-        Finding(claim, 2 * near > len(best), f"{near} of {len(best)}, {max(best):.0%} at most", FEW)
-    ]
+    shown = f"{near} of {len(best)}, {max(best):.0%} at most"
+    return [Finding(claim, 2 * near > len(best), shown, FEW, _needs(rows))]
 
 
 def _always(rows: Sequence[Row], engine: str) -> list[Finding]:
@@ -285,7 +290,12 @@ def _always(rows: Sequence[Row], engine: str) -> list[Finding]:
     )
     holds = number(least["above_best"]) <= NEAR and last is most
     shown = f"{number(least['above_best']):.0%} and {number(most['above_best']):.0%} above the best"
-    return [Finding(claim, holds, shown, FEW)]
+    return [Finding(claim, holds, shown, FEW, _needs(rows))]
+
+
+def _needs(rows: Sequence[Row]) -> str:
+    few = any(number(row["subscriptions"]) < PUBLISHED_SUBSCRIPTIONS for row in rows)
+    return f"{PUBLISHED_SUBSCRIPTIONS:,} subscriptions" if few else ""
 
 
 def _rounded(value: float) -> float:

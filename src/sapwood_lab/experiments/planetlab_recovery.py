@@ -28,6 +28,7 @@ from sapwood_lab.experiments.report import Cell, Finding, Row, is_within
 PROTOCOL: Final = "xroute+recover"
 OUTAGES_S: Final = (60, 300, 600)
 SIZE_MIN: Final = 1_000
+NEEDED: Final = f"{SIZE_MIN:,} subscriptions at least"
 ROUTERS: Final = ("r2", "r19")
 
 PUBLISHED_MS: Final[Mapping[tuple[int, str], Mapping[int, int]]] = MappingProxyType(
@@ -173,7 +174,7 @@ def findings(lines: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[Findin
     )
     with_size = [lines[name][0][1] <= lines[name][-1][1] for name in TIMED]  # one size: as it is
     sums = [sum(mean[column(outage, router)] for outage in OUTAGES_S) for router in ROUTERS]
-    shown = ", ".join(f"{name}: {ms:,.0f}" for name, ms in mean.items())
+    shown = ", ".join(f"{label(name)}: {ms:,.0f} ms" for name, ms in mean.items())
     return (
         is_within(
             "table 6.11: recovering takes at most 3 % of the outage",
@@ -181,6 +182,7 @@ def findings(lines: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[Findin
             PERCENT_MAX,
             f"With fewer than {SIZE_MIN:,} subscriptions outages are shortened in proportion, and "
             "what restoring takes at least, however long the outage, is a larger part of them.",
+            NEEDED if any(size < SIZE_MIN for size, _ in lines[PERCENT]) else "",
         ),
         Finding("it takes longer after a longer outage", grows, shown),
         Finding(

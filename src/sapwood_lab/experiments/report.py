@@ -56,18 +56,26 @@ class Finding:
     """Something that was published, and whether these figures say the same; `shown` are they.
 
     `why` is a sentence for where it does not hold: a reading of the figures, not a measurement.
+    `needs` is what was published and is more than what was measured, if that may be the reason.
     """
 
     claim: str
     holds: bool
     shown: str
     why: str = ""
+    needs: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it does not hold, and might with what it needs."""
+        return bool(self.needs) and not self.holds
 
     def __str__(self) -> str:
         if self.holds:
             return f"holds: {self.claim} ({self.shown})"
         reason = f": {self.why}" if self.why else ""
-        return f"does not hold: {self.claim} ({self.shown}){reason}"
+        verdict = f"does not hold short of {self.needs}" if self.needs else "does not hold"
+        return f"{verdict}: {self.claim} ({self.shown}){reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +122,20 @@ def line(rows: Sequence[Row], x: str, y: str) -> list[tuple[float, float]]:
     ]
 
 
-def falls(claim: str, values: Mapping[str, float], why: str = "") -> Finding:
+def figure(value: float) -> str:
+    """A number for a reader: four digits of a small one, all whole ones of a large one."""
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
+
+
+def falls(claim: str, values: Mapping[str, float], why: str = "", needs: str = "") -> Finding:
     """Whether each of the values is below the one before it."""
     found = list(values.values())
-    shown = ", ".join(f"{name} {value:,.4g}" for name, value in values.items())
+    shown = ", ".join(f"{name}: {figure(value)}" for name, value in values.items())
     holds = all(less < more for more, less in pairwise(found))
-    return Finding(claim, holds, shown, why)
+    return Finding(claim, holds, shown, why, needs)
 
 
-def is_within(claim: str, value: float, most: float, why: str = "") -> Finding:
+def is_within(claim: str, value: float, most: float, why: str = "", needs: str = "") -> Finding:
     """Whether a value is at most so large."""
-    return Finding(claim, value <= most, f"{value:,.4g} of at most {most:,.4g}", why)
+    shown = f"{figure(value)} of at most {figure(most)}"
+    return Finding(claim, value <= most, shown, why, needs)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -26,7 +27,13 @@ from sapwood.covering.published.counting import CountingCovering
 from sapwood.covering.published.kdtree import KdTreeCovering
 from sapwood.errors import InputError
 from sapwood.model.filter import Filter
-from sapwood_lab.experiments.covering_time import OPERATIONS, REMOVAL_SHARES, SEED, operations
+from sapwood_lab.experiments.covering_time import (
+    NEEDED,
+    OPERATIONS,
+    REMOVAL_SHARES,
+    SEED,
+    operations,
+)
 from sapwood_lab.experiments.design import Choices, Configuration, Design
 from sapwood_lab.experiments.report import Chart, Finding, Report, Row, line, number, table
 
@@ -259,23 +266,24 @@ def _findings(rows: Sequence[Row]) -> Iterator[Finding]:
             ("k = 1 asks at most twice what any k asks (theorem 1)", panels, _asks_little),
         )
         if panels:
-            yield from (_everywhere(f"{index}: {one}", m, holds, why) for one, m, holds in timed)
-            yield from (_everywhere(f"{index}: {one}", m, holds, "") for one, m, holds in counted)
+            for one, modes, holds in timed:
+                found = _everywhere(f"{index}: {one}", modes, holds)
+                yield replace(found, why=why, needs=NEEDED if few else "")
+            for one, modes, holds in counted:
+                yield _everywhere(f"{index}: {one}", modes, holds)
 
 
 _Panels: TypeAlias = Mapping[float, list[Row]]
 """The rows of the modes, by removal share."""
 
 
-def _everywhere(
-    claim: str, panels: _Panels, holds: Callable[[list[Row]], bool], why: str
-) -> Finding:
+def _everywhere(claim: str, panels: _Panels, holds: Callable[[list[Row]], bool]) -> Finding:
     """Whether something holds at every removal share."""
     against = [share for share, some in panels.items() if not holds(some)]
     shown = f"{len(panels) - len(against)} of {len(panels)} removal shares"
     if against:
         shown += "; not " + ", ".join(f"{share:g}" for share in against)
-    return Finding(claim, not against, shown, why)
+    return Finding(claim, not against, shown)
 
 
 def _column(rows: Sequence[Row], name: str) -> list[float]:

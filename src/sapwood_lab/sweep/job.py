@@ -2,7 +2,7 @@
 
 ::
 
-    sweep/runs/*.parquet      run, experiment, configuration, figures, error: grows wave by wave
+    sweep/runs/*.parquet      run, experiment, configuration, figures, error, code: grows by waves
     sweep/table/*.parquet     a row (or several) a configuration, one column a parameter or figure
 """
 
@@ -19,6 +19,7 @@ from sapwood.errors import FileFormatError, InputError
 from sapwood.pipeline.results.output import check_table, exists, write_table
 from sapwood.pipeline.spark.faults import spark_faults
 from sapwood.pipeline.spark.frames import plan_of
+from sapwood_lab.sweep.origin import code_of
 from sapwood_lab.sweep.tasks import (
     RUNS,
     Figures,
@@ -56,8 +57,9 @@ class SweepSummary:
 class SweepJob:
     """Run an experiment (`module:function`) for each configuration, `wave` at a time.
 
-    A wave is written when all of it is done. What was done before, in an earlier run that may have
-    been cut short, is not done again; what failed is. `on_wave` is told how many are done.
+    A wave is written when all of it is done. What the same code has done before, in an earlier run
+    that may have been cut short, is not done again; what failed is. `on_wave` is told how many are
+    done.
     """
 
     experiment: str
@@ -72,7 +74,7 @@ class SweepJob:
         if self.wave < 1:
             raise InputError(f"a wave has at least one configuration, not {self.wave}")
         check_table(spark, f"{self.out}/runs", RUN_COLUMNS)
-        by_run = {run_id(self.experiment, one): one for one in self.configurations}
+        by_run = dict(zip(self._run_ids(), self.configurations, strict=True))
         known = {row["run"] for row in self._stored(spark).where("error IS NULL").collect()}
         pending = [run for run in by_run if run not in known]
         errors: list[str] = []
@@ -98,7 +100,7 @@ class SweepJob:
         """
         rows = self._stored(spark).where("error IS NULL").select("run", "figures").collect()
         stored = {row["run"]: row["figures"] for row in rows}
-        wanted = [run_id(self.experiment, one) for one in self.configurations]
+        wanted = self._run_ids()
         missing = sum(run not in stored for run in wanted)
         if missing:
             raise InputError(f"{missing} configurations are not done in {self.out}: run the sweep")
@@ -109,6 +111,10 @@ class SweepJob:
         some = list(self.configurations[: self.wave])
         table = configurations_table(spark, self.experiment, some)
         return plan_of(runs(table, self.experiment, tasks=max(len(some), 1)))
+
+    def _run_ids(self) -> list[str]:
+        code = code_of(self.experiment)
+        return [run_id(self.experiment, one, code) for one in self.configurations]
 
     def _run_wave(self, spark: SparkSession, configurations: Sequence[Figures]) -> list[str]:
         """Run some configurations and write what came of them; the errors."""

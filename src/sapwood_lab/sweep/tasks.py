@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from sapwood.errors import InputError, InvalidValueError
+from sapwood_lab.sweep.origin import code_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,8 +25,11 @@ Figures: TypeAlias = Mapping[str, Any]
 Experiment: TypeAlias = Callable[[Figures], Figures | Sequence[Figures]]
 
 CONFIGURATIONS: Final = "run STRING, configuration STRING"
-RUNS: Final = "run STRING, experiment STRING, configuration STRING, figures STRING, error STRING"
-"""What came of configurations: figures, or the error that the experiment ended with (JSON)."""
+RUNS: Final = (
+    "run STRING, experiment STRING, configuration STRING, figures STRING, error STRING, code STRING"
+)
+"""What came of configurations: figures, or the error that the experiment ended with (JSON), and by
+which code (`origin.py`)."""
 
 
 def experiment_named(name: str) -> Experiment:
@@ -49,11 +53,11 @@ def experiment_named(name: str) -> Experiment:
     return experiment
 
 
-def run_id(experiment: str, configuration: Figures) -> str:
-    """What a run is called: equal for equal experiments and configurations."""
+def run_id(experiment: str, configuration: Figures, code: str) -> str:
+    """What a run is called: equal for equal experiments and configurations, by the same code."""
     import msgspec
 
-    told = msgspec.json.encode([experiment, dict(configuration)], order="deterministic")
+    told = msgspec.json.encode([experiment, dict(configuration), code], order="deterministic")
     return hashlib.blake2b(told, digest_size=16).hexdigest()
 
 
@@ -63,12 +67,12 @@ def configurations_table(
     """The configurations as a table (`CONFIGURATIONS`), each once."""
     import msgspec
 
-    texts: dict[str, str] = {}
+    texts, code = dict[str, str](), code_of(experiment)
     for configuration in configurations:
         if not isinstance(configuration, Mapping):
             raise InputError(f"a configuration is an object of named values, not {configuration!r}")
         text = msgspec.json.encode(dict(configuration), order="deterministic").decode()
-        texts[run_id(experiment, configuration)] = text
+        texts[run_id(experiment, configuration, code)] = text
     return spark.createDataFrame(list(texts.items()), CONFIGURATIONS)
 
 
@@ -79,7 +83,7 @@ def runs(configurations: DataFrame, experiment: str, *, tasks: int) -> DataFrame
     """
     # Rows of one partition are dealt out in turn; a hash would give one task two, another none.
     each = configurations.coalesce(1).repartition(tasks)
-    return each.mapInArrow(RunExperiments(experiment), RUNS)
+    return each.mapInArrow(RunExperiments(experiment, code_of(experiment)), RUNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,7 @@ class RunExperiments:
     """The function for `mapInArrow`: `CONFIGURATIONS` in, `RUNS` out, a row as soon as it is."""
 
     experiment: str
+    code: str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run all configurations of one task."""
@@ -97,7 +102,7 @@ class RunExperiments:
         for batch in batches:
             for run, text in zip(*(c.to_pylist() for c in batch.columns), strict=True):
                 figures, error = outcome(experiment, text)
-                row = (run, self.experiment, text, figures, error)
+                row = (run, self.experiment, text, figures, error, self.code)
                 columns = [pa.array([value], pa.string()) for value in row]
                 yield pa.RecordBatch.from_arrays(columns, names=names)
 

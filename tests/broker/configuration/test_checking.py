@@ -20,6 +20,7 @@ from sapwood.session.settings import ConnectionSettings, TlsFiles
 from sapwood.store.store import Store
 from sapwood.wire.address import Address
 from sapwood.wire.greetings import Credentials
+from tests.broker.access.tokens import ISSUER, Signer
 from tests.broker.helpers import settings
 
 PEER = Address("north.example.org", 7411)
@@ -78,6 +79,12 @@ def test_identities_are_counted(tmp_path: Path) -> None:
     found = checked(identities=file)
     assert found.does["lets in"] == "1 clients and 1 brokers by name"
     assert found.does["grants"] == "none: all may everything"
+    assert found.does["quotas"] == "none"
+    text = IDENTITIES.format(digest="0" * 64) + Signer().entry(tmp_path)
+    file.write_text(f'{text}[[quota]]\nto = ["*"]\nsubscriptions = 1\n')
+    found = checked(identities=file)
+    assert found.does["lets in"].endswith(f", clients by tokens of {ISSUER}")
+    assert found.does["quotas"] == "1"
     file.write_text(IDENTITIES.format(digest="0"))
     assert "identity 1 ('ann'): the token is not sha256:" in problem(identities=file)
 

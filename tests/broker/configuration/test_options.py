@@ -97,6 +97,9 @@ OTHER: dict[str, Value] = {
     "engine": ("counting",),
     "strict": True,
     "http": "127.0.0.1:9",
+    "gateway": True,
+    "http_origin": ("https://desk.example.org",),
+    "http_streams_max": 5,
     "data": "folder",
     "durability": "none",
     "keep_bytes": 2**40,
@@ -126,6 +129,8 @@ OTHER: dict[str, Value] = {
 """For each option a value that is not its default."""
 
 TOGETHER: dict[str, dict[str, Value]] = {
+    "gateway": {"http": "127.0.0.1:9"},
+    "http_origin": {"http": "127.0.0.1:9"},
     "backup": {"peer": ("north:1",), "protocol": "failover+covering"},
     "listen": {"protocol": "flooding"},
     "tls_ca": {"tls_cert": "cert", "tls_key": "key"},
@@ -169,6 +174,7 @@ def test_every_setting_has_an_option() -> None:
     named = {
         "engines": "engine",
         "peers": "peer",
+        "http_origins": "http_origin",
         "backups": "backup",
         "keep_bytes_max": "keep_bytes",
         "keep_age_s": "keep_age",

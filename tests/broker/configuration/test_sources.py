@@ -169,6 +169,10 @@ def test_a_variable_that_means_nothing_is_a_warning_unless_a_cluster_sets_it() -
     ("text", "said"),
     [
         ("\nkeep_bytes = 1", ", line 2: keep_bytes is 1; it takes 16,777,216 to"),
+        (
+            "frame_bytes_max = 50_000_000",
+            ", line 1: --outgoing-bytes-max is 33554432; it takes 50,000,000 (frame_bytes_max) to",
+        ),
         ('listen = "nonsense:port"', ", line 1: listen: 'nonsense:port': the port is a number"),
         ('peer = ["a:1", "host:0"]', ", line 1: peer: 'host:0': port 0 means any free port"),
         ('protocol = "coverin"', ", line 1: protocol: no protocol is called 'coverin'"),
@@ -240,6 +244,7 @@ PIECES = st.sampled_from(
 @example('data = "\\u0000"')
 @example("keep_bytes = 9223372036854775808")
 @example("drift_ppm = -1")
+@example("frame_bytes_max = 42097152")
 @example("name = \r\n")
 def test_any_text_is_a_configuration_or_a_documented_error(
     tmp_path_factory: pytest.TempPathFactory, text: str

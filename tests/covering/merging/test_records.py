@@ -12,8 +12,8 @@ from sapwood.covering.merging.records import Candidate, Group, PerfectRecordMerg
 from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
 from sapwood.limits import MERGED_TEXT_CHARS_MAX
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
-from sapwood.model.interest import Interest
 from sapwood.model.publication import Record
 from sapwood.simulation.vocabulary import draw_filter
 from tests.strategies import filters, records
@@ -30,7 +30,7 @@ def groups(*texts: str) -> list[Group]:
     return list(MERGER.groups(known))
 
 
-def accepts(interest: Interest, record: Record) -> bool:
+def accepts(interest: AdvertisedContent, record: Record) -> bool:
     assert isinstance(interest, Filter)
     return interest.accepts(record)
 

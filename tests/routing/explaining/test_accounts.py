@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sapwood.language import parse_filter
+from sapwood.language.xpath import parse_xpath
 from sapwood.limits.explaining import EXPLAINED_NAMED_MAX
 from sapwood.matching.engine_names import Engines
 from sapwood.model.publication import Publication
@@ -122,6 +123,19 @@ def test_no_more_is_looked_at_and_named_than_the_bounds_say(
     more = asked(of, question).onward
     assert more is not None
     assert (len(more.because), more.is_all) == (EXPLAINED_NAMED_MAX, False)
+
+
+def test_fewer_are_looked_at_the_longer_a_document_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accounts, "EXPLAINED_PATTERN_BYTES_MAX", 1_000)
+    of = router("simple")
+    for n in range(5):
+        of.handle(Receive("b", Subscribe(f"b.0.{n}", parse_xpath("//item"), n + 1)), 0.0)
+    for size, looked_at in ((90, 5), (450, 2), (5_000, 1)):
+        document = b"<a><item/>" + b" " * (size - 14) + b"</a>"
+        question = Question("c", 0, None, Publication("p", document=document), "c", "b")
+        said = asked(of, question).onward
+        assert said is not None
+        assert (len(said.because), said.is_all) == (looked_at, looked_at == 5)
 
 
 def test_only_what_a_router_has_made_itself_has_begun_there() -> None:

@@ -20,7 +20,7 @@ COUNT = MERGING_PASS_MIN
 MERGER = "r1.0.m1.1"
 
 
-def link() -> Merging:
+def link() -> Merging[Interest]:
     return Merging(Covering(), PerfectRecordMerger(), "r1.0.m1")
 
 
@@ -28,7 +28,7 @@ def points(count: int) -> dict[str, Interest]:
     return {f"k{n}": parse_filter(f"a = {n}") for n in range(count)}
 
 
-def filled() -> tuple[Merging, list[Change]]:
+def filled() -> tuple[Merging[Interest], list[Change]]:
     merging = link()
     return merging, [merging.add(key, wanted) for key, wanted in points(COUNT).items()]
 

@@ -156,11 +156,11 @@ def test_covering_starts_with_the_patterns_that_ask_for_the_fewest_levels() -> N
     # By its text, which is longer, the cover would come last.
     covered, cover = parse_xpath("/a/b[@m='1']"), parse_xpath("//b[@m='1' or @m='2']")
     assert len(str(cover)) > len(str(covered))
-    assert Covering().start([("n", covered), ("w", cover)]).propagate == ("w",)
+    assert Covering[Interest]().start([("n", covered), ("w", cover)]).propagate == ("w",)
 
 
 def test_covering_keeps_narrow_ones_that_were_propagated_before_the_wide_one() -> None:
-    link = Covering()
+    link = Covering[Interest]()
     link.start([("n", NARROW)])
     assert link.add("w", WIDE) == Change(propagate=("w",))
     assert set(link.propagated) == {"n", "w"}
@@ -168,7 +168,7 @@ def test_covering_keeps_narrow_ones_that_were_propagated_before_the_wide_one() -
 
 
 def test_covering_propagates_the_next_of_equal_filters_before_it_withdraws() -> None:
-    link = Covering()
+    link = Covering[Interest]()
     link.start([("a", WIDE), ("b", WIDE), ("n", NARROW)])
     assert set(link.propagated) == {"a"}
     assert link.remove("a") == Change(propagate=("b",), withdraw=("a",))
@@ -180,7 +180,7 @@ def test_covering_propagates_the_next_of_equal_filters_before_it_withdraws() -> 
 
 def test_covering_keeps_a_representative_while_it_is_propagated() -> None:
     """What a subscription waits for must not change behind the back of its confirmation."""
-    link = Covering()
+    link = Covering[Interest]()
     link.start([("w", WIDE)])
     link.add("m", MIDDLE)
     link.add("n", NARROW)
@@ -194,8 +194,8 @@ def test_covering_keeps_a_representative_while_it_is_propagated() -> None:
 
 
 def test_covering_validate_finds_tables_that_disagree() -> None:
-    def fresh() -> Covering:
-        link = Covering()
+    def fresh() -> Covering[Interest]:
+        link = Covering[Interest]()
         link.start([("w", WIDE), ("n", NARROW), ("r", APART)])
         return link
 

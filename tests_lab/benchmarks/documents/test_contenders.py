@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from sapwood.errors import UnknownNameError
-from sapwood_lab.benchmarks.documents.contenders import ONE_BY_ONE, contender
+from sapwood_lab.benchmarks.documents.contenders import ONE_BY_ONE, PLAIN, contender
 
 
-@pytest.mark.parametrize("name", ["path-automaton", "xtrie", "reference-xpath", ONE_BY_ONE])
+@pytest.mark.parametrize(
+    "name", ["path-automaton", "xtrie", "xtrie-paths", "reference-xpath", ONE_BY_ONE, PLAIN]
+)
 def test_contender_finds_the_slots_that_hold(name: str) -> None:
     rival = contender(name)
     for expression in ("/a", "/b", "//c", "/a"):

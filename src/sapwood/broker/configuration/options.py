@@ -36,6 +36,7 @@ from sapwood.limits import (
     OUTGOING_TOTAL_BYTES_MAX,
     SESSIONS_REMEMBERED_MAX,
 )
+from sapwood.limits.gateway import GATEWAY_STREAMS_MAX
 from sapwood.limits.timing import DRIFT_PPM
 
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
@@ -156,6 +157,28 @@ _OVERLAY: Final = (
         "Serve metrics (/metrics, Prometheus), /healthz and /readyz there.",
         without="nowhere",
         example="127.0.0.1:7412",
+    ),
+    Option(
+        "gateway",
+        Switch(),
+        _RESTART,
+        "Let clients publish and subscribe by HTTP there, too (/publish, /subscribe, /socket).",
+        default=False,
+    ),
+    Option(
+        "http_origin",
+        Several("ORIGIN"),
+        _RESTART,
+        "Origin of pages whose browsers may use the gateway; may be several.",
+        without="none but the broker's own",
+        example=("https://desk.example.org",),
+    ),
+    Option(
+        "http_streams_max",
+        Whole(),
+        _RESTART,
+        "Subscriptions by HTTP at a time.",
+        GATEWAY_STREAMS_MAX,
     ),
 )
 

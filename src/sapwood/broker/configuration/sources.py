@@ -82,20 +82,20 @@ class Configuration:
         if isinstance(error, ConfigurationError):
             return error
         text = str(error)
-        first = _FLAG.search(text)
-        if first is None or (found := self._elsewhere(first.group())) is None:
+        named = (self._given(flag) for flag in _FLAG.findall(text))
+        first = next((one for one in named if one is not None), None)
+        if first is None or first.place == COMMAND_LINE:
             return error
 
         def spelled(flag: re.Match[str]) -> str:
-            one = self._elsewhere(flag.group())
-            return flag.group() if one is None else one.called
+            one = self._given(flag.group())
+            return flag.group() if one is None or one.place == COMMAND_LINE else one.called
 
-        return ConfigurationError((f"{found.place}: {_FLAG.sub(spelled, text)}",))
+        return ConfigurationError((f"{first.place}: {_FLAG.sub(spelled, text)}",))
 
-    def _elsewhere(self, flag: str) -> Given | None:
-        """An option that is given, and not on the command line, by its name there."""
-        one = self.given.get(flag.removeprefix("--").replace("-", "_"))
-        return None if one is None or one.place == COMMAND_LINE else one
+    def _given(self, flag: str) -> Given | None:
+        """An option that is given, by its name on the command line."""
+        return self.given.get(flag.removeprefix("--").replace("-", "_"))
 
 
 def read_configuration(

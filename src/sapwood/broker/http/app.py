@@ -1,39 +1,46 @@
-"""The pages: `/metrics`, `/healthz`, `/readyz`.
+"""The pages: `/metrics`, `/healthz`, `/readyz`, and those of the gateway.
 
 `/healthz` is 200 as long as the broker's event loop answers and it has no defect: who gets nothing
 or 503 should start it again. `/readyz` is 200 where it takes publications now, and says why not.
 Both are for everybody; metrics are for identities, where there are any.
+
+`/publish`, `/subscribe` and `/socket` are there where the broker has a gateway.
 """
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Awaitable, Callable
-from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Protocol, TypeAlias
 
 from prometheus_client.exposition import choose_encoder
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket
 
 from sapwood.broker.access.doorkeeper import Doorkeeper
+from sapwood.broker.http.credentials import NAMELESS, credentials_in
+from sapwood.broker.http.gateway import Gateway, Visited
+from sapwood.broker.http.guard import Guard
+from sapwood.broker.http.inside import NotAdmittedError
 from sapwood.broker.http.metrics import registry_of
+from sapwood.broker.http.publishing import publish
+from sapwood.broker.http.refusals import Refusal
+from sapwood.broker.http.sockets import serve
+from sapwood.broker.http.streaming import subscribe
 from sapwood.broker.status import Asked, status
-from sapwood.limits import CREDENTIAL_CHARS_MAX, NAME_CHARS_MAX
 from sapwood.session.congestion import Congestion
-from sapwood.wire.greetings import Credentials
 
-_NAMELESS: Final = MappingProxyType({"WWW-Authenticate": 'Basic realm="sapwood", charset="UTF-8"'})
+_Page: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
-class Shown(Asked, Protocol):
+class Shown(Asked, Visited, Protocol):
     """The broker, as its pages ask it."""
 
     doorkeeper: Doorkeeper
     congestion: Congestion
-    is_stopping: bool
 
     @property
     def failure(self) -> str | None:
@@ -41,26 +48,65 @@ class Shown(Asked, Protocol):
         ...
 
 
-def application(broker: Shown) -> Starlette:
+def application(broker: Shown, gateway: Gateway | None) -> Starlette:
     """The pages of a broker."""
     registry = registry_of(lambda: status(broker))
 
     async def metrics(request: Request) -> Response:
         why = await broker.doorkeeper.why_unknown(
-            _credentials(request.headers.get("authorization", ""))
+            credentials_in(request.headers.get("authorization", ""))
         )
         if why is not None:
-            return JSONResponse({"error": why}, 401, dict(_NAMELESS))
+            return JSONResponse({"error": why}, 401, dict(NAMELESS))
         encode, content_type = choose_encoder(request.headers.get("accept", ""))
         return Response(encode(registry), media_type=content_type)
 
-    return Starlette(
-        routes=[
-            Route("/metrics", metrics),
-            Route("/healthz", _state(lambda: broker.failure)),
-            Route("/readyz", _state(lambda: _unreadiness(broker))),
-        ]
-    )
+    routes: list[BaseRoute] = [
+        Route("/metrics", metrics),
+        Route("/healthz", _state(lambda: broker.failure)),
+        Route("/readyz", _state(lambda: _unreadiness(broker))),
+    ]
+    return Starlette(routes=routes + ([] if gateway is None else _pages_of(gateway)))
+
+
+def _pages_of(gateway: Gateway) -> list[BaseRoute]:
+    guard = [Middleware(Guard, settings=gateway.broker.settings)]
+
+    async def published(request: Request) -> Response:
+        return await publish(gateway, request)
+
+    async def subscribed(request: Request) -> Response:
+        return subscribe(gateway, request)
+
+    async def connected(websocket: WebSocket) -> None:
+        await serve(gateway, websocket)
+
+    pages: list[BaseRoute] = [
+        Route(path, _refusing(page), methods=[method, "OPTIONS"], middleware=guard)
+        for path, page, method in (
+            ("/publish", published, "POST"),
+            ("/subscribe", subscribed, "GET"),
+        )
+    ]
+    return [*pages, WebSocketRoute("/socket", connected, middleware=guard)]
+
+
+def _refusing(page: _Page) -> _Page:
+    """A page that may refuse what it is asked."""
+
+    async def refusing(request: Request) -> Response:
+        if request.method == "OPTIONS":
+            return Response(status_code=204)
+        try:
+            return await page(request)
+        except Refusal as refusal:
+            return refusal.response()
+        except NotAdmittedError as error:
+            return Refusal.of(error).response()
+        except ClientDisconnect:
+            return Response(status_code=499)  # which nobody reads
+
+    return refusing
 
 
 def _unreadiness(broker: Shown) -> str | None:
@@ -70,7 +116,7 @@ def _unreadiness(broker: Shown) -> str | None:
     return "the disk does not keep up" if broker.congestion.blocked else broker.failure
 
 
-def _state(why_not: Callable[[], str | None]) -> Callable[[Request], Awaitable[Response]]:
+def _state(why_not: Callable[[], str | None]) -> _Page:
     async def page(_: Request) -> Response:
         why = why_not()
         if why is None:
@@ -78,24 +124,3 @@ def _state(why_not: Callable[[], str | None]) -> Callable[[Request], Awaitable[R
         return JSONResponse({"status": "no", "reason": why}, 503)
 
     return page
-
-
-def _credentials(header: str) -> Credentials | None:
-    """What the header `Authorization` shows: a token (Bearer), or user and password (Basic)."""
-    kind, _, text = header.partition(" ")
-    text = text.strip()
-    if kind.lower() == "bearer":
-        user, secret = "", text
-    elif kind.lower() == "basic":
-        try:
-            decoded = base64.b64decode(text, validate=True).decode()
-        except ValueError:  # no base64, no ASCII, no UTF-8
-            return None
-        user, _, secret = decoded.partition(":")
-        if not user:
-            return None
-    else:
-        return None
-    if not secret or len(secret) > CREDENTIAL_CHARS_MAX or len(user) > NAME_CHARS_MAX:
-        return None
-    return Credentials(user, secret)

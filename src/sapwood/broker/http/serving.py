@@ -7,17 +7,20 @@ import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final, Literal
 
 from sapwood.broker.listening import cannot_listen
 from sapwood.errors import EnvironmentMissingError
 from sapwood.limits import HTTP_CONNECTIONS_MAX
+from sapwood.limits.gateway import HTTP_UNREAD_S
 from sapwood.wire.address import Address
 
 if TYPE_CHECKING:
     from uvicorn import Config, Server
 
     from sapwood.broker.http.app import Shown
+    from sapwood.broker.http.gateway import Gateway
 
 BACKLOG: Final = 64
 
@@ -28,11 +31,12 @@ class HttpServer:
     def __init__(self, listen: Address, broker: Shown) -> None:
         self._listen = listen
         self._broker = broker
+        self._gateway: Gateway | None = None
         self._server: Server | None = None
         self._task: asyncio.Task[None] | None = None
 
-    async def start(self, context: ssl.SSLContext | None) -> str:
-        """Serve, by TLS with a context; returns the URL.
+    async def start(self, context: ssl.SSLContext | None) -> list[str]:
+        """Serve, by TLS with a context; returns lines for programs, with URLs.
 
         Raises `EnvironmentMissingError` where the address cannot be listened on, or where the
         libraries are not installed.
@@ -41,20 +45,28 @@ class HttpServer:
             from uvicorn import Config
 
             from sapwood.broker.http.app import application
+            from sapwood.broker.http.gateway import Gateway
         except ImportError as error:
             raise EnvironmentMissingError(
                 "--http: needs packages that are not installed: pip install 'sapwood[http]'"
             ) from error
+        settings = self._broker.settings
+        if settings.gateway:
+            self._gateway = Gateway(self._broker)
+        streams = settings.http_streams_max if settings.gateway else 0
         config = Config(
-            application(self._broker),
+            application(self._broker, self._gateway),
             access_log=False,
             lifespan="off",
             log_config=None,
-            limit_concurrency=HTTP_CONNECTIONS_MAX,
+            limit_concurrency=HTTP_CONNECTIONS_MAX + streams,
             proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=1,
-            ws="none",
+            ws=_websockets() if settings.gateway else "none",
+            ws_max_size=settings.connection.frame_bytes_max,
+            # A peer that is gone takes no pings; one that is held back reads none, and is there.
+            ws_ping_timeout=None,
         )
         config.load()
         config.ssl = context
@@ -63,24 +75,37 @@ class HttpServer:
         self._task = asyncio.create_task(self._server.serve([taken]), name="http")
         host, port = taken.getsockname()[:2]
         scheme = "http" if context is None else "https"
-        return f"{scheme}://{Address(host, port)}"
+        url = f"{scheme}://{Address(host, port)}"
+        gateway = [f"gateway at {url}"] if settings.gateway else []
+        return [f"metrics at {url}/metrics", *gateway]
 
     async def stop(self) -> None:
         """Serve no more."""
         if self._server is None or self._task is None:
             return
         self._server.should_exit = True
+        if self._gateway is not None:
+            await self._gateway.stop()
         await self._task
 
     def _socket(self) -> socket.socket:
         listen = self._listen
         try:
             family = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)[0][0]
-            return socket.create_server(
+            taken = socket.create_server(
                 (listen.host, listen.port), family=family, backlog=BACKLOG, reuse_port=False
             )
         except (OSError, UnicodeError) as error:
             raise cannot_listen(listen, error, "--http") from error
+        # Connections inherit it: a library that waits for room does not look at the clock.
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * HTTP_UNREAD_S))
+        return taken
+
+
+def _websockets() -> Literal["wsproto", "none"]:
+    """What speaks WebSocket; nothing where the library for it is not there."""
+    return "none" if find_spec("wsproto") is None else "wsproto"
 
 
 def _server(config: Config) -> Server:

@@ -12,7 +12,7 @@ from sapwood.covering.merging.universe import PathUniverse
 from sapwood.covering.xpe import XPE, pattern_of, steps_of
 from sapwood.errors import LimitError
 from sapwood.language.xpath import parse_xpath
-from sapwood.model.interest import Interest
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.patterns.pattern import TreePattern
 
 _ROUNDS_MAX: Final = 8
@@ -55,7 +55,7 @@ class PatternMerger:
                 break
         return [Group(pile.pattern, pile.keys) for pile in piles.values() if len(pile.keys) > 1]
 
-    def may_stand(self, merger: Interest, originals: Sequence[Interest]) -> bool:
+    def may_stand(self, merger: AdvertisedContent, originals: Sequence[AdvertisedContent]) -> bool:
         """Whether the degree is within the budget for these originals."""
         steps = steps_of(merger) if isinstance(merger, TreePattern) else None
         members = _linear(originals)
@@ -93,7 +93,7 @@ def _joined(pattern: TreePattern, piles: Sequence[_Pile]) -> _Pile:
     )
 
 
-def _linear(interests: Sequence[Interest]) -> tuple[XPE, ...] | None:
+def _linear(interests: Sequence[AdvertisedContent]) -> tuple[XPE, ...] | None:
     """The steps of all; `None` if one of them is no XPE."""
     found = [steps_of(one) if isinstance(one, TreePattern) else None for one in interests]
     linear = tuple(steps for steps in found if steps is not None)

@@ -16,23 +16,23 @@ from typing import NamedTuple, Protocol
 
 from sapwood.errors import LimitError
 from sapwood.limits import MERGED_TEXT_CHARS_MAX
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
-from sapwood.model.interest import Interest
 
 
 class Candidate(NamedTuple):
     """An interest that could be propagated, and what it stands for (at least itself)."""
 
-    interest: Interest
-    originals: tuple[Interest, ...]
+    interest: AdvertisedContent
+    originals: tuple[AdvertisedContent, ...]
 
 
 class Group(NamedTuple):
     """A merger, and the keys of two or more that it replaces."""
 
-    interest: Interest
+    interest: AdvertisedContent
     keys: tuple[str, ...]
 
 
@@ -42,7 +42,7 @@ class Merger(Protocol):
     def groups(self, candidates: Mapping[str, Candidate]) -> Sequence[Group]:
         """What can be merged now; no key is in two groups."""
 
-    def may_stand(self, merger: Interest, originals: Sequence[Interest]) -> bool:
+    def may_stand(self, merger: AdvertisedContent, originals: Sequence[AdvertisedContent]) -> bool:
         """Whether a merger is still within the budget when these are all that it stands for."""
 
 
@@ -67,7 +67,7 @@ class PerfectRecordMerger:
             boxes = merged
         return [Group(Filter((box,)), keys) for box, keys in boxes.items() if len(keys) > 1]
 
-    def may_stand(self, merger: Interest, originals: Sequence[Interest]) -> bool:
+    def may_stand(self, merger: AdvertisedContent, originals: Sequence[AdvertisedContent]) -> bool:
         """Whether the originals still make up the merger."""
         if not isinstance(merger, Filter):
             return False
@@ -88,7 +88,7 @@ class EitherMerger:
         """What any of them would merge."""
         return [group for merger in self.mergers for group in merger.groups(candidates)]
 
-    def may_stand(self, merger: Interest, originals: Sequence[Interest]) -> bool:
+    def may_stand(self, merger: AdvertisedContent, originals: Sequence[AdvertisedContent]) -> bool:
         """Whether any of them would keep the merger."""
         return any(one.may_stand(merger, originals) for one in self.mergers)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from sapwood.covering.edges import CoverEdges
 from sapwood.covering.protocol import CoveringIndex
-from sapwood.model.interest import Interest
+from sapwood.model.advertised_content import AdvertisedContent
 
 
 class DenseGraph:
@@ -29,7 +29,7 @@ class DenseGraph:
         """The number of nodes."""
         return len(self._edges)
 
-    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:
+    def add(self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]) -> bool:
         """Insert a node below all covers and above all that it covers."""
         covers = index.cov(filter, max(1, len(index)))
         self._edges.add(key, filter, covers)

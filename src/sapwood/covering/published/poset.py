@@ -13,6 +13,7 @@ from sapwood.covering.protocol import CoveringIndex
 from sapwood.matching.published.posets.engine import Poset
 from sapwood.matching.published.posets.forest import PosetForest as Forest
 from sapwood.matching.published.posets.hasse import HasseDiagram
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 
 
@@ -30,8 +31,9 @@ class _PosetGraph:
         """The number of nodes."""
         return len(self._poset)
 
-    def add(self, key: int, filter: Interest, index: CoveringIndex[Any]) -> bool:  # noqa: ARG002
+    def add(self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]) -> bool:  # noqa: ARG002
         """Insert a node where the order wants it."""
+        assert isinstance(filter, Interest), "posets hold interests"
         self._poset.add(key, filter)
         return bool(self._poset.parents(key))
 

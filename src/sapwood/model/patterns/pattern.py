@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sapwood.errors import LimitError
 from sapwood.limits import XPATH_TEXT_CHARS_MAX
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.patterns import containment
 from sapwood.model.patterns.conditions import (
@@ -99,7 +100,7 @@ class TreePattern(Interest):
             return False
         return bool(self.twigs) and not any(map(containment.is_satisfiable, self.twigs))
 
-    def covers(self, other: Interest) -> bool:
+    def covers(self, other: AdvertisedContent) -> bool:
         """Whether every publication that `other` accepts is accepted here; no filter is covered.
 
         Never true where a document refutes it, and complete for paths without predicates and for

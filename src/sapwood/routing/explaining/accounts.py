@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from sapwood.limits.explaining import (
     EXPLAINED_ENTRIES_MAX,
     EXPLAINED_NAMED_MAX,
-    EXPLAINED_PATTERNS_MAX,
+    EXPLAINED_PATTERN_BYTES_MAX,
 )
 from sapwood.model.fields import Count
 from sapwood.model.interest import Interest
@@ -113,7 +113,7 @@ class Account(Struct, array_like=True, frozen=True):
 def account(router: Router, question: Question, now: float) -> Account | None:
     """What a router says at a time; `None` where nothing of the source is routed there.
 
-    Takes a look at `EXPLAINED_ENTRIES_MAX` entries at most, or `EXPLAINED_PATTERNS_MAX`. Raises
+    Takes a look at `EXPLAINED_ENTRIES_MAX` entries at most, fewer for a long document. Raises
     `DocumentError` and `LimitError` for a document that cannot be read.
     """
     cores = router.membership.cores(question.source)
@@ -149,8 +149,10 @@ def _onward(core: OnOneTree, question: Question, goes: bool) -> Onward:  # noqa:
     assert publication is not None, "only publications are routed"
     found: list[Entry] = []
     looked = 0
-    is_read = publication.document is not None
-    looked_max = EXPLAINED_PATTERNS_MAX if is_read else EXPLAINED_ENTRIES_MAX
+    looked_max = EXPLAINED_ENTRIES_MAX
+    if publication.document:
+        fitting = max(1, EXPLAINED_PATTERN_BYTES_MAX // len(publication.document))
+        looked_max = min(looked_max, fitting)
     for entry in islice(_first(core, question), looked_max):
         looked += 1
         if entry.filter.matches(publication):

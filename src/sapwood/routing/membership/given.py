@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sapwood.matching.engine_names import Engines
+from sapwood.model.interest import Interest
 from sapwood.overlay.disjoint import FindTree
 from sapwood.routing.core import RoutingCore
 from sapwood.routing.effects import Effect
@@ -51,9 +52,12 @@ class Given(RoutingCore):
 
     def _watch(self) -> None:
         if self.protocol.clients_advertise:
-            self._supply = SupplyWatch(self.subscriptions.own)
+            self._supply = SupplyWatch(self._filter_of)
             self.advertisements.entries.follow(self._supply)
             self._supply.said(())
+
+    def _filter_of(self, client: str, id_: str) -> Interest:
+        return self.subscriptions.own(client)[id_].filter
 
     def validate(self) -> None:
         """Check every relation between the tables; raises `InvariantError`."""

@@ -23,20 +23,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from sapwood.covering.catalogue import DEFAULT_COVERING, covering_manager
 from sapwood.covering.manager import CoveringManager
 from sapwood.errors import InvariantError
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
-from sapwood.model.interest import Interest
 from sapwood.model.order import has_one_form
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Unconditional
 from sapwood.routing.propagation.telling import Reasons, stood_for
+from sapwood.routing.tables import W
 
 
-class Covering(Unconditional[Interest]):
+class Covering(Unconditional[W]):
     """The state of a link that is told of enough candidates to cover all.
 
     `manager` (empty) finds the covers; without one the pair that the catalogue recommends does.
@@ -58,21 +59,23 @@ class Covering(Unconditional[Interest]):
         "_representatives",
     )
 
-    def __init__(self, manager: CoveringManager[Interest] | None = None) -> None:
-        self._manager = covering_manager(DEFAULT_COVERING) if manager is None else manager
-        self._filters: dict[str, Interest] = {}
-        self._members: dict[Interest, dict[str, None]] = {}
-        self._leaders: dict[Interest, str] = {}
-        self._propagated: dict[str, Interest] = {}
+    def __init__(self, manager: CoveringManager[W] | None = None) -> None:
+        if manager is None:
+            manager = cast("CoveringManager[W]", covering_manager(DEFAULT_COVERING))
+        self._manager = manager
+        self._filters: dict[str, W] = {}
+        self._members: dict[W, dict[str, None]] = {}
+        self._leaders: dict[W, str] = {}
+        self._propagated: dict[str, W] = {}
         self._representatives: dict[str, str] = {}
         self._dependents: dict[str, dict[str, None]] = {}
 
-    def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
+    def start(self, candidates: Iterable[tuple[str, W]]) -> Change:
         """Propagate the most general candidates only, as far as their extents tell which are."""
-        wide_first = sorted(candidates, key=lambda candidate: _extent(candidate[1]))
+        wide_first = sorted(candidates, key=lambda candidate: extent(candidate[1]))
         return self.add_many(wide_first) if wide_first else NOTHING_TO_SAY
 
-    def add(self, key: str, filter: Interest) -> Change:
+    def add(self, key: str, filter: W) -> Change:
         """Propagate it unless it is covered."""
         self._filters[key] = filter
         members = self._members.get(filter)
@@ -89,11 +92,11 @@ class Covering(Unconditional[Interest]):
         self._representatives[key] = key
         return Change((key,), self._step_down(change.withdraw))
 
-    def add_many(self, candidates: Sequence[tuple[str, Interest]]) -> Change:
+    def add_many(self, candidates: Sequence[tuple[str, W]]) -> Change:
         """Propagate those that are not covered, by one another neither."""
         if len(candidates) == 1:
             return self.add(*candidates[0])
-        first: dict[Interest, str] = {}
+        first: dict[W, str] = {}
         covered: list[str] = []
         for key, filter_ in candidates:
             self._filters[key] = filter_
@@ -148,21 +151,21 @@ class Covering(Unconditional[Interest]):
         return stood_for(key, self._representatives[key], self._filters)
 
     @property
-    def rank(self) -> Callable[[Interest], Any] | None:
+    def rank(self) -> Callable[[W], Any] | None:
         """The most general first, as far as their extents tell."""
-        return _extent
+        return extent
 
     @property
-    def propagated(self) -> Mapping[str, Interest]:
+    def propagated(self) -> Mapping[str, W]:
         """The subscriptions the neighbor knows of."""
         return self._propagated
 
-    def validate(self, candidates: Mapping[str, Interest]) -> None:
+    def validate(self, candidates: Mapping[str, W]) -> None:
         """Check that everything is covered by what was propagated."""
         self._manager.validate()
         if self._filters != candidates or self._representatives.keys() != candidates.keys():
             raise InvariantError("covering routing does not know exactly the candidates")
-        members: dict[Interest, set[str]] = {}
+        members: dict[W, set[str]] = {}
         for key, wanted in candidates.items():
             members.setdefault(wanted, set()).add(key)
         if members != {wanted: set(keys) for wanted, keys in self._members.items()}:
@@ -197,7 +200,7 @@ class Covering(Unconditional[Interest]):
         self._propagated[key] = wanted
         self._dependents[key] = {}
 
-    def _step_down(self, filters: Sequence[Interest]) -> tuple[str, ...]:
+    def _step_down(self, filters: Sequence[W]) -> tuple[str, ...]:
         """Withdraw filters that a newcomer covers; it stands for what they have stood for."""
         keys = tuple(self._leaders.pop(one) for one in filters)
         for key in keys:
@@ -221,11 +224,12 @@ class Covering(Unconditional[Interest]):
             del self._dependents[representative][key]
 
 
-def _extent(interest: Interest) -> tuple[object, ...]:
-    """A sort key by which most of what covers an interest comes before it."""
-    if isinstance(interest, Filter):
-        return (0, *interest.extent)
-    assert isinstance(interest, TreePattern)
+def extent(content: AdvertisedContent) -> tuple[object, ...]:
+    """A sort key by which most of what covers some content comes before it."""
+    if isinstance(content, Filter):
+        return (0, *content.extent)
+    if not isinstance(content, TreePattern):
+        return (2,)  # nothing tells which paths are wide but to compare them
     # What covers a pattern asks for no more levels; what has no twigs covers itself only.
-    levels = min((twig.reach for twig in interest.twigs), default=math.inf)
-    return (1, levels, len(str(interest)))
+    levels = min((twig.reach for twig in content.twigs), default=math.inf)
+    return (1, levels, len(str(content)))

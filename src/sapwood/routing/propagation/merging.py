@@ -16,37 +16,39 @@ accepts beyond its members crosses one link and ends there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Generic, cast
 
 from sapwood.covering.merging.records import Candidate, Merger
 from sapwood.errors import InvariantError
 from sapwood.limits import MERGING_PASS_MIN
-from sapwood.model.interest import Interest
 from sapwood.model.order import has_one_form
 from sapwood.routing.propagation.protocol import Change, Propagation, Unconditional, net_change
 from sapwood.routing.propagation.telling import How, Reason, Reasons
+from sapwood.routing.tables import W
 
 
-class MergedLinks:
+class MergedLinks(Generic[W]):
     """Makes the states of a router's links: the keys of the mergers of each have another prefix."""
 
     __slots__ = ("_identity", "_make", "_merger", "_serial")
 
-    def __init__(
-        self, make: Callable[[], Propagation[Interest]], merger: Merger, identity: str
-    ) -> None:
+    def __init__(self, make: Callable[[], Propagation[W]], merger: Merger, identity: str) -> None:
         self._make = make
         self._merger = merger
         self._identity = identity
         self._serial = 0
 
-    def __call__(self) -> Merging:
+    def __call__(self) -> Merging[W]:
         """That of one more link."""
+        return Merging(*self._parts())
+
+    def _parts(self) -> tuple[Propagation[W], Merger, str]:
+        """What the state of one more link is made of."""
         self._serial += 1
-        return Merging(self._make(), self._merger, f"{self._identity}.m{self._serial}")
+        return self._make(), self._merger, f"{self._identity}.m{self._serial}"
 
 
-class Merging(Unconditional[Interest]):
+class Merging(Unconditional[W]):
     """The state of a link on which mergers stand for what the inner strategy propagates.
 
     `prefix` begins the keys of mergers.
@@ -67,23 +69,23 @@ class Merging(Unconditional[Interest]):
         "_serial",
     )
 
-    def __init__(self, inner: Propagation[Interest], merger: Merger, prefix: str) -> None:
+    def __init__(self, inner: Propagation[W], merger: Merger, prefix: str) -> None:
         self._inner = inner
         self._merger = merger
         self._prefix = prefix
         self._serial = 0
         self._members: dict[str, dict[str, None]] = {}
         self._merger_of: dict[str, str] = {}
-        self._propagated: dict[str, Interest] = {}
+        self._propagated: dict[str, W] = {}
         #: how many keys were told since the last pass
         self._newcomers = 0
 
-    def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
+    def start(self, candidates: Iterable[tuple[str, W]]) -> Change:
         """Propagate what the inner strategy does, merged."""
         told = self._follow(self._inner.start(candidates))
         return net_change((told, self._pass()))
 
-    def add(self, key: str, filter: Interest) -> Change:
+    def add(self, key: str, filter: W) -> Change:
         """Take in one more candidate."""
         return self._passing(self._follow(self._inner.add(key, filter)))
 
@@ -103,15 +105,16 @@ class Merging(Unconditional[Interest]):
         if merger is None:
             return inner
         known = inner if inner[-1].how is not How.ITSELF else inner[:-1]
-        return (*known, Reason(How.MERGED, merger, self._propagated[merger]))
+        told: Any = self._propagated[merger]
+        return (*known, Reason(How.MERGED, merger, told))
 
     @property
-    def rank(self) -> Callable[[Interest], Any] | None:
+    def rank(self) -> Callable[[W], Any] | None:
         """As the inner strategy has it."""
         return self._inner.rank
 
     @property
-    def propagated(self) -> Mapping[str, Interest]:
+    def propagated(self) -> Mapping[str, W]:
         """What the neighbor knows of, mergers included."""
         return self._propagated
 
@@ -120,7 +123,7 @@ class Merging(Unconditional[Interest]):
         """How many of them are mergers."""
         return len(self._members)
 
-    def validate(self, candidates: Mapping[str, Interest]) -> None:
+    def validate(self, candidates: Mapping[str, W]) -> None:
         """Check that mergers replace exactly their members, and accept what those accept."""
         self._inner.validate(candidates)
         inverse = {key: m for m, members in self._members.items() for key in members}
@@ -202,7 +205,7 @@ class Merging(Unconditional[Interest]):
             members = [member for key in keys for member in self._members.pop(key, (key,))]
             for key in keys:
                 del self._propagated[key]
-            self._propagated[merger] = interest
+            self._propagated[merger] = cast("W", interest)
             self._members[merger] = {}
             self._join(merger, members)
             told.append(merger)
@@ -214,6 +217,6 @@ class Merging(Unconditional[Interest]):
             self._members[merger][key] = None
             self._merger_of[key] = merger
 
-    def _originals(self, key: str) -> tuple[Interest, ...]:
+    def _originals(self, key: str) -> tuple[W, ...]:
         inner = self._inner.propagated
         return tuple(inner[member] for member in self._members.get(key, (key,)))

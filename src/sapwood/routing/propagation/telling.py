@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -54,7 +54,7 @@ STANDS: frozenset[How] = frozenset({How.ITSELF, How.EQUAL, How.COVERED, How.MERG
 """Where the neighbor was told of something that accepts all that the subscription accepts."""
 
 
-def stood_for(key: str, representative: str, filters: Mapping[str, Interest]) -> Reasons:
+def stood_for(key: str, representative: str, filters: Mapping[str, Any]) -> Reasons:
     """The reason where one of several subscriptions, by key, stands for another or for itself."""
     by = filters[representative]
     if representative == key:

@@ -15,13 +15,13 @@ from typing import Any, Final
 from sapwood.errors import UnknownNameError
 from sapwood.matching.documents.engines import document_engine_info
 from sapwood_lab.benchmarks.documents.cells import AUTOMATON, Plan, run_cells
-from sapwood_lab.benchmarks.documents.contenders import ONE_BY_ONE
+from sapwood_lab.benchmarks.documents.contenders import COMPARISONS, ONE_BY_ONE, PLAIN
 from sapwood_lab.benchmarks.documents.memory import run_memory
 from sapwood_lab.benchmarks.documents.sources import Source, sources
 from sapwood_lab.benchmarks.documents.updates import run_updates
 
 SIZES: Final = (1_000, 10_000, 100_000, 1_000_000)
-ENGINES: Final = (AUTOMATON, "xtrie", ONE_BY_ONE, "reference-xpath")
+ENGINES: Final = (AUTOMATON, "xtrie", "xtrie-paths", PLAIN, ONE_BY_ONE, "reference-xpath")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ def run_documents(choices: Choices) -> dict[str, Any]:
     there, left_out = sources(choices.data)
     chosen = _chosen(there, left_out, choices.workloads)
     engines = tuple(
-        name if name == ONE_BY_ONE else document_engine_info(name).name
+        name if name in COMPARISONS else document_engine_info(name).name
         for name in choices.engines or ENGINES
     )
-    measured = tuple(name for name in choices.engines or (AUTOMATON,) if name != ONE_BY_ONE)
+    measured = tuple(name for name in choices.engines or (AUTOMATON,) if name not in COMPARISONS)
     plan = Plan(tuple(choices.sizes), engines, choices.seconds, choices.fill_seconds)
     load = os.getloadavg()[0]
     cells = [cell for source in chosen for cell in run_cells(source, plan)]

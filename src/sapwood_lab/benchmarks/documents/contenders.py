@@ -1,4 +1,4 @@
-"""What is measured: the engines of the catalogue, and lxml without any index."""
+"""What is measured: the engines of the catalogue, and what they are compared with besides."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ import numpy.typing as npt
 from lxml import etree
 
 from sapwood.language.xpath import parse_xpath
+from sapwood.matching.automaton import PathAutomatonEngine
 from sapwood.matching.documents.engines import document_engine_info
+from sapwood.matching.documents.protocol import DocumentEngine
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood_lab.benchmarks.documents.sources import BOUNDS
 
 ONE_BY_ONE: Final = "lxml one by one"
-"""The name of the baseline among the engines."""
+"""The name of lxml without any index among the engines."""
+
+PLAIN: Final = "path-automaton in plain Python"
+"""The default engine without compiled kernels, beside engines that have none."""
+
+COMPARISONS: Final = (ONE_BY_ONE, PLAIN)
+"""What is measured beside the engines of the catalogue."""
 
 TEXTS_REMEMBERED: Final = 2**18
 """Texts of which an engine's contender keeps the pattern, where memory is not what is measured."""
@@ -39,10 +47,14 @@ class Contender(Protocol):
 
 
 class EngineContender:
-    """An engine of the catalogue."""
+    """An engine of the catalogue, or the default one in plain Python."""
 
     def __init__(self, name: str, texts_remembered: int = TEXTS_REMEMBERED) -> None:
-        self._engine = document_engine_info(name).make()
+        self._engine: DocumentEngine = (
+            PathAutomatonEngine(kernels="plain")
+            if name == PLAIN
+            else document_engine_info(name).make()
+        )
         self._read = lru_cache(texts_remembered)(lambda text: parse_xpath(text, bounds=BOUNDS))
 
     def read(self, expression: str) -> TreePattern:

@@ -175,7 +175,8 @@ def test_a_path_finds_what_accepts_it(
     steps: list[TreePattern | int],
     paths: list[list[str]],
 ) -> None:
-    tree, held = SubscriptionTree(relation, shortcuts, is_lazy=True), dict[int, TreePattern]()
+    tree = SubscriptionTree(relation, shortcuts, is_lazy=shortcuts is PRINTED)
+    held = dict[int, TreePattern]()
     for key, step in enumerate(steps):
         if not isinstance(step, int):
             held[key] = step
@@ -205,6 +206,17 @@ def test_below_what_refuses_a_path_nothing_is_asked() -> None:
     assert tree.asked == 5
     assert tree.match_any(path_of("a", "b", "c"))
     assert not tree.match_any(path_of("y"))
+
+
+def test_what_pointers_of_a_refusing_pattern_lead_to_is_not_asked() -> None:
+    texts = ("//b", "//x", "//x/b", "//y")
+    for is_lazy, asked in ((True, 4), (False, 3)):
+        tree = SubscriptionTree(is_lazy=is_lazy)
+        for key, text in enumerate(texts):
+            tree.add(key, parse_xpath(text))
+        assert tree.parents(2) == ((0,) if is_lazy else (0, 1))
+        assert tree.match(path_of("a", "b")) == {0}
+        assert tree.asked == asked, "//x refuses, so //x/b does"
 
 
 def test_lazy_pointers_come_when_somebody_asks_what_is_below() -> None:

@@ -111,10 +111,12 @@ def test_ordered_engine_finds_what_the_definition_says(
     texts: list[str], asked: list[bytes]
 ) -> None:
     engine, plain = XTrieEngine(ordered=True), XTrieEngine()
+    paths_apart = XTrieEngine(ordered=True, single_paths=True)
     for slot, text in enumerate(texts):
         pattern = parse_xpath(text, bounds=UNBOUNDED)
         engine.add(slot, pattern)
         plain.add(slot, pattern)
+        paths_apart.add(slot, pattern)
     engine.validate()
     conditions = [written_form(parse(text, None, UNBOUNDED)) for text in texts]
     for data in asked:
@@ -125,6 +127,7 @@ def test_ordered_engine_finds_what_the_definition_says(
             if holds_in_order(condition, DOCUMENT, DOCUMENT, document) is not None
         ]
         assert engine.match(data) == expected
+        assert paths_apart.match(data) == expected, "paths have no branches to be in order"
         assert set(expected) <= set(plain.match(data))
     for slot in range(len(texts)):
         engine.remove(slot)

@@ -19,7 +19,7 @@ from tests.examples import examples
 from tests.routing.membership.mesh.lines import arrive, forest, mesh, publish, settle_but, wired
 from tests.routing.wiring import ADVERTISED, Wiring
 
-ALL = parse_filter("x > 0")
+ALL = parse_filter("x >= 0")
 MUTE = (("r2", "r1"), ("r2", "r3"))
 """What r2 says does not arrive: so no tree that it is on is ready."""
 

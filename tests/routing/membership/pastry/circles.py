@@ -24,6 +24,7 @@ from sapwood.routing.inputs import (
     Receive,
     Tick,
 )
+from sapwood.routing.membership.pastry.on_circle import OnCircle
 from sapwood.routing.membership.pastry.pastry import Pastry
 from sapwood.routing.messages import Message
 from sapwood.routing.protocols import protocol
@@ -46,7 +47,13 @@ class Ring:
     A link carries messages in order; which link moves next is drawn. `sent` counts messages.
     """
 
-    def __init__(self, space: IdentifierSpace, random: Random, kind: type[Pastry] = Pastry) -> None:
+    def __init__(
+        self,
+        space: IdentifierSpace,
+        random: Random,
+        kind: type[OnCircle] = Pastry,
+        protocol_name: str = "irbr",
+    ) -> None:
         self.kind = kind
         self.space = Literal(space.base, space.digits)
         self.random = random
@@ -58,14 +65,14 @@ class Ring:
         self.delivered: list[tuple[str, str, str]] = []
         self.in_force: set[tuple[str, str]] = set()
         self.wanted: dict[tuple[str, str], Filter] = {}
-        self.kept = protocol("irbr")
+        self.kept = protocol(protocol_name)
 
     # Routers and links -------------------------------------------------------------------------
 
     def join(self, name: str, by: str | None = None) -> None:
         """Let a router run, introduced by another one."""
 
-        def make(own: str, kept: object, engines: object, life: int) -> Pastry:
+        def make(own: str, kept: object, engines: object, life: int) -> OnCircle:
             return self.kind(own, self.kept, DEFAULT_ENGINES, life, self.space)
 
         strategy = replace(self.kept.membership, make=make)
@@ -192,10 +199,14 @@ class Ring:
 
 
 def drawn_ring(
-    random: Random, count: int, space: IdentifierSpace, kind: type[Pastry] = Pastry
+    random: Random,
+    count: int,
+    space: IdentifierSpace,
+    kind: type[OnCircle] = Pastry,
+    protocol_name: str = "irbr",
 ) -> Ring:
     """So many routers at drawn identifiers, which have joined one after the other."""
-    ring = Ring(space, random, kind)
+    ring = Ring(space, random, kind, protocol_name)
     numbers = random.sample(range(space.size), min(count, space.size))
     for number in numbers:
         by = random.choice(list(ring.routers)) if ring.routers else None

@@ -15,11 +15,14 @@ from zlib import crc32
 from sapwood.covering.protocol import CoveringIndex
 from sapwood.covering.reference import ReferenceCovering
 from sapwood.model import constraint
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.xroute.node import Node
+from sapwood.routing.propagation.xroute.search import Containment
 from sapwood.routing.propagation.xroute.triples import Count, Operation
+from sapwood.routing.propagation.xroute.view import View
 from sapwood.routing.tables import CLIENTS
 
 NUMBERS = range(6)
@@ -42,15 +45,15 @@ def strictly_contains(one: Interest, other: Interest) -> bool:
 class Forgetful(ReferenceCovering):
     """Finds some of the covers, always the same ones, so that what it finds is not transitive."""
 
-    def cov(self, filter: Interest, limit: int) -> list[int]:
+    def cov(self, filter: AdvertisedContent, limit: int) -> list[int]:
         found = super().cov(filter, len(self._filters) + 1)
         return [key for key in found if is_found(self._filters[key], filter)][:limit]
 
-    def covered(self, filter: Interest) -> list[int]:
+    def covered(self, filter: AdvertisedContent) -> list[int]:
         return [key for key in super().covered(filter) if is_found(filter, self._filters[key])]
 
 
-def is_found(above: Interest, below: Interest) -> bool:
+def is_found(above: AdvertisedContent, below: AdvertisedContent) -> bool:
     """Whether `Forgetful` finds that one filter covers another."""
     return crc32(f"{above}>{below}".encode()) % 3 > 0
 
@@ -64,6 +67,7 @@ class Network:
         *,
         make_index: Callable[[], CoveringIndex[Any]] = ReferenceCovering,
         told: Mapping[str, str | None] | None = None,
+        make_view: Callable[[Containment], View] = View,
     ) -> None:
         """`told` maps a node to its only neighbor on the way to the producer, where there is one.
 
@@ -71,7 +75,7 @@ class Network:
         """
         self.links = [*links]
         names = dict.fromkeys(name for link in self.links for name in link)
-        self.nodes = {name: Node(make_index) for name in names}
+        self.nodes = {name: Node(make_index, make_view) for name in names}
         self.clients: dict[str, Counter[Interest]] = {name: Counter() for name in names}
         self.queues: dict[tuple[str, str], deque[Operation]] = {}
         self.sent: list[tuple[str, str, Operation]] = []

@@ -13,6 +13,7 @@ from sapwood.covering.columnar import ColumnarCovering
 from sapwood.covering.published.counting import CountingCovering
 from sapwood.covering.reference import ReferenceCovering
 from sapwood.errors import InvariantError
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.xroute.triples import Operation
@@ -286,14 +287,14 @@ def test_xroute_tells_a_single_producer_what_it_tells_one_of_many() -> None:
 
 def test_xroute_does_not_search_for_duplicates_and_partial_cancellations() -> None:
     """Property R20 of the thesis: those cost no containment test."""
-    asked: list[Interest] = []
+    asked: list[AdvertisedContent] = []
 
     class Counting(ReferenceCovering):
-        def cov(self, filter: Interest, limit: int) -> list[int]:
+        def cov(self, filter: AdvertisedContent, limit: int) -> list[int]:
             asked.append(filter)
             return super().cov(filter, limit)
 
-        def covered(self, filter: Interest) -> list[int]:
+        def covered(self, filter: AdvertisedContent) -> list[int]:
             asked.append(filter)
             return super().covered(filter)
 

@@ -1,20 +1,29 @@
-"""What a checkpoint has of subscriptions that are being changed."""
+"""What a checkpoint has of subscriptions that are being changed, and of what is advertised."""
 
 from __future__ import annotations
 
 import pytest
 
-from sapwood import parse_filter
+from sapwood import parse_advertisement, parse_filter, parse_xpath
 from sapwood.model.publication import Publication
 from sapwood.routing.effects import Deliver, Send, Subscribed
 from sapwood.routing.inputs import (
     AttachClient,
+    ClientAdvertise,
     ClientPublish,
     ClientSubscribe,
+    ClientUnadvertise,
     LinkUp,
     Receive,
 )
-from sapwood.routing.messages import Confirm, Message, Subscribe, Unsubscribe
+from sapwood.routing.messages import (
+    Advertise,
+    Confirm,
+    Message,
+    Subscribe,
+    Unadvertise,
+    Unsubscribe,
+)
 from sapwood.routing.router import Router
 from sapwood.routing.upkeep.recover.checkpoint import FORMS, refill
 from sapwood.routing.upkeep.recover.image import Writer
@@ -61,3 +70,42 @@ def test_the_former_filter_is_there_until_the_other_is_confirmed(*, is_restored:
     assert effects == [Subscribed("c", "s"), Send("r2", Unsubscribe(former.key))]
     router.validate()
     assert not entries.aside
+
+
+@pytest.mark.parametrize(
+    "word", ["advertisement", "advertisement+covering+merging", "advertisement+xroute"]
+)
+@pytest.mark.parametrize("is_restored", [False, True])
+def test_what_is_advertised_and_held_back_comes_out_of_a_checkpoint(
+    *, is_restored: bool, word: str
+) -> None:
+    router = Router("r1", word)
+    for entered in (LinkUp("r2"), LinkUp("r3"), AttachClient("c")):
+        router.handle(entered, 0.0)
+    advertised = (
+        parse_filter("x > 0"),
+        parse_filter("x > 1"),
+        parse_advertisement("/a(/b)+"),
+        parse_advertisement("/a/b|/a/b/b"),
+        parse_xpath("//p"),
+    )
+    for number, content in enumerate(advertised):
+        router.handle(ClientAdvertise("c", f"a{number}", content), 0.0)
+    router.handle(Receive("r3", Advertise("r3.0.1", advertised[3], 1)), 0.0)
+    parts = list(Writer(FORMS).parts(router.membership))
+    if is_restored:
+        router = Router("r1", word)
+        refill(router.membership, [b"", *parts])
+        assert list(Writer(FORMS).parts(router.membership)) == parts
+    router.validate()
+    told = {
+        neighbor: sorted(str(one) for one in link.propagated.values())
+        for neighbor, link in core_of(router).advertisements.links.items()
+    }
+    assert told == dict.fromkeys(("r2", "r3"), sorted(map(str, advertised[::2])))
+    router.handle(ClientUnadvertise("c", "a0"), 0.0)
+    effects = router.handle(ClientUnadvertise("c", "a2"), 0.0)
+    messages = [one.message for one in effects if isinstance(one, Send)]
+    assert {type(one) for one in messages} == {Advertise, Unadvertise}
+    assert [one.filter for one in messages if isinstance(one, Advertise)] == [advertised[3]] * 2
+    router.validate()

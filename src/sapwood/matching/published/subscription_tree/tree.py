@@ -12,8 +12,8 @@ siblings; what is done here keeps the invariants after any history:
   would have to say which others are to be unsubscribed);
 * who pointed to a deleted node, and its parent, point to what it covered.
 
-A document goes down the tree from its root: what refuses it covers nothing that accepts it, and so
-everything below is passed over (`match`). That asks no pointers.
+A document goes down the tree from its root, breadth first: what refuses it covers nothing that
+accepts it, and so everything below is passed over, and what its pointers lead to (`match`).
 
 Pointers are added to and from each newcomer at once, or, in a tree that is *lazy*, not before
 somebody asks what lies below a pattern. The work puts it off until a newcomer that nothing covers
@@ -28,6 +28,7 @@ would lead to the top of the tree or upwards is left out.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 from sapwood.errors import InvariantError
@@ -184,19 +185,23 @@ class SubscriptionTree:
     def match(self, document: Document) -> set[int]:
         """Keys of all patterns that accept a document, or a path of one as a document of its own.
 
-        Below what refuses it nothing is asked. The document must have its content if any pattern
-        reads that.
+        Below what refuses it nothing is asked, and nothing that its pointers lead to. The document
+        must have its content if any pattern reads that.
         """
         found: set[int] = set()
-        waiting = list(self._shortcuts.matching(self.root, document))
+        refused: set[Node] = set()
+        waiting = deque(self._shortcuts.matching(self.root, document))
         asked = 0
         while waiting:
-            node = waiting.pop()
+            node = waiting.popleft()
             assert node.pattern is not None, "only the root of the tree has no pattern"
-            asked += 1
-            if node.pattern.accepts(document):
-                found.update(node.keys)
-                waiting += self._shortcuts.matching(node, document)
+            if node not in refused:
+                asked += 1
+                if node.pattern.accepts(document):
+                    found.update(node.keys)
+                    waiting += self._shortcuts.matching(node, document)
+                    continue
+            refused.update(node.supers)
         self.asked += asked
         return found
 

@@ -61,14 +61,16 @@ class Advertisement(AdvertisedContent):
             return False
         return not other.twigs or any(may_accept(self.automaton, one) for one in other.twigs)
 
-    def covers(self, other: Advertisement) -> bool:
-        """Whether every document of `other` is one of this.
+    def covers(self, other: AdvertisedContent) -> bool:
+        """Whether every document of `other` is one of this; no interest is covered.
 
         `True` is certain; `False` is within `limits.ADVERTISEMENT_STATES_MAX` and `..._READS_MAX`.
 
         The work takes the test of absolute XPEs for it (L339). There `/a` covers `/a/b`, because
         paths may go on; paths of an advertisement may not, so that test would lose publications.
         """
+        if not isinstance(other, Advertisement):
+            return False
         return self == other or includes(self.automaton, other.automaton)
 
     def matches(self, publication: Publication) -> bool:

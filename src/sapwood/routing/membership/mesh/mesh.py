@@ -116,6 +116,7 @@ from sapwood.routing.messages import (
 )
 from sapwood.routing.stating import statements_of
 from sapwood.routing.strategies import Protocol
+from sapwood.routing.supply import SupplyWatch
 from sapwood.routing.tables import LinkSubscription, Stated
 
 
@@ -123,8 +124,10 @@ class Mesh:
     """The neighbors of a router in an overlay whose links may form circles, source by source.
 
     `incarnation` is greater than that of any earlier router of the same name. `find` finds the tree
-    of a source; all routers find the same. `hold_s`: for how many seconds links that return are
-    held, and trees that reach all are kept (`pace`); with 0 everything is followed at once.
+    of a source; all routers find the same. Where it routes by advertisements, clients hear which of
+    their subscriptions somebody advertises for, if they are to hear it from here (`is_watched`).
+    `hold_s`: for how many seconds links that return are held, and trees that reach all are kept
+    (`pace`); with 0 everything is followed at once.
     """
 
     def __init__(
@@ -135,6 +138,7 @@ class Mesh:
         incarnation: int = 0,
         find: FindTree = fewest_links,
         *,
+        is_watched: bool = True,
         hold_s: float = MESH_HOLD_S,
     ) -> None:
         self.name = name
@@ -143,7 +147,10 @@ class Mesh:
         self.clients = Clients()
         self.clients.reach(self.map.around)
         make_core = partial(RoutingCore, name, protocol, engines)
-        self.forest = TreeSet(incarnation, make_core, self.clients, self.map)
+        self._supply: SupplyWatch | None = None
+        if is_watched and protocol.clients_advertise:
+            self._supply = SupplyWatch(self._filter_of)
+        self.forest = TreeSet(incarnation, make_core, self.clients, self.map, self._supply)
         #: whether all trees are as they have to be; `None` where what is known has changed since
         self._is_current: bool | None = None
         self._held = HeldLinks(hold_s)
@@ -151,6 +158,20 @@ class Mesh:
 
     def handle(self, input: Input, now: float) -> list[Effect]:
         """Take one input at time `now`; see `Router.handle`."""
+        supply = self._supply
+        if supply is None:
+            return self._handle(input, now)
+        changing: list[Effect] = []
+        match input:
+            case DetachClient(client):
+                supply.left(client)
+            case ClientSubscribe(client, id_, wanted):
+                changing += supply.changing(client, ((id_, wanted),))
+            case ClientSubscribeMany(client, subscriptions):
+                changing += supply.changing(client, subscriptions)
+        return [*changing, *supply.said(self._handle(input, now))]
+
+    def _handle(self, input: Input, now: float) -> list[Effect]:
         match input:
             case Receive():
                 effects = [*self._begun(input, now), *self._receive(input, now)]
@@ -257,10 +278,26 @@ class Mesh:
             for told in branch.core.told():
                 yield told._replace(source=branch.source)
 
+    def rebuild(self) -> None:
+        """Make what only follows from the rest afresh: it decides as before."""
+        if self._supply is not None:
+            self._supply = SupplyWatch(self._filter_of)
+            self.forest.watch(self._supply)
+            self._supply.said(())
+            for client in self.clients.names:
+                own = self.clients.of(client).subscriptions
+                in_force = [id_ for id_ in own if (client, id_) not in self.clients.awaited]
+                self._supply.take(client, in_force)
+
+    def _filter_of(self, client: str, id_: str) -> Interest:
+        return self.clients.of(client).subscriptions[id_]
+
     def validate(self) -> None:
         """Check every relation between the tables, on all trees; raises `InvariantError`."""
         self.map.validate()
         self.forest.validate()
+        if self._supply is not None:
+            self._supply.validate(self.forest.advertised())
         if set(self.map.own.neighbors) != self.forest.links.keys():
             raise InvariantError("the links in use are not those that everybody is told of")
         if any(neighbor in self.forest.links for neighbor in self._held):

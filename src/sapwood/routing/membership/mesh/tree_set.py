@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sapwood.errors import InvariantError
 from sapwood.limits import MESH_HELD_MAX
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.publication import Publication
 from sapwood.overlay.spanning import SpanningTree
 from sapwood.routing.core import RoutingCore
@@ -66,12 +67,15 @@ from sapwood.routing.messages import (
     UpkeepMessage,
     Version,
 )
+from sapwood.routing.supply import SupplyWatch, TreeSides, side_of
+from sapwood.routing.tables import CLIENTS
 
 
 class TreeSet:
     """All branches of a router.
 
-    `make_core` makes the core of a branch, for an incarnation of its own. Where effects contain
+    `make_core` makes the core of a branch, for an incarnation of its own; a `watch` follows what is
+    advertised on any. Where effects contain
     a `CloseLink`, its branch has forgotten the link, and no other one has.
 
     #: own is the branch that carries what the router's clients publish
@@ -88,6 +92,7 @@ class TreeSet:
         make_core: Callable[[str], RoutingCore],
         clients: Clients,
         known: LinkMap,
+        watch: SupplyWatch | None = None,
     ) -> None:
         self.name = known.own.router
         self.trees: dict[str, TreeVersions] = {}
@@ -99,6 +104,7 @@ class TreeSet:
         self._incarnation = incarnation
         self._make_core = make_core
         self._map = known
+        self._watch = watch
         self._epochs = 0
         alone = Announce(SpanningTree((self.name,)), Version(incarnation, 0), 0)
         self.trees[self.name] = TreeVersions(Position.of(self.name, alone))
@@ -186,6 +192,7 @@ class TreeSet:
         place = trees.place
         branch = TreeRouter(place, basis, self._epochs, core)
         trees.branches.append(branch)
+        self._follow(branch)
         joined = Join(branch.source, basis.version, branch.epoch)
         # Before all that the new branch has to say.
         effects: list[Effect] = [
@@ -212,6 +219,9 @@ class TreeSet:
         """Give a branch up, tell those below, and let go what was held for its sake."""
         trees = self.trees[branch.source]
         trees.branches.remove(branch)
+        sides = branch.core.advertisements.entries.follower
+        if isinstance(sides, TreeSides):
+            sides.end()
         self.counted.update(branch.core.counters())
         effects = self._tell(branch.place.children, Leave(branch.source, branch.epoch))
         for publication, place in trees.release():
@@ -223,6 +233,26 @@ class TreeSet:
         self._review(branch.source)
         self.touched[branch.source] = None
         return effects
+
+    def watch(self, watch: SupplyWatch) -> None:
+        """Let a watch follow what is advertised on all trees, in the place of the one before."""
+        self._watch = watch
+        for branch in self:
+            self._follow(branch)
+
+    def advertised(self) -> dict[str, dict[str, AdvertisedContent]]:
+        """What is advertised on all trees, by the sides that a watch has."""
+        sides = {
+            side_of(branch.epoch, side): contents
+            for branch in self
+            for side, contents in branch.core.advertisements.entries.sides().items()
+        }
+        return {CLIENTS: {}, **sides}
+
+    def _follow(self, branch: TreeRouter) -> None:
+        if self._watch is not None:
+            sides = TreeSides(self._watch, branch.epoch)
+            branch.core.advertisements.entries.follow(sides)
 
     def _review(self, source: str) -> None:
         self.clients.review(source, self.trees[source].is_in_force)

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from sapwood.limits.structured import IDENTIFIER_BITS
 from sapwood.matching.engine_names import Engines
 from sapwood.overlay.identifiers import IdentifierSpace
+from sapwood.routing.membership.pastry.by_hops import (
+    PlainReversePaths,
+    Rendezvous,
+    ReversePaths,
+)
 from sapwood.routing.membership.pastry.pastry import Pastry
 from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.strategies import MembershipStrategy, Protocol, Rule
 
 IRBR: Final = "irbr"
 """The word for what travels to ranges."""
+
+SCRIBE: Final = "scribe"
+"""The word for what travels to a rendezvous."""
+
+RPF: Final = "rpf"
+"""The word for what travels to all, and is kept by neighbor."""
+
+PLAIN: Final = "plain"
+"""Behind `rpf:`, the form in which entries do not say for which publications they are."""
 
 _NAME: Final = "pastry"
 _BASE: Final = 4
@@ -22,9 +38,9 @@ _DIGITS_MAX: Final = 2
 
 _RULES: Final = (
     Rule(
-        frozenset({IRBR}),
-        "on a circle there are no neighbors to be told of subscriptions, but ranges: put irbr into "
-        "the name",
+        frozenset({IRBR, SCRIBE, RPF}),
+        "on a circle it is not neighbors that are told of subscriptions: put irbr, scribe or rpf "
+        "into the name",
     ),
 )
 
@@ -35,12 +51,19 @@ _EXCLUDED: Final = (
     ),
 )
 
+_Make: TypeAlias = Callable[[str, Protocol, Engines, int, IdentifierSpace], Membership]
+
+_KINDS: Final[Mapping[str, _Make]] = MappingProxyType(
+    {IRBR: Pastry, SCRIBE: Rendezvous, RPF: ReversePaths, f"{RPF}:{PLAIN}": PlainReversePaths}
+)
+
 
 def _pastry(base: int, name: str) -> MembershipStrategy:
     space = space_of(base)
 
     def make(router: str, protocol: Protocol, engines: Engines, incarnation: int) -> Membership:
-        return Pastry(router, protocol, engines, incarnation, space)
+        kind = _KINDS[protocol.propagation.name]
+        return kind(router, protocol, engines, incarnation, space)
 
     return MembershipStrategy(
         name=name,

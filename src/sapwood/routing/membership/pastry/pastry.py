@@ -17,53 +17,39 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import partial
-from typing import get_args
 
 from sapwood.errors import InvariantError
-from sapwood.limits.structured import LEAVES_HALF, RANGES_REPAIR_S
+from sapwood.limits.structured import RANGES_REPAIR_S
 from sapwood.matching.engine_names import Engines
 from sapwood.model.publication import Publication
-from sapwood.overlay.disjoint import FindTree
 from sapwood.overlay.identifiers import EVERYTHING, IdentifierSpace, Range, slot_of
-from sapwood.overlay.pastry import PastryTables
 from sapwood.routing.admitting import objection_to
 from sapwood.routing.client_entries import unexpected_message
-from sapwood.routing.core import RoutingCore
-from sapwood.routing.effects import Accepted, CloseLink, Effect, Refused, Subscribed
+from sapwood.routing.effects import Accepted, Effect, Refused, Subscribed
 from sapwood.routing.forwarding.delegation.digest import Delegated, encode
 from sapwood.routing.inputs import (
-    ClientPublishMany,
     Input,
-    LinkDown,
-    LinkUp,
-    Receive,
-    ReceiveMany,
-    Tick,
 )
-from sapwood.routing.membership.pastry.circle import Circle
 from sapwood.routing.membership.pastry.errands import Errand, Errands, Order, order_of
-from sapwood.routing.membership.protocol import OnOneTree
+from sapwood.routing.membership.pastry.on_circle import OnCircle
 from sapwood.routing.messages import (
     CircleMessage,
-    Contacts,
-    Found,
     Publish,
     RangeCancel,
     RangeEntries,
     RangePull,
     RangeReached,
     RangeSubscribe,
-    Seek,
 )
 from sapwood.routing.propagation.ranges.own import Own
 from sapwood.routing.propagation.ranges.ranges import RangePropagation
 from sapwood.routing.strategies import Protocol
 
 
-class Pastry(RoutingCore):
-    """The neighbors of a router on a circle, and its routing among them.
+class Pastry(OnCircle):
+    """A router on a circle that routes by ranges.
 
-    #: _out is what the parts want done, in order; empty between two inputs
+    #: _began is when it was first given anything
     """
 
     def __init__(
@@ -74,74 +60,17 @@ class Pastry(RoutingCore):
         incarnation: int,
         space: IdentifierSpace,
     ) -> None:
-        super().__init__(name, protocol, engines, incarnation)
+        super().__init__(name, protocol, engines, incarnation, space)
         assert isinstance(self.subscriptions, RangePropagation), "the catalogue sees to that"
         self._spread: RangePropagation = self.subscriptions
-        self._life = incarnation
-        self._out: list[Effect] = []
-        self.tables = PastryTables(space, space.identifier_of(name), LEAVES_HALF)
-        self.circle = Circle(name, self.tables, self._out)
         self.errands = Errands(self.circle, incarnation, self._parts)
         self._spread.follow_circle(_Teller(self))
-        self._now = 0.0
         self._began = math.inf
-        self._due: float | None = None
-
-    # Membership --------------------------------------------------------------------------------
-
-    @property
-    def is_tree(self) -> bool:
-        """Links form circles."""
-        return False
-
-    @property
-    def finds(self) -> tuple[FindTree, ...]:
-        """None: each publication makes its tree as it goes."""
-        return ()
-
-    def neighbors(self, source: str | None = None) -> tuple[str, ...]:  # noqa: ARG002
-        """All whose links are up."""
-        return tuple(self.tables.peers)
-
-    def cores(self, source: str) -> tuple[OnOneTree | None, ...]:  # noqa: ARG002
-        """None: publications go to ranges."""
-        return ()
-
-    def tells_over(self) -> frozenset[str] | None:
-        """No tree is the same for all."""
-        return frozenset()
-
-    def next_deadline(self) -> float | None:
-        """When tables are compared next."""
-        return self._due
 
     def handle(self, input: Input, now: float) -> list[Effect]:
         """Take one input; see `Router.handle`."""
-        self._now = now
         self._began = min(self._began, now)
-        if self._due is None and isinstance(input, LinkUp):
-            self._due = now + RANGES_REPAIR_S
-        match input:
-            case ClientPublishMany():
-                effects = [one for each in input.requests() for one in self.handle(each, now)]
-            case ReceiveMany():
-                effects = [one for each in input.messages() for one in self.handle(each, now)]
-            case Receive(neighbor, message) if isinstance(message, get_args(CircleMessage)):
-                effects = self._take(neighbor, message)
-            case LinkUp(neighbor):
-                effects = self._joined(neighbor)
-            case LinkDown(neighbor):
-                effects = self._parted(neighbor)
-            case Tick():
-                effects = self._compare_all(now)
-            case _:
-                effects = super().handle(input, now)
-        done = list(effects)
-        while self._out:  # as what was set aside is withdrawn, more is said
-            said = self._out.copy()
-            self._out.clear()
-            done += self._spread.settle(said)
-        return done
+        return super().handle(input, now)
 
     def answered(self, own: Own) -> None:
         """All in a level have answered what they were told of a subscription."""
@@ -160,10 +89,7 @@ class Pastry(RoutingCore):
 
     def validate(self) -> None:
         """Check every relation between the tables; raises `InvariantError`."""
-        self.tables.validate()
-        self.advertisements.validate()
-        self._spread.validate()
-        self.forwarding.validate(self._spread.entries.sides())
+        super().validate()
         for range_, received in self._spread.entries.received.items():
             for key in received:
                 if self._slot_of(key) != range_:
@@ -171,42 +97,20 @@ class Pastry(RoutingCore):
 
     # Links -------------------------------------------------------------------------------------
 
-    def _joined(self, neighbor: str) -> list[Effect]:
-        identifier = self.tables.space.identifier_of(neighbor)
-        if identifier in (self.tables.identifier, *self.tables.peers.values()):
-            reason = (
-                f"two routers are at the identifier {identifier}: give {neighbor!r} another name"
-            )
-            return [CloseLink(neighbor, reason)]
-        slot = self.circle.link_up(neighbor)
+    def _filled(self, slot: Range | None) -> None:
         if slot is not None:
             self._pull(slot, periodic=False)
-        return []
 
-    def _parted(self, neighbor: str) -> list[Effect]:
-        if neighbor not in self.tables.peers:
-            return []
+    def _left(self, neighbor: str) -> None:
         slot = slot_of(self.tables.identifier, self.tables.peers[neighbor])
         stood = self.tables.representative(slot) == neighbor
         self.circle.link_down(neighbor)
         if stood and self.tables.representative(slot) is not None:
             self._pull(slot, periodic=False)
         self.errands.link_down(neighbor)
-        return []
 
-    def _take(self, neighbor: str, message: CircleMessage) -> list[Effect]:
-        """A message of the circle came from a neighbor."""
-        if neighbor not in self.tables.peers:
-            return []
+    def _take_more(self, neighbor: str, message: CircleMessage) -> list[Effect]:
         match message:
-            case Contacts(routers):
-                self.circle.heard(routers)
-            case Seek():
-                self.circle.pass_on(message)
-            case Found():
-                is_ours = self.circle.pass_back(message)
-                if is_ours and not message.routers:
-                    self._spread.nobody_in(message.range, self._now)
             case RangeReached():
                 self.errands.reached(neighbor, message)
             case RangeSubscribe() | RangeCancel():
@@ -218,11 +122,13 @@ class Pastry(RoutingCore):
                 self._spread.reconcile(message, self._now)
         return []
 
+    def _nobody_in(self, range_: Range) -> None:
+        self._spread.nobody_in(range_, self._now)
+
     def _take_errand(self, neighbor: str, errand: Errand, order: Order | None) -> list[Effect]:
         own = self.tables.identifier
         if order is None or not (order.is_redirected or own.startswith(order.range)):
-            self._parted(neighbor)
-            return [CloseLink(neighbor, unexpected_message(errand), for_good=False)]
+            return self._close(neighbor, unexpected_message(errand), for_good=False)
         self.errands.take(neighbor, errand, order)
         return []
 
@@ -286,21 +192,15 @@ class Pastry(RoutingCore):
 
     # Repair ------------------------------------------------------------------------------------
 
-    def _compare_all(self, now: float) -> list[Effect]:
+    def _look_again(self) -> None:
         """Compare what is known of each slot with what somebody there knows."""
-        if self._due is None or now < self._due:
-            return []
-        self._due = now + RANGES_REPAIR_S
-        self.circle.tell_again()
-        self.circle.seek_all()
         for slot, _ in self.tables.rows():
             self._pull(slot, periodic=True)
         for range_ in [*self._spread.entries.received]:
             if self.tables.representative(range_) is None and (
                 self.tables.spans(range_) or not self.circle.seek(range_)
             ):
-                self._spread.nobody_in(range_, now)
-        return []
+                self._spread.nobody_in(range_, self._now)
 
     def _pull(self, slot: Range, *, periodic: bool) -> None:
         stands = self.tables.representative(slot)

@@ -84,7 +84,19 @@ class Redundant:
         self.name = name
         self.protocol = protocol
         self.paths = tuple(
-            Path(number, Mesh(name, protocol, engines, incarnation, find, hold_s=hold_s))
+            # clients hear from the first path who advertises: what all know, each knows
+            Path(
+                number,
+                Mesh(
+                    name,
+                    protocol,
+                    engines,
+                    incarnation,
+                    find,
+                    is_watched=not number,
+                    hold_s=hold_s,
+                ),
+            )
             for number, find in enumerate(tree_finders(count))
         )
         self._answers = Answers(count)

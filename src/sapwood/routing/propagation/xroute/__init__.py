@@ -7,7 +7,8 @@ triples `(filter, instances, hidden)`. A message that withdraws the last subscri
 also says what that filter was hiding, so withdrawing is as exact as never having subscribed.
 
 `interface` is the table of one side (the thesis' T), `view` what one neighbor is to be told (R and
-P), `node` all of them, and `search` finds covers. `counting` runs it in a router, with `receipts`.
+P), `wanted` the same under advertisements, `node` all of them, and `search` finds covers.
+`counting` runs it in a router, with `receipts`.
 
 The thesis has one producer, or a few that are known. Here any router may publish, so each link is
 an upstream interface in its terms, with a view of its own, and the clients of a router are an

@@ -3,7 +3,8 @@
 Everything that changes a count at one router is one message to each neighbor, and each message
 that comes is one message to each other neighbor; so every change passes every router, in the order
 of its link. Confirmations take the same way back: a client's subscription is in force when every
-router has counted it.
+router has counted it. Under advertisements (`wanted`) a change goes on only where it is wanted, and
+is confirmed from where it ends; `core.py` argues why nothing is lost.
 
 That is enough, and lasts. As soon as a router has counted a subscription, its table of the side
 that the subscription is on has a filter that accepts all that the subscription accepts; and a
@@ -17,9 +18,10 @@ there. On a tree it comes to each router once; where it comes again the overlay 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 
 from sapwood.errors import InvariantError, PeerError
+from sapwood.limits import SUBSCRIPTIONS_AT_ONCE_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.kept import accepts_nothing
@@ -36,7 +38,7 @@ from sapwood.routing.propagation.protocol import NO_ADVERTISEMENTS
 from sapwood.routing.propagation.telling import How, Reason, Reasons
 from sapwood.routing.propagation.xroute.node import Node
 from sapwood.routing.propagation.xroute.receipts import Cause, Receipts
-from sapwood.routing.propagation.xroute.search import MakeIndex
+from sapwood.routing.propagation.xroute.search import Containment, MakeIndex
 from sapwood.routing.propagation.xroute.triples import Operation
 from sapwood.routing.propagation.xroute.view import View
 from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry
@@ -45,7 +47,8 @@ from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry
 class CountingPropagation(ClientEntries[Interest]):
     """All subscriptions at one router: those of clients one by one, those of neighbors as counts.
 
-    `make_index` makes an exact covering index of interests.
+    `make_index` makes an exact covering index of interests, `make_view` the view of a link: one
+    that is told of all (`View`), or of what something that came over it intersects (`WantedView`).
 
     #: entries.received[n] has a key for each filter that neighbor n counts
     #: links are those neighbors that are told anything
@@ -55,10 +58,14 @@ class CountingPropagation(ClientEntries[Interest]):
     __slots__ = ("_began", "_heard", "_keys", "_node", "_receipts", "_sendings")
 
     def __init__(
-        self, identity: str, make_index: MakeIndex, follower: Follower[Interest] | None = None
+        self,
+        identity: str,
+        make_index: MakeIndex,
+        follower: Follower[Interest] | None = None,
+        make_view: Callable[[Containment], View] = View,
     ) -> None:
         super().__init__(SUBSCRIPTIONS, identity, follower)
-        self._node = Node(make_index)
+        self._node = Node(make_index, make_view)
         self._receipts = Receipts()
         self._keys: dict[str, dict[Interest, str]] = {}
         self._sendings = 0
@@ -80,7 +87,7 @@ class CountingPropagation(ClientEntries[Interest]):
         return len({cause for causes in waiting for cause in causes.values()})
 
     def in_force(self, key: str) -> bool:
-        """Whether every router has counted a client's subscription."""
+        """Whether every router that it must reach has counted a client's subscription."""
         return key not in self._receipts.stated
 
     # Clients -----------------------------------------------------------------------------------
@@ -109,13 +116,9 @@ class CountingPropagation(ClientEntries[Interest]):
 
     def replay(self, neighbor: str, at_once: int) -> list[Effect]:
         """Tell a neighbor all that it has to count, `at_once` filters in a message."""
-        effects: list[Effect] = []
         if neighbor not in self.links:
-            return effects
-        operations = self._node.start(neighbor)
-        for start in range(0, len(operations), at_once):
-            effects.extend(self._begin({neighbor: operations[start : start + at_once]}))
-        return effects
+            return []
+        return self._tell(neighbor, self._node.start(neighbor), at_once)
 
     @property
     def behind(self) -> Collection[str]:
@@ -155,13 +158,17 @@ class CountingPropagation(ClientEntries[Interest]):
             case _:
                 return Outcome([], objection=unexpected_message(message))
 
-    def advertised(self, neighbor: str, key: str, filter: AdvertisedContent) -> list[Effect]:  # noqa: ARG002
-        """Counts go everywhere, whatever is advertised where."""
-        return []
+    def advertised(self, neighbor: str, key: str, filter: AdvertisedContent) -> list[Effect]:
+        """An advertisement came over a link: what it makes wanted is said there."""
+        if neighbor not in self.links:
+            return []
+        return self._tell(neighbor, self._node.advertised(neighbor, key, filter))
 
-    def unadvertised(self, neighbor: str, key: str) -> list[Effect]:  # noqa: ARG002
-        """Counts go everywhere, whatever is advertised where."""
-        return []
+    def unadvertised(self, neighbor: str, key: str) -> list[Effect]:
+        """An advertisement of a link is gone, and with it what only it made wanted there."""
+        if neighbor not in self.links:
+            return []
+        return self._tell(neighbor, self._node.unadvertised(neighbor, key))
 
     def _update(self, neighbor: str, message: Update) -> Outcome:
         """A neighbor tells of a change."""
@@ -196,6 +203,8 @@ class CountingPropagation(ClientEntries[Interest]):
         if entry is not None and accepts_nothing(entry.content):
             return (Reason(How.EMPTY),)
         wanted = self.entries.filter_of(key)
+        if self.links[neighbor].is_unwanted(wanted):
+            return (Reason(How.UNWANTED),)
         head = self.links[neighbor].entries[wanted].head.filter
         return (Reason(How.ITSELF if head == wanted else How.COVERED, "", head),)
 
@@ -211,13 +220,15 @@ class CountingPropagation(ClientEntries[Interest]):
 
     def validate(
         self,
-        advertisements: Mapping[str, Mapping[str, AdvertisedContent]] = NO_ADVERTISEMENTS,  # noqa: ARG002
+        advertisements: Mapping[str, Mapping[str, AdvertisedContent]] = NO_ADVERTISEMENTS,
     ) -> None:
         """Check every relation between the tables; raises `InvariantError`."""
         if [CLIENTS, *self.entries.received] != list(self._node.interfaces):
             raise InvariantError("interfaces and received tables differ")
         self.entries.validate()
         self._node.validate()
+        for neighbor, view in self.links.items():
+            view.check_advertisements(advertisements.get(neighbor, {}))
         self._receipts.validate()
         for neighbor, keys in self._keys.items():
             received = self.entries.received[neighbor]
@@ -245,6 +256,19 @@ class CountingPropagation(ClientEntries[Interest]):
         self._began += 1
         return self._send(told, self._identity, self._began, cause)
 
+    def _tell(
+        self,
+        neighbor: str,
+        operations: Sequence[Operation],
+        at_once: int = SUBSCRIPTIONS_AT_ONCE_MAX,
+    ) -> list[Effect]:
+        """Send operations to one neighbor for whose sake they begin here, some in a message."""
+        return [
+            effect
+            for start in range(0, len(operations), at_once)
+            for effect in self._begin({neighbor: operations[start : start + at_once]})
+        ]
+
     def _send(
         self,
         told: Mapping[str, Sequence[Operation]],
@@ -255,7 +279,7 @@ class CountingPropagation(ClientEntries[Interest]):
         effects: list[Effect] = []
         for link, operations in told.items():
             if not operations:
-                continue  # the first thing that the neighbor said was wrong
+                continue  # nothing is wanted there, or what came was wrong from the first on
             self._sendings += 1
             message = Update(origin, number, self._sendings, tuple(operations))
             effects.append(Send(link, message))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from sapwood.errors import InvariantError
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.xroute.interface import Booking, Canceled, Interface
 from sapwood.routing.propagation.xroute.search import Containment, MakeIndex
-from sapwood.routing.propagation.xroute.triples import Operation, Triple
+from sapwood.routing.propagation.xroute.triples import Count, Operation, Triple
 from sapwood.routing.propagation.xroute.view import View
 from sapwood.routing.tables import CLIENTS
 
 
 class Node:
     """Interfaces and views over covering indexes that `make_index` makes.
+
+    `make_view` makes an empty view over a search for its tops.
 
     A *side* is a neighbor or `CLIENTS`. What comes from one side is told to every neighbor that is
     told at all, except to that side; each time as one operation, or more where covering is not
@@ -21,10 +26,13 @@ class Node:
     #: the views are of sides; view v has taken in what all interfaces but that of v know
     """
 
-    __slots__ = ("_make_index", "interfaces", "views")
+    __slots__ = ("_make_index", "_make_view", "interfaces", "views")
 
-    def __init__(self, make_index: MakeIndex) -> None:
+    def __init__(
+        self, make_index: MakeIndex, make_view: Callable[[Containment], View] = View
+    ) -> None:
         self._make_index = make_index
+        self._make_view = make_view
         self.interfaces: dict[str, Interface] = {CLIENTS: Interface()}
         self.views: dict[str, View] = {}
 
@@ -40,17 +48,21 @@ class Node:
         """
         self.interfaces[neighbor] = Interface(Containment(self._make_index()))
         if is_told:
-            self.views[neighbor] = View(Containment(self._make_index()))
+            self.views[neighbor] = self._make_view(Containment(self._make_index()))
 
     def start(self, neighbor: str) -> list[Operation]:
         """All that a new neighbor has to be told."""
-        known = [
-            item
-            for side, interface in self.interfaces.items()
-            if side != neighbor
-            for item in interface.counts.items()
-        ]
+        known = [item for counts in self._seen_by(neighbor) for item in counts.items()]
         return self.views[neighbor].start(known)
+
+    def advertised(self, neighbor: str, key: str, filter: AdvertisedContent) -> list[Operation]:
+        """A neighbor that is told has advertised something; returns what it has to be told."""
+        known = [item for counts in self._seen_by(neighbor) for item in counts.items()]
+        return self.views[neighbor].advertised(key, filter, known)
+
+    def unadvertised(self, neighbor: str, key: str) -> list[Operation]:
+        """A neighbor has taken that back; returns what it has to be told."""
+        return self.views[neighbor].unadvertised(key, self._seen_by(neighbor))
 
     def disconnect(self, neighbor: str) -> list[dict[str, list[Operation]]]:
         """A neighbor is gone, and all that it told; returns what the others have to be told.
@@ -92,5 +104,8 @@ class Node:
         for interface in self.interfaces.values():
             interface.validate()
         for neighbor, view in self.views.items():
-            others = (i.counts for side, i in self.interfaces.items() if side != neighbor)
-            view.validate(others)
+            view.validate(self._seen_by(neighbor))
+
+    def _seen_by(self, neighbor: str) -> list[Mapping[Interest, Count]]:
+        """What the interfaces of the view of a neighbor know."""
+        return [one.counts for side, one in self.interfaces.items() if side != neighbor]

@@ -1,8 +1,8 @@
 """Which of the messages that a router sent are not confirmed yet, and whose they were.
 
-Where every message causes one message on each other link (`counting.py`), a message is confirmed to
-where it came from when all that it caused are confirmed; so confirmations come back from the edges
-of the overlay.
+Where every message causes one message at most on each other link (`counting.py`), a message is
+confirmed to where it came from when all that it caused are confirmed; so confirmations come back
+from the edges of the overlay, or from where a change is wanted no further.
 """
 
 from __future__ import annotations

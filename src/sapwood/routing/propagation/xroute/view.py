@@ -13,10 +13,11 @@ search for each filter that it was the substitute of.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sapwood.errors import InvariantError
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.xroute.interface import Booking, Canceled, Registered
 from sapwood.routing.propagation.xroute.search import Containment
@@ -111,6 +112,30 @@ class View:
             (Triple(filter_, count.instances, count.hidden),)
             for filter_, count in self.propagated.items()
         ]
+
+    def advertised(
+        self,
+        key: str,  # noqa: ARG002
+        filter: AdvertisedContent,  # noqa: ARG002
+        counts: Iterable[tuple[Interest, Count]],  # noqa: ARG002
+    ) -> list[Operation]:
+        """The neighbor has advertised something: say nothing, as it is told of all anyway."""
+        return []
+
+    def unadvertised(
+        self,
+        key: str,  # noqa: ARG002
+        interfaces: Sequence[Mapping[Interest, Count]],  # noqa: ARG002
+    ) -> list[Operation]:
+        """The neighbor has taken an advertisement back: say nothing."""
+        return []
+
+    def is_unwanted(self, filter: Interest) -> bool:  # noqa: ARG002
+        """Whether the neighbor is not told of a filter, as it advertised nothing for it."""
+        return False
+
+    def check_advertisements(self, advertisements: Mapping[str, AdvertisedContent]) -> None:
+        """See that exactly those are known that came from the neighbor: none are looked at."""
 
     def validate(self, interfaces: Iterable[Mapping[Interest, Count]]) -> None:
         """Work everything out again from the interfaces' counts; raises `InvariantError`."""

@@ -43,10 +43,12 @@ from sapwood.covering.xsearch.index import XSearchIndex
 from sapwood.routing.core import RoutingCore
 from sapwood.routing.membership.given import Given
 from sapwood.routing.membership.mesh.mesh import Mesh
+from sapwood.routing.membership.mesh.tree_set import TreeSet
 from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.propagation.advertised import AdvertisedLinks
 from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.propagation.merging import MergedLinks, Merging
+from sapwood.routing.propagation.promises import MergedPromises, MergingPromises
 from sapwood.routing.propagation.xroute.counting import CountingPropagation
 from sapwood.routing.tables import Entries, LocalEntry, ReceivedEntry
 from sapwood.routing.upkeep.recover.image import Form, Reader, Unwritable, Writer
@@ -103,9 +105,9 @@ def refill(membership: Membership, parts: Sequence[bytes]) -> tuple[str, ...]:
 
 def _patterns(core: RoutingCore) -> dict[type[Any], Any]:
     """Objects of the classes of which something is configured."""
-    found: dict[type[Any], Any] = {}
+    found: dict[type[Any], Any] = {type(one): one for one in core.advertisements.pattern()}
     if isinstance(core.subscriptions, EntryPropagation):
-        found = {type(one): one for one in core.subscriptions.pattern()}
+        found |= {type(one): one for one in core.subscriptions.pattern()}
     return found
 
 
@@ -211,8 +213,11 @@ FORMS: Final[Mapping[type[Any], Form]] = MappingProxyType(
         RoutingCore: _CORE,
         Given: replace(_CORE, finish=Given.rebuild),
         Mesh: Form(
-            without=frozenset({"name", "protocol"}), within=frozenset({"map", "clients", "forest"})
+            without=frozenset({"name", "protocol", "_supply"}),
+            within=frozenset({"map", "clients", "forest"}),
+            finish=Mesh.rebuild,
         ),
+        TreeSet: Form(without=frozenset({"_watch"})),
         EntryPropagation: Form(
             without=frozenset({"kind"}), within=frozenset({"_propagation", "entries"})
         ),
@@ -222,6 +227,8 @@ FORMS: Final[Mapping[type[Any], Form]] = MappingProxyType(
         AdvertisedLinks: Form(within=frozenset({"_make_inner"})),
         MergedLinks: Form(without=frozenset({"_make", "_merger"})),
         Merging: Form(without=frozenset({"_merger"})),
+        MergedPromises: Form(without=frozenset({"_make", "_merger"})),
+        MergingPromises: Form(without=frozenset({"_merger"})),
         Entries: Form(write=_write_entries, read=_read_entries, single=_IDS),
         ColumnarCovering: Form(
             without=frozenset({"_awaiting", "_kernels", "_last"}),

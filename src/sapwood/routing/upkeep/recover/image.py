@@ -45,6 +45,7 @@ from msgspec import Struct
 
 from sapwood.errors import FileFormatError
 from sapwood.language.forms import decode_interest, encode_form
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.kept import kept
@@ -102,6 +103,8 @@ class Unwritable(Exception):  # noqa: N818 - no error: an image is made another 
 
 def _fields_of(kind: type[Any]) -> tuple[str, ...]:
     """The fields of a class, in the order in which they are written."""
+    if issubclass(kind, AdvertisedContent):
+        return ("_normal", "source")  # of these it is made, as by `copy`
     if issubclass(kind, Struct):
         return kind.__struct_fields__
     if is_dataclass(kind):
@@ -121,7 +124,7 @@ def _is_value(kind: type[Any]) -> bool:
         return kind.__struct_config__.frozen
     if is_dataclass(kind):
         return bool(kind.__dataclass_params__.frozen)  # type: ignore[attr-defined]
-    return issubclass(kind, tuple)
+    return issubclass(kind, tuple | AdvertisedContent)
 
 
 class _Shapes(dict[type[Any], tuple[bool, tuple[str, ...]]]):
@@ -274,6 +277,8 @@ class Reader:
         #: filters as bytes, until somebody wants a value
         self._interests: list[Interest | bytes] = []
         self._finished: list[tuple[Callable[[Any], object], Any]] = []
+        #: advertised paths are held once: each has an automaton
+        self._paths: dict[AdvertisedContent, AdvertisedContent] = {}
         #: a string that comes often is held once
         self._texts: dict[str, str] = {}
 
@@ -395,7 +400,10 @@ class Reader:
         if code == FROZENSET:
             return frozenset([value(one) for one in item[1]])
         if code == VALUE:
-            return self._kinds[item[1]][0](*[value(one) for one in item[2]])
+            made = self._kinds[item[1]][0](*[value(one) for one in item[2]])
+            return (
+                self._paths.setdefault(made, made) if isinstance(made, AdvertisedContent) else made
+            )
         if code == MEMBER:
             return self._kinds[item[1]][0][item[2]]
         if code == ARRAY:

@@ -1,0 +1,272 @@
+"""A client within the broker's process: a session on a connection in memory.
+
+The gateway speaks to the broker as every client does. A `ClientSession` is at one end of an
+`InnerTransport`, a `TcpConnection` of the broker at the other, and frames go to and fro. So who
+may connect, grants, quotas, order, confirmations, bounds of what waits and durable subscriptions
+are those of clients over TCP, by the same code.
+
+What the broker has to say waits until the visitor takes it, at most `limits.TRANSPORT_BYTES_MAX`
+here and the rest in the broker's own queue, where a slow consumer is noticed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from sapwood.errors import SapwoodError
+from sapwood.limits import TRANSPORT_BYTES_MAX
+from sapwood.session.client_session import ClientEvent, ClientSession
+from sapwood.session.connection import Ending
+from sapwood.session.durable.consuming import Arrived
+from sapwood.session.settings import ConnectionSettings
+from sapwood.wire.greetings import Credentials, RefusalCode, Welcome
+
+READ_BYTES: Final = 32_768
+"""Bytes of the broker's that a visitor looks at in one piece, in a millisecond or two."""
+
+_LOW_PART: Final = 4
+
+Peer = tuple[str, int]
+"""The address of whoever the visitor is there for."""
+
+
+class InnerTransport(asyncio.Transport):
+    """The transport of the broker's end; the visitor's end are `say`, `some` and `leave`.
+
+    #: _written_bytes == the sum of the lengths in _written
+    """
+
+    def __init__(self, protocol: asyncio.Protocol, peer: Peer) -> None:
+        super().__init__({"peername": peer})
+        self._protocol = protocol
+        self._loop = asyncio.get_running_loop()
+        #: what the broker has written and nobody has taken
+        self._written: deque[memoryview] = deque()
+        self._written_bytes = 0
+        self._high = TRANSPORT_BYTES_MAX
+        self._is_full = False
+        #: what the visitor has said and the broker has not read
+        self._said: deque[bytes] = deque()
+        self._is_paused = self._is_fed = False
+        self._is_ended = self._is_leaving = self._is_closing = False
+        self._waiter: asyncio.Future[None] | None = None
+
+    # The visitor's end -------------------------------------------------------------------------
+
+    def say(self, data: bytes) -> None:
+        """Let the broker read something soon, together with what else is said until then."""
+        if data and not self._is_closing:
+            self._said.append(data)
+            self._feed_soon()
+
+    async def some(self, size: int) -> bytes:
+        """What the broker has written, at most so much; waits for it. Empty at the end."""
+        while not self._written and not (self._is_ended or self._is_closing):
+            self._waiter = self._loop.create_future()
+            await self._waiter
+        if not self._written:
+            return b""
+        piece = self._written.popleft()
+        taken = bytes(piece[:size])
+        if len(piece) > size:
+            self._written.appendleft(piece[size:])
+        self._written_bytes -= len(taken)
+        if self._is_full and self._written_bytes <= self._high // _LOW_PART:
+            self._is_full = False
+            self._loop.call_soon(self._resume)
+        return taken
+
+    def leave(self) -> None:
+        """The visitor says and reads no more."""
+        self._is_leaving = True
+        self._feed_soon()
+
+    def _resume(self) -> None:
+        if not self._is_closing:
+            self._protocol.resume_writing()
+
+    def _feed_soon(self) -> None:
+        if not self._is_fed:
+            self._is_fed = True
+            self._loop.call_soon(self._feed)
+
+    def _feed(self) -> None:
+        """Let the broker read, no more at once than a socket has."""
+        self._is_fed = False
+        if self._is_closing:
+            return
+        if self._said and not self._is_paused:
+            pieces, size = [], 0
+            while self._said and size < TRANSPORT_BYTES_MAX:
+                pieces.append(self._said.popleft())
+                size += len(pieces[-1])
+            self._protocol.data_received(b"".join(pieces))
+            if self._said:
+                self._feed_soon()
+                return
+        if self._is_leaving and not self._is_closing:
+            self._protocol.eof_received()
+            self.close()
+
+    # What the broker calls ---------------------------------------------------------------------
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Keep something until the visitor takes it."""
+        if self._is_closing or self._is_leaving or not len(data):
+            return
+        self._written.append(memoryview(bytes(data)))
+        self._written_bytes += len(data)
+        self._wake()
+        if self._written_bytes > self._high and not self._is_full:
+            self._is_full = True
+            self._protocol.pause_writing()
+
+    def get_write_buffer_size(self) -> int:
+        """Bytes that nobody has taken."""
+        return self._written_bytes
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:  # noqa: ARG002
+        """Say from how many bytes on the broker is to keep what it has."""
+        self._high = TRANSPORT_BYTES_MAX if high is None else high
+
+    def pause_reading(self) -> None:
+        """Keep what the visitor says."""
+        self._is_paused = True
+
+    def resume_reading(self) -> None:
+        """Read again."""
+        self._is_paused = False
+        if self._said:
+            self._feed_soon()
+
+    def can_write_eof(self) -> bool:
+        """As sockets can."""
+        return True
+
+    def write_eof(self) -> None:
+        """The visitor gets what is written, and then the end."""
+        self._is_ended = True
+        self._wake()
+
+    def is_closing(self) -> bool:
+        """Whether it has ended."""
+        return self._is_closing
+
+    def close(self) -> None:
+        """End; what is written can still be taken."""
+        if not self._is_closing:
+            self._is_closing = True
+            self._said.clear()
+            self._wake()
+            self._loop.call_soon(self._protocol.connection_lost, None)
+
+    def abort(self) -> None:
+        """End, and let go of what is written."""
+        self._written.clear()
+        self._written_bytes = 0
+        self.close()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+class NotAdmittedError(SapwoodError):
+    """The broker does not let a visitor in, or no longer; `code` says why for programs."""
+
+    def __init__(self, ending: Ending) -> None:
+        self.code = ending.code
+        self.reason = ending.reason
+        super().__init__(ending.reason)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nobody is known by what was shown."""
+        return self.code is RefusalCode.DENIED
+
+
+class Visit:
+    """A client of the broker within its process; made by `begin`.
+
+    `session` takes commands, and `flush` sends what comes of them. Who waits for `events` also lets
+    the broker know that somebody is there; who does not is disconnected in time.
+    """
+
+    def __init__(self, protocol: asyncio.Protocol, session: ClientSession, peer: Peer) -> None:
+        self.session = session
+        self.frame_bytes_max = session.settings.frame_bytes_max
+        self._loop = asyncio.get_running_loop()
+        self._transport = InnerTransport(protocol, peer)
+        protocol.connection_made(self._transport)
+        session.connected(self._loop.time())
+        self.flush()
+
+    @classmethod
+    async def begin(
+        cls,
+        accept: Callable[[], asyncio.Protocol],
+        settings: ConnectionSettings,
+        credentials: Credentials | None,
+        peer: Peer,
+    ) -> Visit:
+        """A visit that the broker has welcomed; `accept` makes its end of the connection.
+
+        Raises `NotAdmittedError`.
+        """
+        shown = replace(settings, credentials=credentials)
+        name = f"http-{secrets.token_hex(4)}"
+        visit = cls(accept(), ClientSession(name, secrets.token_hex(8), shown), peer)
+        try:
+            while not visit.session.open:
+                for event in await visit.events():
+                    if isinstance(event, Welcome):
+                        visit.frame_bytes_max = event.frame_bytes_max
+                if visit.ending is not None:
+                    raise NotAdmittedError(visit.ending)
+        except BaseException:
+            visit.close()
+            raise
+        return visit
+
+    @property
+    def ending(self) -> Ending | None:
+        """Why the visit is over, if it is."""
+        return self.session.ending
+
+    def flush(self) -> None:
+        """Send what the session has to say."""
+        self._transport.say(self.session.take_outgoing())
+
+    async def events(self) -> list[ClientEvent]:
+        """What the broker has said since, as far as it goes in one piece; see `ending` then."""
+        found: list[ClientEvent] = []
+        while not found and self.ending is None:
+            data = await self._transport.some(READ_BYTES)
+            if not data:
+                found += self.session.lost("the broker closed the connection")
+                break
+            self.session.arrived()
+            found += self.session.receive(data, self._loop.time())
+            self.flush()
+        return found
+
+    def done_with(self, events: list[ClientEvent]) -> None:
+        """Acknowledge what of these came out of a mailbox of the visit's own."""
+        for event in events:
+            if isinstance(event, Arrived) and not event.entry.filter.name:
+                numbers = [number for number, *_ in event.deliveries]
+                self.session.consuming.acknowledge(event.entry, numbers)
+        self.session.acknowledge_waiting()
+        self.flush()
+
+    def close(self, reason: str = "the client is done") -> None:
+        """End the visit, with a goodbye if it is not over."""
+        if self.ending is None:
+            self.session.say_goodbye(reason)
+            self.flush()
+        self._transport.leave()

@@ -1,0 +1,136 @@
+"""What a stream subscribes to, and from where on.
+
+Where the broker keeps a journal, a subscription is one that begins in it, so that each delivery has
+a place there, and a stream that was cut off goes on behind the last one that it has seen. That is a
+*mark*: the broker's name and the place, as in `hub/4711`. Where it keeps none, subscriptions are as
+any client's, and what is published while a stream is cut off is not delivered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sapwood.broker.http.gateway import Visited
+from sapwood.broker.http.inside import Visit
+from sapwood.errors import InputError
+from sapwood.limits.durable import DURABLE_WINDOW
+from sapwood.session.client_entries import EntryConfirmed, EntryRefused
+from sapwood.session.client_session import ClientEvent, NeverEvent
+from sapwood.session.durable.consuming import Joined, Wanted
+from sapwood.session.durable.receipts import Receipts
+from sapwood.session.durable.since import since_of
+from sapwood.wire.durable import Policy, Since, SincePlace
+from sapwood.wire.interests import InterestText, XPathText
+from sapwood.wire.names import check_name
+
+_PLACE_DIGITS_MAX: Final = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is subscribed to: a filter or an XPath, and where in the journal that begins.
+
+    `since` is as `sapwood subscribe --since` takes it, `mark` that of the last delivery that was
+    seen; it goes before. Where a durable subscription is meant by its name, it may have no text,
+    and `window` deliveries are with the consumer at most.
+    """
+
+    text: InterestText | None
+    since: str | None = None
+    mark: str | None = None
+    durable: str | None = None
+    window: int = DURABLE_WINDOW
+
+    def durably(self, name: str | None, window: int) -> Wish:
+        """The same of the durable subscription of a name, if there is one."""
+        return self if name is None else replace(self, durable=name, window=window)
+
+
+def wish_of(
+    filter_: str | None,
+    xpath: str | None,
+    namespaces: Mapping[str, str],
+    since: str | None,
+    mark: str | None,
+) -> Wish:
+    """The wish in these parts. Raises `InputError` where they do not go together."""
+    if (filter_ is None) == (xpath is None):
+        raise InputError("give a filter for records, or an xpath for documents")
+    if filter_ is not None:
+        if namespaces:
+            raise InputError("a filter has no namespaces")
+        return Wish(filter_, since, mark)
+    assert xpath is not None, "one of the two is there"
+    bindings = tuple(sorted(namespaces.items())) or None
+    return Wish(XPathText(xpath, bindings), since, mark)
+
+
+def mark_of(broker: Visited, place: int) -> str:
+    """The mark of a place in the broker's journal."""
+    return f"{broker.name}/{place}"
+
+
+def ask(broker: Visited, visit: Visit, id_: str, wish: Wish) -> None:
+    """Subscribe, under an id that is new to the visit; the answer is among its events.
+
+    Raises `InputError` where the broker keeps no journal, and for a mark of another one.
+    """
+    name = wish.durable or ""
+    since = since_of(wish.since) if name else _begin(broker, wish)
+    if since is None and not name:
+        assert wish.text is not None, "what has no name has a text"
+        visit.session.subscribe(id_, wish.text)
+    else:
+        if name:
+            check_name("durable subscription", name)
+        wanted = Wanted(name, wish.text, since, Policy(), wish.window, Receipts())
+        visit.session.consume(id_, wanted)
+    visit.flush()
+
+
+def _begin(broker: Visited, wish: Wish) -> Since | None:
+    """Where in the journal the subscription begins; `None` without one."""
+    if broker.store is None:
+        if wish.since is not None or wish.mark is not None:
+            raise InputError(
+                f"broker {broker.name} keeps no journal to begin in (it has no --data); leave "
+                "since out, and begin anew"
+            )
+        return None
+    if wish.mark is not None:
+        name, _, place = wish.mark.rpartition("/")
+        is_place = place.isascii() and place.isdigit() and len(place) <= _PLACE_DIGITS_MAX
+        if name != broker.name or not is_place:
+            raise InputError(
+                f"{wish.mark!r} is no place in the journal of broker {broker.name}; go on at the "
+                "broker where it comes from, or begin anew"
+            )
+        return SincePlace(int(place) + 1)
+    if wish.since is not None:
+        return since_of(wish.since)
+    return SincePlace(broker.store.store.bounds[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """A subscription is in force; `never` is why no publication can match it, if so."""
+
+    never: str | None
+
+
+async def confirmed(visit: Visit, id_: str) -> tuple[Confirmed, list[ClientEvent]]:
+    """The answer to a subscription, and what came behind it. Raises `InputError` if refused."""
+    never: str | None = None
+    while True:
+        events = await visit.events()
+        for at, event in enumerate(events):
+            if isinstance(event, NeverEvent):
+                never = event.reason
+            elif isinstance(event, EntryRefused) and event.entry.id == id_:
+                raise InputError(event.reason)
+            elif isinstance(event, EntryConfirmed | Joined) and event.entry.id == id_:
+                return Confirmed(never), events[at + 1 :]
+        if visit.ending is not None:
+            raise InputError(visit.ending.reason)

@@ -1,0 +1,32 @@
+"""Bounds of the gateway: what may come and go by HTTP."""
+
+from __future__ import annotations
+
+from typing import Final
+
+GATEWAY_STREAMS_MAX: Final = 1024
+"""Subscriptions by HTTP at a time (event streams and WebSockets), each of which holds a connection
+and an open file; can be set. Beside them there is room for `HTTP_CONNECTIONS_MAX` requests."""
+
+GATEWAY_REFUSED_MAX: Final = 10_000
+"""Lines of one request that are listed as refused, some hundred bytes each. A request with more is
+not read on: its answer says from which line."""
+
+GATEWAY_BODY_IDLE_S: Final = 30.0
+"""Seconds without a byte of a body after which a request is given up. Precedent: nginx waits for
+60."""
+
+HTTP_UNREAD_S: Final = 60.0
+"""Seconds for which somebody who asks by HTTP may read nothing of what is sent, after which the
+system closes the connection (where it can: `TCP_USER_TIMEOUT`)."""
+
+GATEWAY_PUBLISHERS_MAX: Final = 256
+"""Sessions that the gateway keeps for those who publish, one for each identity and machine; who has
+published nothing for longest goes first. Some 20 KB each."""
+
+GATEWAY_PUBLISHER_IDLE_S: Final = 60.0
+"""Seconds without a publication after which such a session ends."""
+
+GATEWAY_HEARTBEAT_S: Final = 15.0
+"""Seconds of silence after which a stream carries a sign of life, so that nobody on the way takes
+it for dead. Precedent: the HTML standard advises one about every 15 seconds."""

@@ -1,0 +1,1 @@
+"""Publications by a match at every hop, each with its number."""

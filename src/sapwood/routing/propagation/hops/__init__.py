@@ -1,0 +1,1 @@
+"""Subscriptions from router to router on ways that routing on a circle takes."""

@@ -1,0 +1,187 @@
+"""What one neighbor is to be told under advertisements: what some that came from it intersect.
+
+The thesis knows its producers: an interface is upstream iff it leads to one (4.2.6). Here a
+neighbor leads to producers of what it has advertised, and a filter is *wanted* there iff some of
+that intersects it. The neighbor's view has exactly the wanted filters, so all that it says of
+substitutes holds among these; what is booked at an interface is cut down to them before the view
+takes it in. Three things have to be minded:
+
+* A filter that is wanted may represent, at an interface, one that is not: what it hides there is
+  counted for it all the same. So the neighbor may count more for a filter than it is told of; it
+  counts, and is told to cancel, the same number.
+* What a filter gives back when it goes may belong to one that stays, which need not be below it.
+  So it is told of although the filter that went was never wanted.
+* `intersects` errs by saying yes. So what covers a wanted filter may not be wanted, which costs a
+  message, as the two accept no publication of the advertisement in truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sapwood.errors import InvariantError
+from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.interest import Interest
+from sapwood.routing.propagation.covering import extent
+from sapwood.routing.propagation.xroute.interface import Booking, Canceled, Registered
+from sapwood.routing.propagation.xroute.search import Containment
+from sapwood.routing.propagation.xroute.triples import Count, Operation, Triple
+from sapwood.routing.propagation.xroute.view import View
+
+
+class WantedView(View):
+    """The wanted filters of the sides of a view, over an empty search for tops.
+
+    #: advertisements are those that came from the neighbor
+    #: _reasons[f] intersects f and is in advertisements, for exactly the filters f of the entries
+    """
+
+    __slots__ = ("_reasons", "advertisements")
+
+    def __init__(self, tops: Containment) -> None:
+        super().__init__(tops)
+        self.advertisements: dict[str, AdvertisedContent] = {}
+        self._reasons: dict[Interest, str] = {}
+
+    def take(self, booking: Booking) -> list[Operation]:
+        """Take in what was booked at an interface of the view, as far as it is wanted."""
+        match booking:
+            case Registered():
+                told = self._take_registered(booking)
+            case Canceled():
+                told = self._take_canceled(booking)
+        for filter_ in booking.touched:
+            if filter_ not in self.entries:
+                self._reasons.pop(filter_, None)
+        return told
+
+    def start(self, counts: Iterable[tuple[Interest, Count]]) -> list[Operation]:  # noqa: ARG002
+        """Say nothing: a neighbor whose link has just come up has advertised nothing."""
+        return []
+
+    def advertised(
+        self, key: str, filter: AdvertisedContent, counts: Iterable[tuple[Interest, Count]]
+    ) -> list[Operation]:
+        """The neighbor has advertised something; `counts` is all that the interfaces know."""
+        self.advertisements[key] = filter
+        fresh: dict[Interest, bool] = {}
+        waiting = [one for one in counts if one[0] not in self.entries]
+        for wanted, _ in waiting:
+            if wanted not in fresh:
+                fresh[wanted] = filter.intersects(wanted)
+        some = [one for one in waiting if fresh[one[0]]]
+        is_first = not self.entries
+        self._reasons.update((wanted, key) for wanted, _ in some)
+        if is_first:
+            return super().start(some)
+        told: list[Operation] = []
+        for wanted, count in sorted(some, key=lambda one: extent(one[0])):  # so tops come first
+            main = Triple(wanted, count.instances, count.hidden)
+            told.extend(self._register(Registered(main, True, (), ())))  # noqa: FBT003 - a field
+        return _summed(told)
+
+    def unadvertised(
+        self, key: str, interfaces: Sequence[Mapping[Interest, Count]]
+    ) -> list[Operation]:
+        """The neighbor has taken an advertisement back; `interfaces` are those of the view."""
+        del self.advertisements[key]
+        concerned = [wanted for wanted, reason in self._reasons.items() if reason == key]
+        for wanted in concerned:
+            del self._reasons[wanted]
+        unwanted = [wanted for wanted in concerned if not self._is_wanted(wanted)]
+        # What has no other below it goes first, or else it would be told of before it goes.
+        unwanted.sort(key=lambda wanted: sum(1 for _ in self.entries[wanted].ancestors()))
+        return _summed(
+            self._cancel(Canceled(wanted, counts[wanted], ()))
+            for wanted in reversed(unwanted)
+            for counts in interfaces
+            if wanted in counts
+        )
+
+    def is_unwanted(self, filter: Interest) -> bool:
+        """Whether the neighbor is not told of a filter, as it advertised nothing for it."""
+        return filter not in self._reasons
+
+    def check_advertisements(self, advertisements: Mapping[str, AdvertisedContent]) -> None:
+        """See that exactly these came from the neighbor; raises `InvariantError`."""
+        if self.advertisements != advertisements:
+            raise InvariantError("a view knows other advertisements than came over its link")
+
+    def validate(self, interfaces: Iterable[Mapping[Interest, Count]]) -> None:
+        """Work out by the rule what is wanted, and let the view check that it has just that."""
+        wanted = [
+            {
+                one: count
+                for one, count in counts.items()
+                if any(promised.intersects(one) for promised in self.advertisements.values())
+            }
+            for counts in interfaces
+        ]
+        super().validate(wanted)
+        if self._reasons.keys() != self.entries.keys():
+            raise InvariantError("not exactly what is wanted has a reason")
+        for one, reason in self._reasons.items():
+            if reason not in self.advertisements:
+                raise InvariantError(f"{one} is wanted because of {reason}, which is gone")
+            if not self.advertisements[reason].intersects(one):
+                raise InvariantError(f"{one} is wanted because of {reason}, which is apart from it")
+
+    def _take_registered(self, booked: Registered) -> list[Operation]:
+        main = booked.main
+        appended = self._known_among(booked.appended)
+        inside = tuple(one for one in booked.absorbed if one[0] in self.entries)
+        if not self._is_wanted(main.filter):
+            gone = [self._cancel(Canceled(wanted, count, ())) for wanted, count in inside]
+            return [*gone, *self._recount(appended)]
+        outside = sum(count.total for one, count in booked.absorbed if one not in self.entries)
+        main = Triple(main.filter, main.instances, main.hidden + outside)
+        return self._register(Registered(main, booked.is_new, inside, appended))
+
+    def _take_canceled(self, booked: Canceled) -> list[Operation]:
+        returned = tuple(triple for triple in booked.returned if self._is_wanted(triple.filter))
+        if booked.filter in self.entries:
+            return [self._cancel(Canceled(booked.filter, booked.count, returned))]
+        known = self._known_among(returned)
+        told = self._recount(known)
+        for triple in returned:
+            if triple not in known:
+                told.extend(self._register(Registered(triple, True, (), ())))  # noqa: FBT003
+        return told
+
+    def _known_among(self, triples: Iterable[Triple]) -> Operation:
+        return tuple(triple for triple in triples if triple.filter in self.entries)
+
+    def _recount(self, triples: Operation) -> list[Operation]:
+        """Count more or less of filters that are known, all at once."""
+        if not triples:
+            return []
+        return self._register(Registered(triples[0], False, (), triples[1:]))  # noqa: FBT003
+
+    def _is_wanted(self, filter: Interest) -> bool:
+        """Whether an advertisement intersects a filter; remembers the first that does."""
+        if filter in self._reasons:
+            return True
+        for key, promised in self.advertisements.items():
+            if promised.intersects(filter):
+                self._reasons[filter] = key
+                return True
+        return False
+
+
+def _summed(operations: Iterable[Operation]) -> list[Operation]:
+    """The same in fewer: what follows upon each other for what is hidden by one filter is added."""
+    told: list[Operation] = []
+    sums: dict[Interest, int] = {}
+    for operation in operations:
+        (main, *appended) = operation
+        if main.instances or appended:
+            told.extend(_hidden(sums))
+            sums.clear()
+            told.append(operation)
+        else:
+            sums[main.filter] = sums.get(main.filter, 0) + main.hidden
+    return [*told, *_hidden(sums)]
+
+
+def _hidden(sums: Mapping[Interest, int]) -> list[Operation]:
+    return [(Triple(filter_, 0, hidden),) for filter_, hidden in sums.items() if hidden]

@@ -1,0 +1,148 @@
+"""Where the works err: what they print, and the counter-example, computed when the book is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from sapwood.covering.published.sequences import Names, position, table_position
+from sapwood.overlay.shapes import parse_topology
+from sapwood.sketches.accuracy import equal_bits, sketch_bytes, theorem_6
+
+WAVE: Final = 100
+"""Messages of a wave of withdrawals, or of subscriptions that are told again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erratum:
+    """What a work prints and is not so; `found` says what is, as computed here."""
+
+    work: str
+    place: str
+    printed: str
+    found: Callable[[], str]
+
+
+def errata_of(work: str) -> list[Erratum]:
+    """Those of one work, by the name that experiments have for it."""
+    return [one for one in ERRATA if one.work == work]
+
+
+def adaptive_cost(wave: int, useless: int) -> int:
+    """What waiting adaptively costs when a link returns after so much useless traffic (Shen 5.7).
+
+    It waits until that costs as much as a `wave`, and lets go then: one wave of withdrawals, and
+    one of what is told again.
+    """
+    return useless if useless <= wave else 3 * wave
+
+
+def optimal_cost(wave: int, useless: int) -> int:
+    """What who knows the outage pays: the useless traffic, or both waves at once."""
+    return min(useless, 2 * wave)
+
+
+def depth_of_tree(routers: int) -> int:
+    """Links from the root of a binary tree to its deepest router."""
+    tree = parse_topology(f"tree:{routers}:2", Random(0).randrange)  # noqa: S311 - not drawn
+    root = tree.routers[0]
+    return max(len(tree.tree(root).path(root, one)) - 1 for one in tree.routers)
+
+
+def _theorem_7() -> str:
+    useless = WAVE + 1
+    ours, best = adaptive_cost(WAVE, useless), optimal_cost(WAVE, useless)
+    return (
+        f"with waves of {WAVE} messages and a link that returns after {useless} useless ones it "
+        f"costs {ours}, and who waits {best}: {ours / best:.2f} times"
+    )
+
+
+def _three_differ() -> str:
+    bound, exact = theorem_6(4_000, 2, 1_000, 3), equal_bits(4_000, 2, 1_000, 3)
+    return f"the theorem gives {bound:.4f}, the exact value is {exact:.4f}"
+
+
+def _sketch() -> str:
+    size = sketch_bytes(1_000, 4)
+    return f"4 bits for each of 1,000 entries are {size:,} bytes, a {50_000 // size}th of 50,000"
+
+
+def _small_run() -> str:
+    return f"one cell of 257 times 257 is {100 / 257**2:.4f} %"
+
+
+def _depth() -> str:
+    depth = depth_of_tree(100)
+    return f"that logarithm rounded up is 7; the tree has a depth of {depth}, it rounded down"
+
+
+def _next_table() -> str:
+    a, b = "a", "b"
+    pairs = (
+        ((a, b, a, b), (a, None, b)),
+        ((a, None, b, a), (a, b, a)),
+        ((a, b, a, b, b), (a, None, b)),
+    )
+    each = (
+        f"{_path(wanted)} lies in {_path(longer)} {_from(position(longer, wanted))}, and the table "
+        f"says {_from(table_position(longer, wanted))}"
+        for longer, wanted in pairs
+    )
+    return f"{'; '.join(each)}: that steps meet is not transitive where there are wildcards"
+
+
+def _path(names: Names) -> str:
+    return "/".join(name or "*" for name in names)
+
+
+def _from(place: int | None) -> str:
+    return "nowhere" if place is None else f"from step {place + 1} on"
+
+
+def _flooded() -> str:
+    return (
+        f"64,000 XPEs, flooded to 127 brokers, are {64_000 * 127:,} messages; the table has "
+        "654,871 with all publications, which fits 1,000 XPEs in all"
+    )
+
+
+def _heavier() -> str:
+    small, large = 26_146 / 25_789 - 1, 257_567 / 254_900 - 1
+    return f"by the tables it is {large:.2%}, and {small:.2%} on the smaller tree"
+
+
+ERRATA: Final = (
+    Erratum("Shen", "theorem 7", "Adaptive costs at most twice the optimum", _theorem_7),
+    Erratum(
+        "Shen",
+        "section 5.5, figure 5.1",
+        "With 4 bits and 2 probes tables that differ in three entries look alike once in 1,000 "
+        "times",
+        _three_differ,
+    ),
+    Erratum("Shen", "section 5.5", "A sketch of 1,000 entries has 4,000 bytes", _sketch),
+    Erratum("Shen", "section 4.6", "A small run of the square has 0.015 % of it", _small_run),
+    Erratum("Shen", "section 3.4", "100 routers: log 100, rounded up, is a depth of 6", _depth),
+    Erratum(
+        "XPE dissemination",
+        "section 1.4",
+        "A next table finds relative XPEs in advertisements",
+        _next_table,
+    ),
+    Erratum(
+        "XPE dissemination",
+        "table 1.3",
+        "64 subscribers have 1,000 XPEs each",
+        _flooded,
+    ),
+    Erratum(
+        "XPE dissemination",
+        "section 1.6",
+        "Imperfect merging makes 1.04 % more messages than perfect on 127 brokers",
+        _heavier,
+    ),
+)
+"""In the order of the book."""

@@ -1,0 +1,29 @@
+"""What a tree pattern is looked up by."""
+
+from __future__ import annotations
+
+import pytest
+
+from sapwood.language.xpath import parse_xpath
+from sapwood.matching.automaton.explaining import lookup
+from sapwood.matching.lookups import Lookup, Way
+
+
+@pytest.mark.parametrize(
+    ("text", "way", "by", "is_left"),
+    [
+        ("//a//c", Way.PATH, "//a//c", False),
+        ("/a/*/c", Way.PATH, "/a/*/c", False),
+        ("//a[@b='1']", Way.HASH, "//a[@b='1']", False),
+        ("//a[@b='1']/c", Way.HASH, "//a[@b='1']", True),
+        ("//a[text()='x']", Way.HASH, "//a[text()='x']", False),
+        ("//a[c]//d[e]", Way.PATH, "//a//d/e", True),
+        ("//a[@b > 3]", Way.PATH, "//a", True),
+    ],
+)
+def test_a_pattern_is_found_by_a_path_or_by_an_equality_at_its_end(
+    text: str, way: Way, by: str, is_left: bool
+) -> None:
+    pattern = parse_xpath(text)
+    left = (str(pattern),) if is_left else ()
+    assert lookup(pattern) == Lookup(str(pattern), way, (by,), left, (), None)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from sapwood.errors import InvariantError
+from sapwood.limits import MESH_ROUTERS_MAX
 from sapwood.overlay.disjoint import FindTree
 from sapwood.overlay.spanning import SpanningTree, fewest_links
 from sapwood.routing.messages import Neighbors, Version
@@ -116,3 +117,22 @@ class LinkMap:
             for other in ends
             if other != self._name
         )
+
+
+def objection_to(router: str, known: Collection[object], *, is_later: bool) -> str | None:
+    """The reason to close a link over which something came of a router, if there is any.
+
+    `known` are the routers of which something is known. `is_later`: it is of a later life of this
+    very router.
+    """
+    if is_later:
+        return (
+            f"the overlay knows a later router {router!r}: give each router its own name, and "
+            "see that the clock of this machine did not go back"
+        )
+    if router not in known and len(known) >= MESH_ROUTERS_MAX:
+        return (
+            f"the overlay has more than {MESH_ROUTERS_MAX} routers, which is the most where "
+            "links may form circles"
+        )
+    return None

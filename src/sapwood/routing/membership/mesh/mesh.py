@@ -59,11 +59,11 @@ a single tree: as there are routers).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 from sapwood.errors import InvariantError
-from sapwood.limits import MESH_HOLD_S, MESH_ROUTERS_MAX
+from sapwood.limits import MESH_HOLD_S
 from sapwood.matching.engine_names import Engines
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
@@ -98,10 +98,9 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.membership.mesh.changeover import advance
 from sapwood.routing.membership.mesh.clients import Clients, Named
-from sapwood.routing.membership.mesh.links import LinkMap
+from sapwood.routing.membership.mesh.links import LinkMap, objection_to
 from sapwood.routing.membership.mesh.pace import HeldLinks, Pace
 from sapwood.routing.membership.mesh.tree_set import TreeSet
-from sapwood.routing.membership.mesh.tree_versions import TreeVersions
 from sapwood.routing.membership.protocol import OnOneTree
 from sapwood.routing.messages import (
     Announce,
@@ -112,7 +111,6 @@ from sapwood.routing.messages import (
     Neighbors,
     OnTree,
     Ready,
-    Version,
 )
 from sapwood.routing.stating import statements_of
 from sapwood.routing.strategies import Protocol
@@ -215,8 +213,8 @@ class Mesh:
 
     def next_deadline(self) -> float | None:
         """When the next link is to be told of, or the own tree may change."""
-        deadlines = (self._held.deadline, self._pace.deadline)
-        return min((at for at in deadlines if at is not None), default=None)
+        due = (self._held.deadline, self._pace.deadline)
+        return min((at for at in due if at is not None), default=None)
 
     @property
     def is_tree(self) -> bool:
@@ -520,10 +518,9 @@ class Mesh:
         return self._pace.may_extend(now) if is_whole else self._pace.may_repair(now)
 
     def _is_settled(self) -> bool:
-        """Whether all routers in reach are known to reach each other, as far as is seen from here.
+        """Whether all trees reach all in reach, and no news of links is on its way, as seen here.
 
-        That no link is known at one end only, and no tree is about to be repaired. Better ones may
-        follow: they take over when all is in force there that clients believe to be.
+        Better trees may follow: they take over when all is in force there that clients rely on.
         """
         around, trees = self.map.around, self.forest.trees
         if self._is_current is None:
@@ -567,7 +564,8 @@ class Mesh:
 
     def _learn(self, neighbor: str, message: Neighbors, now: float) -> list[Effect]:
         own, router = self.map.own.version, message.router
-        objection = self._objection(router, message.version, own, self.map)
+        is_later = router == self.name and message.version > own
+        objection = objection_to(router, self.map, is_later=is_later)
         if objection is not None:
             return self._close(neighbor, objection)
         was_linked = self.map.claims(router, self.name)
@@ -581,29 +579,14 @@ class Mesh:
     def _adopt(self, neighbor: str, message: Announce, now: float) -> list[Effect]:
         source, trees = message.tree.source, self.forest.trees
         own = trees[self.name].place.announced.version
-        objection = self._objection(source, message.version, own, trees)
+        is_later = source == self.name and message.version > own
+        objection = objection_to(source, trees, is_later=is_later)
         if objection is not None:
             return self._close(neighbor, objection)
         if source in trees and trees[source].place.announced.version >= message.version:
             return []
         self._is_current = None
         return self.forest.adopt(message, now)
-
-    def _objection(
-        self, name: str, version: Version, own: Version, known: LinkMap | Mapping[str, TreeVersions]
-    ) -> str | None:
-        """The reason to close a link over which something came of a router, if there is any."""
-        if name == self.name and version > own:
-            return (
-                f"the overlay knows a later router {name!r}: give each router its own name, and "
-                "see that the clock of this machine did not go back"
-            )
-        if name not in known and len(known) >= MESH_ROUTERS_MAX:
-            return (
-                f"the overlay has more than {MESH_ROUTERS_MAX} routers, which is the most where "
-                "links may form circles"
-            )
-        return None
 
 
 def _subscribed(named: Iterable[Named]) -> list[Effect]:

@@ -127,6 +127,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.bloom_false_positives"),
         ),
         Experiment(
+            "bit-unions",
+            "XSiena, figure 5.7",
+            "joining two Bloom filters word by word and by vectors, by their size",
+            _design("sapwood_lab.experiments.bit_unions"),
+        ),
+        Experiment(
             "bloom-brokers",
             "XSiena, figures 9.20 to 9.23",
             "latency and throughput of Bloom forwarding over TCP, and deliveries by direct calls",

@@ -126,7 +126,7 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
     )
 
 
-DESIGN: Final = Design(configurations, measure, report, Choices((100, 200, 400)))
+DESIGN: Final = Design(configurations, measure, report, Choices((100, 200, 300)))
 
 
 def _tagged(tags: Tags, asked: Sequence[Query]) -> Tags:

@@ -170,20 +170,25 @@ async def _each(
     what: str,
 ) -> Response:
     """Publish each of many, which are counted; of one that is too long there is nothing."""
-    tally, unread, stopped_at = Tally(), Tally(), None
-    async for number, line in given:
-        if len(tally.refused) + len(unread.refused) >= GATEWAY_REFUSED_MAX:
-            stopped_at = number
-            break
-        try:
-            if line is None:
-                subject = "the length of the line in bytes"
-                raise LimitError("LINE_BYTES_MAX", LINE_BYTES_MAX, None, subject)
-            _, encoded = await _read(gateway, publisher, read, line, publisher.new_id())
-        except InputError as error:
-            unread.refused.append((number, str(error)))
-            continue
-        await publisher.send(encoded, tally, number)
+    tally, unread = Tally(), Tally()
+    stop: Refusal | None = None
+    try:
+        async for number, one in given:
+            if len(tally.refused) + len(unread.refused) >= GATEWAY_REFUSED_MAX:
+                reason = f"too many are refused: from {what} {number} on nothing was read"
+                stop = Refusal(422, reason)
+                break
+            try:
+                if one is None:
+                    subject = "the length of the line in bytes"
+                    raise LimitError("LINE_BYTES_MAX", LINE_BYTES_MAX, None, subject)
+                _, encoded = await _read(gateway, publisher, read, one, publisher.new_id())
+            except InputError as error:
+                unread.refused.append((number, str(error)))
+                continue
+            await publisher.send(encoded, tally, number)
+    except Refusal as refusal:  # the rest does not come
+        stop = refusal
     await tally.settled()
     refused = sorted(tally.refused + unread.refused)
     answer: dict[str, Any] = {
@@ -193,9 +198,9 @@ async def _each(
     if tally.lost is not None:
         answer["error"] = f"whether the others were accepted is not known: {tally.lost}"
         return JSONResponse(answer, 503)
-    if stopped_at is not None:
-        answer["error"] = f"too many are refused: from {what} {stopped_at} on nothing was read"
-        return JSONResponse(answer, 422)
+    if stop is not None:
+        answer["error"] = stop.reason
+        return JSONResponse(answer, stop.status, stop.headers)
     if not refused:
         return JSONResponse(answer)
     return JSONResponse(answer, 207 if tally.accepted else 422)

@@ -41,6 +41,7 @@ SLOW = {
     "delay-bounds": Choices((300,), 3),
     "clock-rates": Choices((30,), 3),
     "irbr-messages": Choices((20,), 3),
+    "irbr-runs": Choices((3,), 3),
     "irbr-faults": Choices((6,), 3),
     "xsearch": Choices((60,), 3),
     "xpe-tree": Choices((30,), 3, "proteins"),

@@ -217,6 +217,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.irbr_messages"),
         ),
         Experiment(
+            "irbr-runs",
+            "IRBR, both figures",
+            "messages of IRBR, Scribe and RPF as they run, beside those that a model counts",
+            _design("sapwood_lab.experiments.irbr_runs"),
+        ),
+        Experiment(
             "irbr-faults",
             "IRBR, announced",
             "what is lost when 20 to 50 % of all routers crash at once, and how long repair takes",

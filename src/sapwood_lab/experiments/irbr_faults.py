@@ -56,18 +56,23 @@ COLUMNS: Final = (
 )  # fmt: skip
 
 
+def joined_world(protocol: str, routers: int, random: Random) -> World:
+    """Routers that have joined one after the other by one that was there."""
+    world = World(Topology(("r0",), ()), router_maker(protocol), validate=False, traced=False)
+    for number_ in range(1, routers):
+        world.add_router(f"r{number_}")
+        world.add_link(f"r{number_}", f"r{random.randrange(number_)}")
+        world.run_until(world.now + JOIN_S)
+    world.drain()
+    return world
+
+
 class Trial:
     """One overlay, and what its clients want: `wanted` by router that is alive, `_ever` by any."""
 
     def __init__(self, routers: int, random: Random) -> None:
         self._random = random
-        first = Topology(("r0",), ())
-        self.world = World(first, router_maker("irbr"), validate=False, traced=False)
-        for number_ in range(1, routers):
-            self.world.add_router(f"r{number_}")
-            self.world.add_link(f"r{number_}", f"r{random.randrange(number_)}")
-            self.world.run_until(self.world.now + JOIN_S)
-        self.world.drain()
+        self.world = joined_world("irbr", routers, random)
         self.wanted: dict[str, int] = {}
         self._ever: dict[str, int] = {}
         self._space: IdentifierSpace = space_of(BASE)

@@ -75,6 +75,10 @@ class Circle:
             found.append(self.tables[here][slot_of(here, end)])
         return found
 
+    def upward(self, start: Identifier) -> list[Identifier]:
+        """The routers from one to the rendezvous."""
+        return self.way(start, self.rendezvous)
+
     def within(self, router: Identifier, range_: Range) -> list[tuple[Range, Identifier]]:
         """The slots of a router in a range that it looks after."""
         slots = self.tables[router].items()
@@ -82,10 +86,15 @@ class Circle:
 
 
 class Subscribed:
-    """What routers of a circle know, protocol by protocol; each method counts messages."""
+    """What routers of a circle know, protocol by protocol; each method counts messages.
 
-    def __init__(self, circle: Circle) -> None:
+    `comes_back`: the rendezvous of Scribe does not know where a publication comes from, so that it
+    goes there as well where it is wanted; else its home is left out.
+    """
+
+    def __init__(self, circle: Circle, *, comes_back: bool = False) -> None:
         self._circle = circle
+        self._comes_back = comes_back
         self.wanted: list[tuple[Identifier, Bounds]] = []
         #: IRBR: router -> slot -> what is wanted there
         self._ranges: dict[Identifier, dict[Range, list[Bounds]]] = {}
@@ -125,7 +134,7 @@ class Subscribed:
 
     def _scribe(self, home: Identifier, wanted: Bounds) -> int:
         count = 0
-        for router in self._circle.way(home, self._circle.rendezvous)[:-1]:
+        for router in self._circle.upward(home)[:-1]:
             told = self._upward.setdefault(router, [])
             if any(covers(one, wanted) for one in told):
                 break
@@ -150,12 +159,13 @@ class Subscribed:
     def publish(self, home: Identifier, record: Bounds) -> tuple[Counter[str], set[Identifier]]:
         """Messages of one publication by protocol, and who wants it."""
         circle = self._circle
-        wanting = {router for router, one in self.wanted if matches(one, record)} - {home}
+        known = {router for router, one in self.wanted if matches(one, record)}
+        wanting = known - {home}
         forward = {step for end in wanting for step in _steps(circle.way(home, end))}
         back = {step for end in wanting for step in _steps(circle.way(end, home))}
-        top = circle.rendezvous
-        up = _steps(circle.way(home, top))
-        down = {step for end in wanting for step in _steps(circle.way(end, top))}
+        up = _steps(circle.upward(home))
+        below = known if self._comes_back else wanting
+        down = {step for end in below for step in _steps(circle.upward(end))}
         count = Counter(
             irbr=len(forward), scribe=len(up) + len(down), rpf=len(back),
             rpf_plain=self._flooded(home, record),

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from sapwood_lab.book.chapters import here, make_chapters
+import pytest
+
+from sapwood_lab.book.chapters import carry_out_beforehand, here, make_chapters
 from sapwood_lab.experiments.catalogue import EXPERIMENTS, Experiment
 from sapwood_lab.experiments.design import Choices, Configuration, Design
 from sapwood_lab.experiments.report import Finding, Report, Row, table
 
 CALLS: list[int] = []
+BAD = 99
 
 
 def measure(configuration: Configuration) -> list[Row]:
     CALLS.append(configuration["n"])
+    if configuration["n"] == BAD:
+        raise ZeroDivisionError
     return [{"square": configuration["n"] ** 2}]
 
 
@@ -70,6 +76,30 @@ def test_what_was_done_is_not_done_again(tmp_path: Path) -> None:
     again = make_chapters(chosen, here(tmp_path), is_quick=False, seed=1)
     assert CALLS == [1, 2, 3]
     assert first == again
+
+
+def test_processes_do_beforehand_what_is_then_found(tmp_path: Path) -> None:
+    """What fails is said; what was done stays."""
+    chosen = [_named("a", "W, figure 1")]
+    CALLS.clear()
+    advanced: list[int] = []
+    carry_out_beforehand(chosen, tmp_path, 1, advanced.append, is_quick=False, seed=1)
+    ((section,),) = (
+        c.sections for c in make_chapters(chosen, here(tmp_path), is_quick=False, seed=1)
+    )
+    assert (CALLS, advanced) == ([], [1, 1, 1])
+    assert section.report.column("square") == [1, 4, 9]
+
+
+@pytest.mark.long
+def test_what_fails_in_a_process_is_said_and_the_others_stay(tmp_path: Path) -> None:
+    failing = Experiment("b", "W", "s", lambda: replace(DESIGN, quick=Choices((2, BAD, 3))))
+    with pytest.raises(ZeroDivisionError):
+        carry_out_beforehand([failing], tmp_path, 1, is_quick=True, seed=1)
+    CALLS.clear()
+    with pytest.raises(ZeroDivisionError):
+        make_chapters([failing], here(tmp_path), is_quick=True, seed=1)
+    assert CALLS == [BAD]
 
 
 def test_all_experiments_belong_to_five_works() -> None:

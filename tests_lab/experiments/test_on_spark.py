@@ -25,6 +25,7 @@ SLOW = {
     "xroute-tables": Choices((40, 20), 3),
     "xroute-delays": Choices((30,), 3),
     "xroute-registrations": Choices((30, 20), 3),
+    "xroute-types": Choices((20,), 3, repeats=1),
     "strategies": Choices((8,), 3),
     "xpe-tables": Choices((40, 60), 3),
     "covering-time": Choices((100,), 3),
@@ -44,6 +45,9 @@ SLOW = {
     "xsearch": Choices((60,), 3),
     "xpe-tree": Choices((30,), 3, "proteins"),
     "xpe-covering": Choices((40,), 3, "proteins"),
+    "routing-trees": Choices((60,), 3),
+    "prefix-updates": Choices((90,), 3),
+    "bloom-false-positives": Choices((60,), 3, repeats=20),
 }
 
 

@@ -16,6 +16,10 @@ GATEWAY_BODY_IDLE_S: Final = 30.0
 """Seconds without a byte of a body after which a request is given up. Precedent: nginx waits for
 60."""
 
+HTTP_UNREAD_S: Final = 60.0
+"""Seconds for which somebody who asks by HTTP may read nothing of what is sent, after which the
+system closes the connection (where it can: `TCP_USER_TIMEOUT`)."""
+
 GATEWAY_PUBLISHERS_MAX: Final = 256
 """Sessions that the gateway keeps for those who publish, one for each identity and machine; who has
 published nothing for longest goes first. Some 20 KB each."""

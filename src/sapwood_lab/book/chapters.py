@@ -11,7 +11,7 @@ from sapwood_lab.experiments.catalogue import Experiment
 from sapwood_lab.experiments.design import Choices, Design
 from sapwood_lab.experiments.on_spark import run_on_spark
 from sapwood_lab.experiments.report import Report
-from sapwood_lab.sweep.local import run_kept
+from sapwood_lab.sweep.local import Sweep, keep_beforehand, run_kept
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,18 +79,46 @@ def make_chapters(
     )
 
 
-def here(folder: Path, advance: Callable[[int], None] = lambda _: None) -> Runner:
+def here(folder: Path) -> Runner:
     """Carries out experiments in this process, each kept in a folder below `folder`."""
-    return lambda experiment, design, choices: run_kept(
-        design, choices, folder / f"{experiment.name}.sweep", advance
-    )
+    return lambda experiment, design, choices: run_kept(design, choices, _sweep(folder, experiment))
+
+
+def carry_out_beforehand(
+    experiments: Iterable[Experiment],
+    folder: Path,
+    processes: int,
+    advance: Callable[[int], None] = lambda _: None,
+    *,
+    is_quick: bool,
+    seed: int,
+) -> None:
+    """Carry out experiments in several processes, kept where `here` finds what they measured.
+
+    `advance` hears of every configuration.
+    """
+    designs = [(experiment, experiment.load()) for experiment in experiments]
+    sweeps = [
+        Sweep(design, _chosen(design, is_quick=is_quick, seed=seed), _sweep(folder, experiment))
+        for experiment, design in designs
+    ]
+    keep_beforehand(sweeps, processes, advance)
 
 
 def on_spark(spark: SparkSession, folder: Path) -> Runner:
     """Carries out experiments as Spark jobs, kept in the same folders."""
     return lambda experiment, design, choices: run_on_spark(
-        spark, design, choices, str((folder / f"{experiment.name}.sweep").absolute())
+        spark, design, choices, str(_sweep(folder, experiment).absolute())
     )
+
+
+def _sweep(folder: Path, experiment: Experiment) -> Path:
+    """The folder where the runs of an experiment are kept."""
+    return folder / f"{experiment.name}.sweep"
+
+
+def _chosen(design: Design, *, is_quick: bool, seed: int) -> Choices:
+    return replace(design.quick if is_quick else Choices(), seed=seed)
 
 
 def _sections(
@@ -98,7 +126,7 @@ def _sections(
 ) -> Iterator[Section]:
     for experiment in experiments:
         design = experiment.load()
-        chosen = replace(design.quick if is_quick else Choices(), seed=seed)
+        chosen = _chosen(design, is_quick=is_quick, seed=seed)
         report = runner(experiment, design, chosen)
         yield Section(experiment, report, _command(experiment.name, chosen))
 

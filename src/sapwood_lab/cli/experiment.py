@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -13,6 +15,8 @@ from sapwood.cli.pipelines.common import master_option, session
 from sapwood.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
+    from sapwood_lab.book.chapters import Chapter, Runner
+    from sapwood_lab.experiments.catalogue import Experiment
     from sapwood_lab.experiments.design import Choices, Design
     from sapwood_lab.experiments.report import Cell, Report
 
@@ -58,6 +62,12 @@ def _sizes(
 )
 @click.option("--seed", default=1, show_default=True, help="Other numbers draw other overlays.")
 @click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The book: how many configurations are carried out at a time (one for each processor).",
+)
+@click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for the table (text, Parquet) and pictures (SVG); the book has `book` by default.",
@@ -81,6 +91,7 @@ def command(
     is_all: bool,
     is_quick: bool,
     seed: int,
+    processes: int | None,
     out: Path | None,
     on_spark: bool,
     master: str | None,
@@ -102,8 +113,10 @@ def command(
                 "the book is of all experiments, each with its own parameters: leave out NAME, "
                 "--list, --json, --sizes, --workload and --repeats"
             )
-        _bind(out or Path("book"), is_quick=is_quick, seed=seed, on_spark=on_spark, master=master)
+        _bind(_Book(out or Path("book"), is_quick, seed, processes, on_spark, master))
         return
+    if processes is not None:
+        raise click.UsageError("--processes is for the book: give --all or --quick without NAME")
     if as_list or name is None:
         experiments, unusable = EXPERIMENTS.usable()
         for error in unusable:
@@ -145,40 +158,63 @@ def _run_on_spark(
         return run_on_spark(spark, design, choices, str((out / f"{name}.sweep").absolute()))
 
 
-def _bind(folder: Path, *, is_quick: bool, seed: int, on_spark: bool, master: str | None) -> None:
+class _Book(NamedTuple):
+    """What was asked for as a book, and where and how it is carried out."""
+
+    folder: Path
+    is_quick: bool
+    seed: int
+    processes: int | None
+    on_spark: bool
+    master: str | None
+
+
+def _chapters(book: _Book, experiments: Sequence[Experiment]) -> tuple[Chapter, ...]:
+    """Carry out all experiments, as Spark jobs or in processes of this machine."""
+    from sapwood_lab.book.chapters import carry_out_beforehand, here, make_chapters, on_spark
+
+    def bound(runner: Runner) -> tuple[Chapter, ...]:
+        return make_chapters(experiments, runner, is_quick=book.is_quick, seed=book.seed)
+
+    if book.on_spark:
+        with session(book.master, "book") as spark:
+            return bound(on_spark(spark, book.folder))
+    processes = book.processes or os.cpu_count() or 1
+    with progress("book", "configurations") as advance:
+        carry_out_beforehand(
+            experiments, book.folder, processes, advance, is_quick=book.is_quick, seed=book.seed
+        )
+    return bound(here(book.folder))
+
+
+def _bind(book: _Book) -> None:
     """Make the book of all experiments in a folder."""
     from sapwood_lab.benchmarks.machine import describe_machine
-    from sapwood_lab.book.chapters import here, make_chapters
-    from sapwood_lab.book.chapters import on_spark as as_jobs
     from sapwood_lab.book.pages import page
     from sapwood_lab.experiments.catalogue import EXPERIMENTS
 
-    if master is not None and not on_spark:
+    if book.on_spark and book.processes is not None:
+        raise click.UsageError("--spark has tasks of its own: leave out --processes")
+    if book.master is not None and not book.on_spark:
         raise click.UsageError("--master is where --spark runs: give that as well")
+    folder = book.folder
     folder.mkdir(parents=True, exist_ok=True)
-    chosen, unusable = EXPERIMENTS.usable()
+    experiments, unusable = EXPERIMENTS.usable()
     for error in unusable:
         say(str(error))
-    if on_spark:
-        with session(master, "book") as spark:
-            runner = as_jobs(spark, folder)
-            chapters = make_chapters(chosen, runner, is_quick=is_quick, seed=seed)
-    else:
-        with progress("book", "configurations") as advance:
-            runner = here(folder, advance)
-            chapters = make_chapters(chosen, runner, is_quick=is_quick, seed=seed)
+    chapters = _chapters(book, experiments)
     for chapter in chapters:
         for section in chapter.sections:
             _write(section.report, section.experiment.name, folder)
-    parameters = "smaller than published (--quick)" if is_quick else "as published"
+    parameters = "smaller than published (--quick)" if book.is_quick else "as published"
     about = {
         "parameters": parameters,
         "made": f"{datetime.now(UTC):%Y-%m-%d}",
         **describe_machine(),
     }
-    book = folder / "book.html"
-    book.write_text(page(chapters, about), encoding="utf-8")
-    say(f"wrote {book}, with tables and pictures beside it")
+    bound = folder / "book.html"
+    bound.write_text(page(chapters, about), encoding="utf-8")
+    say(f"wrote {bound}, with tables and pictures beside it")
 
 
 def _print_as_json(report: Report) -> None:

@@ -54,6 +54,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.xroute_registrations"),
         ),
         Experiment(
+            "xroute-types",
+            "XNet, section 4.2.6",
+            "one routing table for documents of all DTDs, or one for each",
+            _design("sapwood_lab.experiments.xroute_types"),
+        ),
+        Experiment(
             "xsearch",
             "XNet, tables 6.7 and 6.8, figures 6.12 to 6.15",
             "containment search by the size of the set and the shares of // and *",

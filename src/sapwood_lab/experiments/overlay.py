@@ -12,6 +12,7 @@ from typing import Final
 from sapwood.covering.protocol import CoveringIndex
 from sapwood.covering.reference import ReferenceCovering
 from sapwood.model.interest import Interest
+from sapwood.model.publication import Publication
 from sapwood.overlay.topology import Topology
 from sapwood.routing.propagation.xroute.node import Node
 from sapwood.routing.propagation.xroute.search import MakeIndex
@@ -132,6 +133,16 @@ class Overlay:
         """Whether a router knows the filter under XRoute."""
         interfaces = self._nodes[router].interfaces.values()
         return any(filter_ in interface.counts for interface in interfaces)
+
+    def reached(self, producer: str, publication: Publication) -> list[str]:
+        """The routers that a publication comes to, the producer's first."""
+        arrived = [producer]
+        for router in arrived:
+            for side, interface in self._nodes[router].interfaces.items():
+                is_below = side != CLIENTS and self._above[side] == router
+                if is_below and any(one.matches(publication) for one in interface.counts):
+                    arrived.append(side)
+        return arrived
 
     def validate(self) -> None:
         """Check every node; raises `InvariantError`."""

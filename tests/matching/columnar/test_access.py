@@ -18,13 +18,13 @@ from tests.strategies import filters
 
 def chosen(whole: Made) -> tuple[Ranked, Shape, Choice]:
     ranked = rank(whole.rows, len(whole.attributes))
-    shapes = access.shape(whole.rows, ranked, len(whole.attributes))
-    return ranked, shapes, access.choose(whole.rows, shapes)
+    shapes = access.shape(whole.rows.outline, ranked, len(whole.attributes))
+    return ranked, shapes, access.choose(whole.rows.outline, shapes)
 
 
 def clustered(whole: Made) -> tuple[Tables, Entries]:
     none = np.zeros(0, np.int64)
-    return access.clusters(whole.rows, *chosen(whole), Buckets(none, none, 0))
+    return access.clusters(whole.rows.outline, *chosen(whole), Buckets(none, none, 0))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from sapwood.matching.columnar.rows import RowWriter
 from sapwood.model.filter import Filter
 from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import made, shown
+from tests.matching.columnar.unranking import rows_of
 from tests.strategies import filters
 
 
@@ -24,9 +25,9 @@ def test_built_segment_is_consistent_and_can_be_built_again(wanted: list[Filter]
     whole = made(wanted)
     segment = whole.segment()
     segment.validate()
-    again = build(segment.rows(), len(whole.attributes), plain)
+    again = build(rows_of(segment), len(whole.attributes), plain)
     again.validate()
-    assert shown(again.rows()) == shown(whole.rows)
+    assert shown(rows_of(again)) == shown(whole.rows)
 
 
 def test_conjunctions_are_numbered_in_the_order_of_their_clusters() -> None:
@@ -71,7 +72,7 @@ def test_numbers_of_attributes_take_as_many_bits_as_they_need(others: int, bits:
     segment = build(rows, len(names), plain)
     segment.validate()
     assert segment.columns.attribute_bits.tolist() == [bits if others != 255 else 16]
-    assert shown(segment.rows()) == shown(rows)
+    assert shown(rows_of(segment)) == shown(rows)
     for slot, each in enumerate(wanted):
         assert filter_of(segment, slot, list(names), LikePredicates()) == each
 

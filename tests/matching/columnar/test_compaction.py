@@ -83,6 +83,8 @@ def test_a_worker_joins_all_when_nothing_has_come_for_some_time() -> None:
     assert to_join(policy, entries(40, 2, 12), 0, 99) == ()
     assert len(to_join(policy, entries(40, 2, 12), 0, 100)) == 3
     assert to_join(policy, segments[:1], 0, 10**9) == ()
+    several = entries(2, 40, 12, 3)
+    assert to_join(policy, several, 0, 100) == [several[0], *several[2:]]
 
 
 def test_a_worker_joins_as_many_of_the_smallest_as_matches_have_paid_for() -> None:

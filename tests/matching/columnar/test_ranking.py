@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from sapwood import parse_filter
 from sapwood.matching.columnar.batch import name_table
 from sapwood.matching.columnar.domains import FIRST_NUMBER_RANK, FIRST_TEXT_RANK
-from sapwood.matching.columnar.ranking import rank, unrank
+from sapwood.matching.columnar.ranking import rank
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Value
 from tests.examples import examples
 from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import made, shown
+from tests.matching.columnar.unranking import unrank
 from tests.strategies import filters, values
 
 

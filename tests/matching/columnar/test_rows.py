@@ -1,4 +1,4 @@
-"""Conjunctions as columns: written, joined, and thinned out."""
+"""Conjunctions as columns: written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sapwood import parse_filter
 from sapwood.matching.columnar.kernels import compiled
 from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.packed_forms import read_forms
-from sapwood.matching.columnar.rows import RowWriter, joined, kept, selection
+from sapwood.matching.columnar.rows import RowWriter, selection
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import NOTHING, equal_to
 from sapwood.model.filter import Filter
@@ -72,29 +72,6 @@ def test_names_that_share_a_place_are_told_apart() -> None:
     assert len(names) == len(forms.names) == 307
     shown_names = [forms.attribute(number) for number in forms.name.tolist()]
     assert shown_names == [name for _, one in wanted for name in one.attributes]
-
-
-@settings(deadline=None)
-@given(wanted=st.lists(filters(), max_size=6), cut=st.integers(0, 6))
-def test_joined_rows_are_the_whole(wanted: list[Filter], cut: int) -> None:
-    whole = made(wanted)
-    writers = [RowWriter(whole.attributes, whole.predicates) for _ in range(3)]
-    for slot, one in enumerate(wanted):
-        writers[0 if slot < cut else 2].add(slot, one)
-    assert shown(joined([writer.rows() for writer in writers])) == shown(whole.rows)
-
-
-@settings(deadline=None)
-@given(wanted=st.lists(filters(), min_size=1, max_size=6), data=st.data())
-def test_kept_rows_are_those_of_the_mask(wanted: list[Filter], data: st.DataObject) -> None:
-    whole = made(wanted)
-    size = len(whole.rows.slot)
-    mask = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), np.bool_)
-    writer = RowWriter(whole.attributes, whole.predicates)
-    for number, conjunction in enumerate(whole.conjunctions):
-        if mask[number]:
-            writer.add(int(whole.rows.slot[number]), Filter((conjunction,)))
-    assert shown(kept(whole.rows, mask)) == shown(writer.rows())
 
 
 def test_selection_lists_the_members_of_groups() -> None:

@@ -22,7 +22,9 @@ def test_accepted_counts_the_records_that_satisfy_each_constraint(
 ) -> None:
     whole = made(wanted)
     ranked = rank(whole.rows, len(whole.attributes))
-    counts = sampled(Sample(asked, whole.attributes), ranked.domains).accepted(whole.rows, ranked)
+    counts = sampled(Sample(asked, whole.attributes), ranked.domains).accepted(
+        whole.rows.outline, ranked
+    )
     expected = [
         sum(constraint.accepts(record.get(name)) for record in asked)
         for conjunction in whole.conjunctions
@@ -37,8 +39,8 @@ def test_what_was_matched_changes_the_access_constraint() -> None:
     chosen = []
     for asked in ([], [{"a": 1, "b": number} for number in range(200)]):
         seen = sampled(Sample(asked, whole.attributes), ranked.domains) if asked else None
-        shapes = access.shape(whole.rows, ranked, len(whole.attributes), seen)
-        choice = access.choose(whole.rows, shapes)
+        shapes = access.shape(whole.rows.outline, ranked, len(whole.attributes), seen)
+        choice = access.choose(whole.rows.outline, shapes)
         chosen.append(int(shapes.attribute[choice.constraint[0]]))
         assert np.all((shapes.chance > 0) & (shapes.chance <= 1))
     assert chosen == [whole.attributes["a"], whole.attributes["b"]]

@@ -16,6 +16,7 @@ from sapwood.matching.storage import Folder
 from sapwood.model.filter import Filter
 from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import made, shown
+from tests.matching.columnar.unranking import rows_of
 from tests.strategies import filters
 
 TEXTS = ["a = 1", "a > 1 or b like '%x%'", "true", "c is null", "a between 1 and 5 and b = 'x'"]
@@ -33,7 +34,7 @@ def test_rows_come_back_without_what_was_removed(wanted: list[Filter], removed: 
         assert segment.remove(slot, plain) == 0
     segment.validate()
     left = [entry for entry in shown(whole.rows) if entry[0] not in removed]
-    assert shown(segment.rows()) == left
+    assert shown(rows_of(segment)) == left
     assert segment.live == len(left)
     assert set(segment.slots().tolist()) == {entry[0] for entry in left}
 

@@ -162,7 +162,7 @@ _OVERLAY: Final = (
         "gateway",
         Switch(),
         _RESTART,
-        "Let clients publish and subscribe by HTTP there, too (/publish, /subscribe).",
+        "Let clients publish and subscribe by HTTP there, too (/publish, /subscribe, /socket).",
         default=False,
     ),
     Option(

@@ -4,7 +4,7 @@
 or 503 should start it again. `/readyz` is 200 where it takes publications now, and says why not.
 Both are for everybody; metrics are for identities, where there are any.
 
-`/publish` and `/subscribe` are there where the broker has a gateway.
+`/publish`, `/subscribe` and `/socket` are there where the broker has a gateway.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket
 
 from sapwood.broker.access.doorkeeper import Doorkeeper
 from sapwood.broker.http.credentials import NAMELESS, credentials_in
@@ -27,6 +28,7 @@ from sapwood.broker.http.inside import NotAdmittedError
 from sapwood.broker.http.metrics import registry_of
 from sapwood.broker.http.publishing import publish
 from sapwood.broker.http.refusals import Refusal
+from sapwood.broker.http.sockets import serve
 from sapwood.broker.http.streaming import subscribe
 from sapwood.broker.status import Asked, status
 from sapwood.session.congestion import Congestion
@@ -59,7 +61,7 @@ def application(broker: Shown, gateway: Gateway | None) -> Starlette:
         encode, content_type = choose_encoder(request.headers.get("accept", ""))
         return Response(encode(registry), media_type=content_type)
 
-    routes = [
+    routes: list[BaseRoute] = [
         Route("/metrics", metrics),
         Route("/healthz", _state(lambda: broker.failure)),
         Route("/readyz", _state(lambda: _unreadiness(broker))),
@@ -67,7 +69,7 @@ def application(broker: Shown, gateway: Gateway | None) -> Starlette:
     return Starlette(routes=routes + ([] if gateway is None else _pages_of(gateway)))
 
 
-def _pages_of(gateway: Gateway) -> list[Route]:
+def _pages_of(gateway: Gateway) -> list[BaseRoute]:
     guard = [Middleware(Guard, settings=gateway.broker.settings)]
 
     async def published(request: Request) -> Response:
@@ -76,13 +78,17 @@ def _pages_of(gateway: Gateway) -> list[Route]:
     async def subscribed(request: Request) -> Response:
         return subscribe(gateway, request)
 
-    return [
+    async def connected(websocket: WebSocket) -> None:
+        await serve(gateway, websocket)
+
+    pages: list[BaseRoute] = [
         Route(path, _refusing(page), methods=[method, "OPTIONS"], middleware=guard)
         for path, page, method in (
             ("/publish", published, "POST"),
             ("/subscribe", subscribed, "GET"),
         )
     ]
+    return [*pages, WebSocketRoute("/socket", connected, middleware=guard)]
 
 
 def _refusing(page: _Page) -> _Page:

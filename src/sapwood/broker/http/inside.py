@@ -256,9 +256,9 @@ class Visit:
         return found
 
     def done_with(self, events: list[ClientEvent]) -> None:
-        """Acknowledge what of these came out of a mailbox."""
+        """Acknowledge what of these came out of a mailbox of the visit's own."""
         for event in events:
-            if isinstance(event, Arrived):
+            if isinstance(event, Arrived) and not event.entry.filter.name:
                 numbers = [number for number, *_ in event.deliveries]
                 self.session.consuming.acknowledge(event.entry, numbers)
         self.session.acknowledge_waiting()

@@ -7,11 +7,13 @@ import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final, Literal
 
 from sapwood.broker.listening import cannot_listen
 from sapwood.errors import EnvironmentMissingError
 from sapwood.limits import HTTP_CONNECTIONS_MAX
+from sapwood.limits.gateway import HTTP_UNREAD_S
 from sapwood.wire.address import Address
 
 if TYPE_CHECKING:
@@ -61,7 +63,10 @@ class HttpServer:
             proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=1,
-            ws="none",
+            ws=_websockets() if settings.gateway else "none",
+            ws_max_size=settings.connection.frame_bytes_max,
+            # A peer that is gone takes no pings; one that is held back reads none, and is there.
+            ws_ping_timeout=None,
         )
         config.load()
         config.ssl = context
@@ -87,11 +92,20 @@ class HttpServer:
         listen = self._listen
         try:
             family = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)[0][0]
-            return socket.create_server(
+            taken = socket.create_server(
                 (listen.host, listen.port), family=family, backlog=BACKLOG, reuse_port=False
             )
         except (OSError, UnicodeError) as error:
             raise cannot_listen(listen, error, "--http") from error
+        # Connections inherit it: a library that waits for room does not look at the clock.
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * HTTP_UNREAD_S))
+        return taken
+
+
+def _websockets() -> Literal["wsproto", "none"]:
+    """What speaks WebSocket; nothing where the library for it is not there."""
+    return "none" if find_spec("wsproto") is None else "wsproto"
 
 
 def _server(config: Config) -> Server:

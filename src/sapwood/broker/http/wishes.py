@@ -9,7 +9,7 @@ any client's, and what is published while a stream is cut off is not delivered.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sapwood.broker.http.gateway import Visited
@@ -23,6 +23,7 @@ from sapwood.session.durable.receipts import Receipts
 from sapwood.session.durable.since import since_of
 from sapwood.wire.durable import Policy, Since, SincePlace
 from sapwood.wire.interests import InterestText, XPathText
+from sapwood.wire.names import check_name
 
 _PLACE_DIGITS_MAX: Final = 18
 
@@ -32,12 +33,19 @@ class Wish:
     """What is subscribed to: a filter or an XPath, and where in the journal that begins.
 
     `since` is as `sapwood subscribe --since` takes it, `mark` that of the last delivery that was
-    seen; it goes before.
+    seen; it goes before. Where a durable subscription is meant by its name, it may have no text,
+    and `window` deliveries are with the consumer at most.
     """
 
-    text: InterestText
+    text: InterestText | None
     since: str | None = None
     mark: str | None = None
+    durable: str | None = None
+    window: int = DURABLE_WINDOW
+
+    def durably(self, name: str | None, window: int) -> Wish:
+        """The same of the durable subscription of a name, if there is one."""
+        return self if name is None else replace(self, durable=name, window=window)
 
 
 def wish_of(
@@ -69,13 +77,16 @@ def ask(broker: Visited, visit: Visit, id_: str, wish: Wish) -> None:
 
     Raises `InputError` where the broker keeps no journal, and for a mark of another one.
     """
-    since = _begin(broker, wish)
-    if since is None:
+    name = wish.durable or ""
+    since = since_of(wish.since) if name else _begin(broker, wish)
+    if since is None and not name:
+        assert wish.text is not None, "what has no name has a text"
         visit.session.subscribe(id_, wish.text)
     else:
-        visit.session.consume(
-            id_, Wanted("", wish.text, since, Policy(), DURABLE_WINDOW, Receipts())
-        )
+        if name:
+            check_name("durable subscription", name)
+        wanted = Wanted(name, wish.text, since, Policy(), wish.window, Receipts())
+        visit.session.consume(id_, wanted)
     visit.flush()
 
 

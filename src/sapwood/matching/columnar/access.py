@@ -31,7 +31,7 @@ import numpy.typing as npt
 from sapwood.matching.columnar.columns import KEY_MAX
 from sapwood.matching.columnar.domains import FALSE_RANK, FIRST_NUMBER_RANK
 from sapwood.matching.columnar.ranking import Domains, Ranked
-from sapwood.matching.columnar.rows import Ints, Rows, selection
+from sapwood.matching.columnar.rows import Ints, Outline, selection
 from sapwood.matching.columnar.sampling import Sampled
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -134,7 +134,7 @@ class Entries(NamedTuple):
     key: Ints
 
 
-def shape(rows: Rows, ranked: Ranked, attributes: int, sampled: Sampled | None = None) -> Shape:
+def shape(rows: Outline, ranked: Ranked, attributes: int, sampled: Sampled | None = None) -> Shape:
     """How each constraint would be looked up, and how selective it is."""
     owner = np.repeat(np.arange(len(rows.slot)), np.diff(rows.constraint_start))
     ranges = np.diff(rows.range_start)
@@ -168,7 +168,7 @@ def shape(rows: Rows, ranked: Ranked, attributes: int, sampled: Sampled | None =
     return Shape(owner, on, ranges, low, high, kind, zone_low, zone_high, chance)
 
 
-def choose(rows: Rows, shapes: Shape) -> Choice:
+def choose(rows: Outline, shapes: Shape) -> Choice:
     """The most selective constraint of each conjunction that a lookup can use."""
     conjunctions = len(rows.slot)
     choice = Choice(
@@ -212,7 +212,7 @@ def evaluation_order(shapes: Shape, choice: Choice) -> Ints:
 
 
 def clusters(
-    rows: Rows, ranked: Ranked, shapes: Shape, choice: Choice, buckets: Buckets
+    rows: Outline, ranked: Ranked, shapes: Shape, choice: Choice, buckets: Buckets
 ) -> tuple[Tables, Entries]:
     """Number the clusters, and put every conjunction into its own."""
     ordered_tables, ordered = _ordered(ranked.domains, shapes, choice)
@@ -282,7 +282,7 @@ def _widths(group: Ints, width: Ints) -> Ints:
 
 
 def _points(
-    rows: Rows, ranked: Ranked, shapes: Shape, choice: Choice, taken: int
+    rows: Outline, ranked: Ranked, shapes: Shape, choice: Choice, taken: int
 ) -> tuple[Ints, Entries, int]:
     conjunctions = np.flatnonzero(choice.kind == Kind.POINTS)
     constraints = choice.constraint[conjunctions]
@@ -301,7 +301,7 @@ def _points(
     return base, entries, taken + int(size.sum())
 
 
-def _point_chances(rows: Rows, ranked: Ranked, is_points: Flags) -> Floats:
+def _point_chances(rows: Outline, ranked: Ranked, is_points: Flags) -> Floats:
     """For constraints of single values the share of those values among all asked for."""
     ranges = np.diff(rows.range_start)
     of_points = np.repeat(is_points, ranges)

@@ -29,7 +29,7 @@ from sapwood.matching.columnar.access import Choice, Entries, Floats, Shape, Tab
 from sapwood.matching.columnar.columns import ATTRIBUTES_MAX, BLOCK_WORDS, U64
 from sapwood.matching.columnar.grids import SCALE_BITS, Grids
 from sapwood.matching.columnar.ranking import Domains
-from sapwood.matching.columnar.rows import Ints, Rows, selection
+from sapwood.matching.columnar.rows import Ints, Outline, selection
 
 PARTITION_MIN: Final = 64
 """Entries of a partition, and of what a lookup leads to, at the least: bits of one word."""
@@ -121,7 +121,7 @@ def entry_ranges(tables: Tables, grids: Grids, cluster_start: Ints) -> EntryRang
 
 
 def bitmap_layout(  # noqa: PLR0917 - all that is known of the segment by now
-    rows: Rows,
+    rows: Outline,
     shapes: Shape,
     choice: Choice,
     entries: Entries,
@@ -167,7 +167,7 @@ def bitmap_layout(  # noqa: PLR0917 - all that is known of the segment by now
     )
 
 
-def _bitmap_count(words: int, rows: Rows, domains: Domains) -> int:
+def _bitmap_count(words: int, rows: Outline, domains: Domains) -> int:
     """As many as memory allows, if one of each attribute takes so many words."""
     constants = domains.numbers.itemsize // 2 * len(domains.numbers) + _TEXT_BYTES * len(
         domains.texts

@@ -25,8 +25,8 @@ from sapwood.matching.columnar.columns import (
     segment_buffer,
 )
 from sapwood.matching.columnar.grids import Grids
-from sapwood.matching.columnar.ranking import Domains, rank
-from sapwood.matching.columnar.rows import Checks, Ints, Rows, selection
+from sapwood.matching.columnar.ranking import Domains, RankedRows, rank
+from sapwood.matching.columnar.rows import Checks, Ints, Outline, Rows, selection
 from sapwood.matching.columnar.sampling import Sample, sampled
 from sapwood.matching.columnar.segment import Annex, Segment
 from sapwood.matching.storage import Array, frozen
@@ -44,7 +44,15 @@ def build(
     `sample` is of what has been matched; it tells which constraints are selective.
     Takes a few microseconds for each conjunction, most of it sorting.
     """
-    ranked = rank(rows, attributes)
+    return build_ranked(RankedRows(rows.outline, rank(rows, attributes)), kernels, sample)
+
+
+def build_ranked(
+    ranked_rows: RankedRows, kernels: BitmapKernels, sample: Sample | None = None
+) -> Segment:
+    """The segment of conjunctions whose ranges are ranks."""
+    rows, ranked = ranked_rows
+    attributes = len(ranked.domains.number_start) - 1
     seen = sampled(sample, ranked.domains) if sample else None
     shapes = access.shape(rows, ranked, attributes, seen)
     choice = access.choose(rows, shapes)
@@ -100,7 +108,7 @@ class _Layout(NamedTuple):
 
 
 def _lay_out(
-    rows: Rows, shapes: Shape, choice: Choice, tables: Tables, entries: Entries
+    rows: Outline, shapes: Shape, choice: Choice, tables: Tables, entries: Entries
 ) -> _Layout:
     """Sort entries by cluster, and by key where clusters are ordered.
 
@@ -236,7 +244,7 @@ def _block_columns(
     }
 
 
-def _annex(rows: Rows, layout: _Layout) -> tuple[Annex, U8]:
+def _annex(rows: Outline, layout: _Layout) -> tuple[Annex, U8]:
     checks: Checks = rows.checks
     slot = rows.slot[layout.order]
     owner = layout.number[checks.owner]

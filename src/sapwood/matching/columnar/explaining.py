@@ -38,8 +38,8 @@ def lookups(filter: Filter, beside: Iterable[Filter] = ()) -> tuple[Lookup, ...]
     if not count:
         return ()
     ranked = rank(rows, len(attributes))
-    shapes = access.shape(rows, ranked, len(attributes))
-    choice = access.choose(rows, shapes)
+    shapes = access.shape(rows.outline, ranked, len(attributes))
+    choice = access.choose(rows.outline, shapes)
     pairs = grids.paired(shapes, choice, ranked.domains)
     choice = grids.with_pairs(choice, pairs)
     names = list(attributes)

@@ -32,7 +32,8 @@ from sapwood.matching.columnar.compaction import (
     to_join,
 )
 from sapwood.matching.columnar.like_checks import LikePredicates
-from sapwood.matching.columnar.rows import Rows, RowWriter, Slots, joined
+from sapwood.matching.columnar.ranking import RankedRows, rank
+from sapwood.matching.columnar.rows import RowWriter, Slots
 from sapwood.matching.columnar.searching import LazyKernels, Searcher
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.columnar.snapshot import Snapshot
@@ -179,9 +180,11 @@ class MergeTree:
         self._tried = 0
         self._poured_at, self._was_quiet = self._matched, False
         first = self._first_to_join(len(frozen_rows))
-        rows = joined([*(entry.segment.rows() for entry in segments[first:]), frozen_rows.rows()])
+        rows = frozen_rows.rows()
+        newest = RankedRows(rows.outline, rank(rows, len(self._attributes)))
+        parts = [*(entry.segment.ranked_rows() for entry in segments[first:]), newest]
         self._state = self._state._replace(
-            segments=(*segments[:first], *self._built(rows, segments, slot_locations)),
+            segments=(*segments[:first], *self._built(parts, segments, slot_locations)),
             frozen_rows=self._writer(),
         )
         self._call_worker()
@@ -192,19 +195,23 @@ class MergeTree:
         if not self._call_worker() and entry.segment.live <= self._policy.joined_max:
             segments, _, _, slot_locations = self._state
             at = segments.index(entry)
-            smaller = self._built(entry.segment.rows(), segments, slot_locations)
+            smaller = self._built([entry.segment.ranked_rows()], segments, slot_locations)
             self._replace_segments((*segments[:at], *smaller, *segments[at + 1 :]))
 
     def _built(
-        self, rows: Rows, others: tuple[SegmentEntry, ...], slot_locations: npt.NDArray[np.int16]
+        self,
+        parts: Sequence[RankedRows],
+        others: tuple[SegmentEntry, ...],
+        slot_locations: npt.NDArray[np.int16],
     ) -> tuple[SegmentEntry, ...]:
-        """The segment of `rows`, entered in `slot_locations`; none if there are no rows."""
-        if not len(rows.slot):
-            return ()
+        """The segment of all parts, entered in `slot_locations`; none if they are empty."""
         serial = free_serial(others, self._aliases)
         searcher, sample = self._named(), self._sample
-        slot_locations[rows.slot] = serial
-        segment = segment_of(rows, searcher, sample)
+        segment = segment_of(parts, searcher, sample)
+        if segment is None:
+            return ()
+        for part in parts:
+            slot_locations[part.outline.slot] = serial
         return (SegmentEntry(serial, segment, mean_candidates(segment, searcher, sample)),)
 
     def _entry_at(self, location: int) -> SegmentEntry:
@@ -230,7 +237,7 @@ class MergeTree:
             if entry not in self._compacting and is_small and self._has_stale_statistics(entry):
                 segments, _, _, slot_locations = self._state
                 at = segments.index(entry)
-                again = self._built(entry.segment.rows(), segments, slot_locations)
+                again = self._built([entry.segment.ranked_rows()], segments, slot_locations)
                 self._replace_segments((*segments[:at], *again, *segments[at + 1 :]))
 
     # Joins beside everybody else ---------------------------------------------------------------
@@ -310,8 +317,9 @@ class MergeTree:
     def _join(self, searcher: Searcher, sample: tuple[Record, ...]) -> None:
         """Join the segments that this was begun with, and put the joined one in their place."""
         try:
-            rows = joined([entry.segment.rows() for entry in self._compacting])
-            segment = segment_of(rows, searcher, sample) if len(rows.slot) else None
+            parts = [entry.segment.ranked_rows() for entry in self._compacting]
+            segment = segment_of(parts, searcher, sample)
+            del parts  # which take more memory than the segment
             mean = None if segment is None else mean_candidates(segment, searcher, sample)
             while len(self._removed) > _REMOVED_AT_ONCE:
                 removed, self._removed = self._removed, []

@@ -1,4 +1,4 @@
-"""From values to ranks and back: the domains of a segment's attributes.
+"""From values to ranks: the domains of a segment's attributes.
 
 Ranking replaces every constant by its rank among the constants of its attribute. It is what makes
 evaluation exact and small: a 64-bit integer, a float and a text all become a number of ranks.
@@ -21,7 +21,7 @@ from sapwood.matching.columnar.domains import (
     High,
     Low,
 )
-from sapwood.matching.columnar.rows import Bytes, Ints, Rows
+from sapwood.matching.columnar.rows import Bytes, Ints, Outline, Rows
 
 Ranks: TypeAlias = npt.NDArray[np.uint32]
 
@@ -69,6 +69,13 @@ class Ranked(NamedTuple):
     high: Ranks
 
 
+class RankedRows(NamedTuple):
+    """Conjunctions with the ends of their ranges as ranks."""
+
+    outline: Outline
+    ranked: Ranked
+
+
 class _Ends(NamedTuple):
     """What a code of `domain.Low` or `domain.High` says about the rank of its end.
 
@@ -91,15 +98,15 @@ def rank(rows: Rows, attributes: int) -> Ranked:
     low_text, high_text = low_ends.at_text[rows.low], high_ends.at_text[rows.high]
 
     used = np.concatenate([rows.low_at[low_number], rows.high_at[high_number]])
-    numbers = _distinct(
+    numbers = distinct(
         np.concatenate([on[low_number], on[high_number]]),
         (rows.remainders[used], rows.numbers[used]),
         attributes,
     )
-    refs, texts = _sorted_texts(
+    refs, texts = sorted_texts(
         rows.texts, np.concatenate([rows.low_at[low_text], rows.high_at[high_text]])
     )
-    text_refs = _distinct(np.concatenate([on[low_text], on[high_text]]), (refs,), attributes)
+    text_refs = distinct(np.concatenate([on[low_text], on[high_text]]), (refs,), attributes)
     domains = Domains(
         numbers.start,
         rows.numbers[used[numbers.example]],
@@ -116,50 +123,6 @@ def rank(rows: Rows, attributes: int) -> Ranked:
         _ranks(low_ends, rows.low, low_place, domains, on),
         _ranks(high_ends, rows.high, high_place, domains, on),
     )
-
-
-def unrank(ranked: Ranked, on: Ints) -> tuple[Bytes, Ints, Bytes, Ints]:
-    """Runs on the attributes `on` as `Rows` keeps them: low, low_at, high, high_at.
-
-    Places refer to `domains.numbers` and `domains.texts`. The inverse of `rank`.
-    """
-    domains = ranked.domains
-    text_rank, last = domains.text_ranks()[on], domains.last_ranks()[on]
-    low = ranked.low.astype(np.int64)
-    low_code = np.select(
-        (
-            low < FIRST_NUMBER_RANK,
-            low == FIRST_NUMBER_RANK,
-            low == text_rank,
-            low > text_rank,
-            low % 2 == 1,
-        ),
-        (
-            np.where(low == TRUE_RANK, Low.TRUE, low),
-            Low.FIRST_NUMBER,
-            Low.FIRST_TEXT,
-            Low.AT_TEXT,
-            Low.AT_NUMBER,
-        ),
-        Low.AFTER_NUMBER,
-    ).astype(np.uint8)
-    high = ranked.high.astype(np.int64)
-    in_texts = high >= text_rank
-    high_code = np.select(
-        (high < FIRST_NUMBER_RANK, high == text_rank - 2, high == last, high % 2 == 1),
-        (
-            np.where(high == TRUE_RANK, High.TRUE, high),
-            High.LAST_NUMBER,
-            High.LAST_TEXT,
-            np.where(in_texts, High.AT_TEXT, High.AT_NUMBER),
-        ),
-        np.where(in_texts, High.BEFORE_TEXT, High.BEFORE_NUMBER),
-    ).astype(np.uint8)
-    # Absence and false have the code that is their rank.
-    # A low end in a gap lies after its constant, a high end before it: hence the step of one.
-    low_at = _places(domains, on, _low_ends(), low_code, low - 1)
-    high_at = _places(domains, on, _high_ends(), high_code, high)
-    return low_code, low_at, high_code, high_at
 
 
 def _low_ends() -> _Ends:
@@ -215,18 +178,7 @@ def _ranks(ends: _Ends, codes: Bytes, places: Ints, domains: Domains, on: Ints) 
     return result
 
 
-def _places(domains: Domains, on: Ints, ends: _Ends, codes: Bytes, ranks: Ints) -> Ints:
-    """Where the constants of ends are in the tables; 0 for ends that are at none."""
-    places = np.zeros(len(codes), np.int64)
-    number = ends.at_number[codes]
-    places[number] = domains.number_start[on[number]] + (ranks[number] - FIRST_NUMBER_RANK) // 2
-    text = ends.at_text[codes]
-    order = (ranks[text] - domains.text_ranks()[on[text]]) // 2
-    places[text] = domains.text_refs[domains.text_start[on[text]] + order]
-    return places
-
-
-class _Distinct(NamedTuple):
+class Distinct(NamedTuple):
     """The distinct keys of each attribute, in order."""
 
     start: Ints  # attribute i has the distinct keys start[i] up to start[i + 1]
@@ -234,7 +186,7 @@ class _Distinct(NamedTuple):
     rank: Ints  # for each element the rank of its key within its attribute
 
 
-def _distinct(on: Ints, keys: tuple[npt.NDArray[np.generic], ...], attributes: int) -> _Distinct:
+def distinct(on: Ints, keys: tuple[npt.NDArray[np.generic], ...], attributes: int) -> Distinct:
     """Group elements by attribute and key; `keys` has the most significant part last."""
     order = _arranged(on, keys)
     is_new = np.zeros(len(order), np.bool_)
@@ -246,7 +198,7 @@ def _distinct(on: Ints, keys: tuple[npt.NDArray[np.generic], ...], attributes: i
     start = np.searchsorted(on[example], np.arange(attributes + 1))
     group = np.empty(len(order), np.int64)
     group[order] = np.cumsum(is_new) - 1
-    return _Distinct(start, example, group - start[on])
+    return Distinct(start, example, group - start[on])
 
 
 def _arranged(on: Ints, keys: tuple[npt.NDArray[np.generic], ...]) -> Ints:
@@ -264,7 +216,7 @@ def _arranged(on: Ints, keys: tuple[npt.NDArray[np.generic], ...]) -> Ints:
     return order
 
 
-def _sorted_texts(texts: Sequence[bytes], used: Ints) -> tuple[Ints, list[bytes]]:
+def sorted_texts(texts: Sequence[bytes], used: Ints) -> tuple[Ints, list[bytes]]:
     """The sorted table of the texts at the `used` places, and for each of those its place in it."""
     distinct, which = np.unique(used, return_inverse=True)
     wanted = [texts[place] for place in distinct.tolist()]

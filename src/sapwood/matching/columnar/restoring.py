@@ -67,7 +67,7 @@ def _checks(
 
 
 def _ranges(columns: Columns, own: tuple[int, int], attribute: int) -> Iterator[RankRange]:
-    """The rank ranges of a constraint: `ranking.unrank` for a few of them, without arrays."""
+    """The rank ranges of a constraint: from the codes of its ends to values."""
     low, width = own
     domain = _domain(columns, attribute)
     if width != SEVERAL:

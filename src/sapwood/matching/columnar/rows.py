@@ -1,8 +1,7 @@
 """Conjunctions as columns of values.
 
 This is the neutral form between filters and segments: filters are written into it, segments are
-built from it and can be turned back into it, so that several segments can be joined without ever
-reading a filter again. Attributes and pattern like predicates are numbered by the engine.
+built from it. Attributes and pattern like predicates are numbered by the engine.
 """
 
 from __future__ import annotations
@@ -47,6 +46,16 @@ class Checks(NamedTuple):
     forbidden: npt.NDArray[np.bool_]
 
 
+class Outline(NamedTuple):
+    """`Rows` without the ends of their ranges, which may be ranks as well as values."""
+
+    slot: Slots  # [n]
+    constraint_start: Ints  # [n + 1]
+    attribute: Ints  # [c]
+    range_start: Ints  # [c + 1]
+    checks: Checks
+
+
 class Rows(NamedTuple):
     """`n` conjunctions with `c` constraints made of `r` ranges.
 
@@ -69,6 +78,13 @@ class Rows(NamedTuple):
     remainders: npt.NDArray[np.int16]
     texts: Sequence[bytes]
     checks: Checks
+
+    @property
+    def outline(self) -> Outline:
+        """All but the ends of ranges."""
+        return Outline(
+            self.slot, self.constraint_start, self.attribute, self.range_start, self.checks
+        )
 
 
 class PredicateNumbers(Protocol):
@@ -290,52 +306,6 @@ def _is_satisfiable(constraint: Constraint) -> bool:
     )
 
 
-def joined(parts: Sequence[Rows]) -> Rows:
-    """The conjunctions of all parts, in their order."""
-    if len(parts) == 1:
-        return parts[0]
-    return Rows(
-        np.concatenate([part.slot for part in parts]),
-        _joined_starts([part.constraint_start for part in parts]),
-        np.concatenate([part.attribute for part in parts]),
-        _joined_starts([part.range_start for part in parts]),
-        np.concatenate([part.low for part in parts]),
-        _joined_places(parts, low=True),
-        np.concatenate([part.high for part in parts]),
-        _joined_places(parts, low=False),
-        np.concatenate([part.numbers for part in parts]),
-        np.concatenate([part.remainders for part in parts]),
-        [text for part in parts for text in part.texts],
-        _joined_checks(parts),
-    )
-
-
-def kept(rows: Rows, mask: npt.NDArray[np.bool_]) -> Rows:
-    """The conjunctions for which `mask` is true; constants that nobody uses any more may stay."""
-    if mask.all():
-        return rows
-    conjunctions = np.flatnonzero(mask)
-    constraints, constraint_start = selection(rows.constraint_start, conjunctions)
-    picked, range_start = selection(rows.range_start, constraints)
-    number = np.cumsum(mask) - 1
-    checked = mask[rows.checks.owner]
-    return rows._replace(
-        slot=rows.slot[conjunctions],
-        constraint_start=constraint_start,
-        attribute=rows.attribute[constraints],
-        range_start=range_start,
-        low=rows.low[picked],
-        low_at=rows.low_at[picked],
-        high=rows.high[picked],
-        high_at=rows.high_at[picked],
-        checks=Checks(
-            number[rows.checks.owner[checked]],
-            rows.checks.predicate[checked],
-            rows.checks.forbidden[checked],
-        ),
-    )
-
-
 def selection(starts: Ints, groups: Ints) -> tuple[Ints, Ints]:
     """The members of some groups of a grouped array, and where each group starts among them.
 
@@ -346,32 +316,3 @@ def selection(starts: Ints, groups: Ints) -> tuple[Ints, Ints]:
     np.cumsum(sizes, out=new_starts[1:])
     members = np.arange(new_starts[-1]) + np.repeat(starts[groups] - new_starts[:-1], sizes)
     return members, new_starts
-
-
-def _joined_starts(parts: Sequence[Ints]) -> Ints:
-    ends = np.cumsum([part[-1] for part in parts])
-    moved = [part[1:] + shift for part, shift in zip(parts[1:], ends[:-1], strict=True)]
-    return np.concatenate([parts[0], *moved])
-
-
-def _joined_places(parts: Sequence[Rows], *, low: bool) -> Ints:
-    """The places of constants, moved to where the tables of the parts come to lie."""
-    numbers = np.cumsum([0, *(len(part.numbers) for part in parts)])
-    texts = np.cumsum([0, *(len(part.texts) for part in parts)])
-    moved: list[Ints] = []
-    for part, number_shift, text_shift in zip(parts, numbers[:-1], texts[:-1], strict=True):
-        codes, places = (part.low, part.low_at) if low else (part.high, part.high_at)
-        is_text = codes >= (Low.FIRST_TEXT if low else High.LAST_TEXT)
-        moved.append(places + np.where(is_text, text_shift, number_shift))
-    return np.concatenate(moved)
-
-
-def _joined_checks(parts: Sequence[Rows]) -> Checks:
-    shifts = np.cumsum([0, *(len(part.slot) for part in parts)])
-    return Checks(
-        np.concatenate(
-            [part.checks.owner + shift for part, shift in zip(parts, shifts[:-1], strict=True)]
-        ),
-        np.concatenate([part.checks.predicate for part in parts]),
-        np.concatenate([part.checks.forbidden for part in parts]),
-    )

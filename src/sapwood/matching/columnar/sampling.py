@@ -16,7 +16,7 @@ from sapwood.matching.columnar.domains import (
     TRUE_RANK,
 )
 from sapwood.matching.columnar.ranking import Domains, Ranked
-from sapwood.matching.columnar.rows import Ints, Rows
+from sapwood.matching.columnar.rows import Ints, Outline
 from sapwood.matching.keys import number_key, text_bytes
 from sapwood.model.publication import Record, Value
 
@@ -39,7 +39,7 @@ class Sampled(NamedTuple):
     keys: Ints
     present: Ints  # [a]
 
-    def accepted(self, rows: Rows, ranked: Ranked) -> Ints:
+    def accepted(self, rows: Outline, ranked: Ranked) -> Ints:
         """How many of the records satisfy each constraint of `rows`."""
         if not len(rows.attribute):
             return np.zeros(0, np.int64)

@@ -33,8 +33,9 @@ from sapwood.matching.columnar.columns import (
     entry_conjunctions,
     is_whole,
 )
-from sapwood.matching.columnar.ranking import Domains, Ranked, unrank
-from sapwood.matching.columnar.rows import Checks, Ints, Rows, kept
+from sapwood.matching.columnar.joining import kept
+from sapwood.matching.columnar.ranking import Domains, Ranked, RankedRows
+from sapwood.matching.columnar.rows import Checks, Ints, Outline
 from sapwood.matching.storage import Array, Folder
 from sapwood.matching.texts import unpacked
 
@@ -116,29 +117,24 @@ class Segment:
         self.dead += removed
         return removed
 
-    def rows(self) -> Rows:
-        """The conjunctions that were not removed, as values again."""
+    def ranked_rows(self) -> RankedRows:
+        """The conjunctions that were not removed."""
         columns, annex = self.columns, self.annex
-        domains = _domains(columns)
         constraint_start, attribute, own = constraints(columns)
         range_start, range_low, range_width = _ranges(columns, own)
-        ranked = Ranked(domains, range_low, range_low + range_width)
-        whole = Rows(
+        outline = Outline(
             self.slots_of(np.arange(self.conjunctions)),
             constraint_start,
             attribute,
             range_start,
-            *unrank(ranked, np.repeat(attribute, np.diff(range_start))),
-            domains.numbers,
-            domains.remainders,
-            domains.texts,
             Checks(
                 annex.check_owner.astype(np.int64),
                 annex.check_probe.astype(np.int64),
                 annex.check_forbidden,
             ),
         )
-        return kept(whole, (self.marks & DEAD) == 0)
+        ranked = Ranked(_domains(columns), range_low, range_low + range_width)
+        return kept(RankedRows(outline, ranked), (self.marks & DEAD) == 0)
 
     def memory_parts(self) -> Iterator[tuple[str, int]]:
         """Bytes of each column, of the annex and of the marks, by name."""

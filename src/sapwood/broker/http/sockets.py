@@ -1,0 +1,298 @@
+"""`/socket`: publish and subscribe over a WebSocket (RFC 6455), in JSON messages.
+
+One session of a client is behind each, so confirmations, deliveries and refusals come in the order
+in which a client over TCP has them. The messages of a client are in `commands`; those of the
+broker::
+
+    {"type": "connected", "broker": "hub"}
+    {"type": "confirmed", "of": "subscribe", "id": "s1"}        also "unsubscribe"
+    {"type": "confirmed", "of": "publish", "id": "p1", "ref": 7}
+    {"type": "refused", "of": "publish", "id": "p1", "ref": 7, "reason": "..."}
+    {"type": "delivery", "subscriptions": ["s1"], "publication": {...}, "mark": "hub/12"}
+    {"type": "end", "reason": "..."}                            the last one, before it is closed
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from sapwood.broker.http.commands import (
+    Acknowledge,
+    Command,
+    Connect,
+    Publish,
+    Reference,
+    Subscribe,
+    Unsubscribe,
+    command_in,
+    encoded,
+)
+from sapwood.broker.http.credentials import credentials_in
+from sapwood.broker.http.deliveries import members_of
+from sapwood.broker.http.gateway import Gateway, peer_of
+from sapwood.broker.http.inside import NotAdmittedError, Visit
+from sapwood.broker.http.refusals import Refusal
+from sapwood.broker.http.wishes import Wish, ask, mark_of, wish_of
+from sapwood.errors import InputError
+from sapwood.limits import BODY_BYTES_AT_ONCE
+from sapwood.session.client_entries import EntryConfirmed, EntryRefused, EntryWithdrawn
+from sapwood.session.client_session import ClientEvent, NeverEvent, SupplyEvent
+from sapwood.session.delivery import Delivery
+from sapwood.session.durable.consuming import Arrived, Dropped, Joined
+from sapwood.session.settings import ConnectionSettings, with_access
+from sapwood.wire.greetings import Credentials
+from sapwood.wire.messages import AcceptedReply, PublicationRefused
+
+_MESSAGES_AT_ONCE: Final = 64
+"""Messages of a client that are handled without giving way to others."""
+
+_NORMAL, _AWAY, _POLICY, _LATER = 1000, 1001, 1008, 1013
+"""Codes with which a WebSocket is closed (RFC 6455, 7.4.1, and its registry)."""
+
+_REASON_BYTES_MAX: Final = 123
+
+
+async def serve(gateway: Gateway, websocket: WebSocket) -> None:
+    """Serve a WebSocket until one of the two ends it."""
+    await websocket.accept()
+    code, reason = _NORMAL, ""
+    try:
+        async with asyncio.timeout(gateway.broker.connecting.greeting_s):
+            shown = await _greeting(websocket)
+        async with gateway.stream(shown, peer_of(websocket)) as visit:
+            reason = await _Socket(gateway, websocket, visit).run()
+            code = _AWAY
+    except WebSocketDisconnect:
+        return
+    except TimeoutError:
+        code, reason = _POLICY, "the first message did not come in time"
+    except NotAdmittedError as error:
+        code, reason = (_POLICY if error.is_unknown else _LATER), error.reason
+    except Refusal as refusal:
+        code, reason = _LATER, refusal.reason
+    except InputError as error:
+        code, reason = _POLICY, str(error)
+    try:
+        await websocket.send_text(_text({"type": "end", "reason": reason}))
+        cut = reason.encode()[:_REASON_BYTES_MAX].decode(errors="ignore")
+        await websocket.close(code, cut)
+    except (WebSocketDisconnect, RuntimeError):  # it has gone meanwhile
+        return
+
+
+async def _greeting(websocket: WebSocket) -> Credentials | None:
+    """What the first message shows, or else the header. Raises `InputError`."""
+    command = command_in(await _message(websocket))
+    if not isinstance(command, Connect):
+        raise InputError('the first message is {"type": "connect"}')
+    shown = with_access(
+        ConnectionSettings(), command.user, command.password, command.token
+    ).credentials
+    return shown or credentials_in(websocket.headers.get("authorization", ""))
+
+
+async def _message(websocket: WebSocket) -> bytes:
+    """The next message. Raises `InputError` for one that is no text, `WebSocketDisconnect`."""
+    message = await websocket.receive()
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", _NORMAL))
+    text = message.get("text")
+    if text is None:
+        raise InputError("messages are texts; this one is binary")
+    return str(text).encode(errors="surrogatepass")
+
+
+class _Socket:
+    """One WebSocket and its visit.
+
+    #: _sent has, in order, the publications without an answer: number, id, reference
+    """
+
+    def __init__(self, gateway: Gateway, websocket: WebSocket, visit: Visit) -> None:
+        self._gateway = gateway
+        self._websocket = websocket
+        self._visit = visit
+        self._sent: deque[tuple[int, str, Reference]] = deque()
+        self._refused: dict[int, str] = {}
+        self._serial = 0
+        self._progress = asyncio.Event()
+
+    async def run(self) -> str:
+        """Serve until the end; why the broker has ended it. Raises `WebSocketDisconnect`."""
+        await self._say({"type": "connected", "broker": self._gateway.broker.name})
+        reading = asyncio.create_task(self._read(), name="socket reader")
+        writing = asyncio.create_task(self._write(), name="socket writer")
+        try:
+            await asyncio.wait((reading, writing), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (reading, writing):
+                task.cancel()
+            await asyncio.gather(reading, writing, return_exceptions=True)
+        if not reading.cancelled():
+            reading.result()
+        if not writing.cancelled():
+            writing.result()
+        ending = self._visit.ending
+        return "the broker is shutting down" if ending is None else ending.reason
+
+    # From the client ---------------------------------------------------------------------------
+
+    async def _read(self) -> None:
+        count = 0
+        while True:
+            count += 1
+            if not count % _MESSAGES_AT_ONCE:
+                await asyncio.sleep(0)
+            try:
+                text = await _message(self._websocket)
+                command = await self._beside(text)
+            except InputError as error:
+                await self._say({"type": "refused", "of": "message", "reason": str(error)})
+                continue
+            if isinstance(command, Publish):
+                await self._publish(command, len(text))
+                continue
+            try:
+                self._carry_out(command)
+            except InputError as error:
+                of = "message" if isinstance(command, Connect) else command.__struct_config__.tag
+                refused = {"type": "refused", "of": of, "reason": str(error)}
+                await self._say(refused | _id_of(command))
+
+    async def _beside(self, text: bytes) -> Command:
+        """What a message says, read beside the loop if it is long. Raises `InputError`."""
+        if len(text) <= BODY_BYTES_AT_ONCE:
+            return command_in(text)
+        return await self._gateway.beside(lambda: command_in(text))
+
+    def _carry_out(self, command: Command) -> None:
+        """Do what is answered by the broker. Raises `InputError` for what it is not asked."""
+        session = self._visit.session
+        match command:
+            case Subscribe():
+                if command.id in session.subscriptions or command.id in session.consuming.entries:
+                    raise InputError(f"there is a subscription {command.id!r}; take another id")
+                ask(self._gateway.broker, self._visit, command.id, _wish(command))
+            case Unsubscribe(id_):
+                if id_ in session.consuming.entries:
+                    session.leave(id_)
+                elif id_ in session.subscriptions:
+                    session.unsubscribe(id_)
+                else:
+                    raise InputError(f"there is no subscription {id_!r}")
+            case Acknowledge(id_, numbers):
+                entry = session.consuming.entries.get(id_)
+                if entry is None or not entry.filter.name:
+                    raise InputError(f"{id_!r} is no consumer of a durable subscription")
+                session.consuming.acknowledge(entry, numbers)
+                session.acknowledge_waiting()
+            case _:
+                raise InputError("it is connected already")
+        self._visit.flush()
+
+    async def _publish(self, command: Publish, size: int) -> None:
+        """Publish as soon as there is room."""
+        visit = self._visit
+        self._serial += 1
+        session = visit.session
+        id_ = command.id or f"{session.name}.{session.session}.{self._serial}"
+        try:
+            if size <= BODY_BYTES_AT_ONCE:
+                body = encoded(command, id_, visit.frame_bytes_max)
+            else:
+                body = await self._gateway.beside(
+                    lambda: encoded(command, id_, visit.frame_bytes_max)
+                )
+        except InputError as error:
+            await self._say(_answer(id_, command.ref, str(error)))
+            return
+        while session.window.full:
+            self._progress.clear()
+            await self._progress.wait()
+        self._sent.append((session.publish(body), id_, command.ref))
+        visit.flush()
+
+    # From the broker ---------------------------------------------------------------------------
+
+    async def _write(self) -> None:
+        while self._visit.ending is None:
+            events = await self._visit.events()
+            for event in events:
+                for message in self._messages(event):
+                    await self._say(message)
+            self._visit.done_with(events)
+            await asyncio.sleep(0)
+
+    async def _say(self, message: dict[str, Any]) -> None:
+        await self._websocket.send_text(_text(message))
+
+    def _messages(self, event: ClientEvent) -> Iterator[dict[str, Any]]:
+        """What is said of an event."""
+        match event:
+            case Delivery():
+                yield _delivery(event)
+            case Arrived(entry, deliveries):
+                for number, attempt, place, body in deliveries:
+                    message = _delivery(Delivery.of(body, (entry.id,)))
+                    message["mark"] = mark_of(self._gateway.broker, place)
+                    if entry.filter.name:
+                        message |= {"number": number, "attempt": attempt}
+                    yield message
+            case EntryConfirmed(entry) | Joined(entry):
+                yield {"type": "confirmed", "of": "subscribe", "id": entry.id}
+            case EntryWithdrawn(entry):
+                yield {"type": "confirmed", "of": "unsubscribe", "id": entry.id}
+            case EntryRefused(entry, reason):
+                yield {"type": "refused", "of": "subscribe", "id": entry.id, "reason": reason}
+            case NeverEvent(id_, reason):
+                yield {"type": "never", "id": id_, "reason": reason}
+            case SupplyEvent(ids, is_there):
+                yield {"type": "advertised", "ids": ids, "advertised": is_there}
+            case Dropped(entry, dropped, reason):
+                yield {"type": "dropped", "id": entry.id, "dropped": dropped, "reason": reason}
+            case PublicationRefused(sequence, reason):
+                self._refused[sequence] = reason
+            case AcceptedReply(through):
+                while self._sent and self._sent[0][0] <= through:
+                    sequence, id_, ref = self._sent.popleft()
+                    yield _answer(id_, ref, self._refused.pop(sequence, None))
+                self._progress.set()
+
+
+def _wish(command: Subscribe) -> Wish:
+    """What is subscribed to. Raises `InputError`."""
+    if command.durable is not None and command.mark is not None:
+        raise InputError("a durable subscription goes on where it was acknowledged; leave mark out")
+    if command.durable is not None and command.filter is None and command.xpath is None:
+        return Wish(None, command.since, None, command.durable, command.window)
+    given = (command.filter, command.xpath, command.namespaces, command.since, command.mark)
+    return wish_of(*given).durably(command.durable, command.window)
+
+
+def _answer(id_: str, ref: Reference, reason: str | None) -> dict[str, Any]:
+    answer: dict[str, Any] = {"type": "confirmed", "of": "publish", "id": id_}
+    if reason is not None:
+        answer |= {"type": "refused", "reason": reason}
+    return answer if ref is None else answer | {"ref": ref}
+
+
+def _delivery(delivery: Delivery) -> dict[str, Any]:
+    return {
+        "type": "delivery",
+        "subscriptions": delivery.subscriptions,
+        "publication": members_of(delivery),
+    }
+
+
+def _id_of(command: Command) -> dict[str, Any]:
+    return {} if isinstance(command, Connect) else {"id": command.id}
+
+
+def _text(message: dict[str, Any]) -> str:
+    return msgspec.json.encode(message).decode()

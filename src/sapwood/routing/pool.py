@@ -411,11 +411,12 @@ class Pool:
         filters are all new and different. Each look at a large table waits for memory, so there are
         no more of these than must be.
         """
-        known = self._slots
-        found = [*map(known.get, contents)] if known else [None] * len(contents)
-        added = dict.fromkeys(
-            [one for one, slot in zip(contents, found, strict=True) if slot is None]
-        )
+        known, added = self._slots, dict[Kept, int]()
+        found: Sequence[int | None] = [*map(known.get, contents)] if known else ()
+        unknown = contents
+        if found:
+            unknown = [one for one, slot in zip(contents, found, strict=True) if slot is None]
+        places = [added.setdefault(one, len(added)) for one in unknown]
         fresh = self._index.take([*added])
         if fresh:
             known.update(zip(added, fresh, strict=True))
@@ -425,10 +426,11 @@ class Pool:
             self._ways[taken] = NO_LINK
         if len(fresh) == len(contents):
             return fresh, fresh
-        slots = [
-            known[one] if slot is None else slot for one, slot in zip(contents, found, strict=True)
-        ]
-        return slots, fresh
+        chosen = [fresh[place] for place in places]
+        if not found:
+            return chosen, fresh
+        taken_now = iter(chosen)
+        return [next(taken_now) if slot is None else slot for slot in found], fresh
 
     def _settle(self, slot: int, content: Kept) -> None:
         """A slot of the index was taken for a filter."""

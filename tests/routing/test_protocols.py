@@ -173,7 +173,7 @@ def test_mesh_stands_before_any_protocol() -> None:
         ("advertisement+advertisement", "advertisement is there twice"),
         ("covering+merging+merging:0.1", "merging is there twice"),
         ("simple:flat-1,columnar", "simple takes nothing behind a colon"),
-        ("mesh:3+covering", "mesh takes nothing behind a colon"),
+        ("flooding:3", "flooding takes nothing behind a colon"),
         ("mesh", "does not say which subscriptions travel: add one of covering"),
     ],
 )
@@ -226,12 +226,18 @@ def test_of_digests_each_begins_with_a_byte_of_its_own() -> None:
         ("redundant:9+covering", "says no number of paths"),
         ("redundant:many+covering", "says no number of paths"),
         ("redundant:2+mesh+covering", "redundant and mesh say who the neighbors are"),
-        ("mesh:2+covering", "mesh takes nothing behind a colon"),
     ],
 )
 def test_paths_that_cannot_be_are_refused_with_the_reason(name: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         protocol(name)
+
+
+@pytest.mark.parametrize("argument", ["-1", "nan", "inf", "3601", "long", ""])
+def test_links_are_held_for_some_seconds_or_the_argument_is_refused(argument: str) -> None:
+    assert protocol("mesh:2.5+covering").name == "mesh:2.5+covering"
+    with pytest.raises(InputError, match=f"mesh:{argument} says no seconds from 0 to 3600"):
+        protocol(f"mesh:{argument}+covering")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from typing import Any, Final, get_args
 from sapwood.errors import UnknownNameError
 from sapwood.model.filter import Filter
 from sapwood.routing.forwarding.prefix.siblings import Node
-from sapwood.routing.forwarding.prefix.snapshot import Snapshot
+from sapwood.routing.forwarding.prefix.snapshot import VERSION_BYTES, Snapshot
 from sapwood.routing.forwarding.prefix.tree import RoutingTree
 from sapwood_lab.experiments.design import Choices, Configuration, Design
 from sapwood_lab.experiments.report import (
@@ -90,7 +90,7 @@ def numbered(tree: RoutingTree) -> Snapshot:
         node.number = len(nodes)
         nodes.append(node)
         depths.append(depth)
-    return Snapshot(nodes, depths, b"")
+    return Snapshot(nodes, depths, bytes(VERSION_BYTES))
 
 
 def measure(configuration: Configuration) -> list[Row]:

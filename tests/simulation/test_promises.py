@@ -21,7 +21,6 @@ PROTOCOLS = (
     "advertisement:simple",
     "advertisement+maximal",
     "mesh+advertisement+xroute",
-    "advertisement+xroute+recover",
     "mesh+advertisement",
     "advertisement+covering+recover",
     "advertisement+leases",

@@ -41,6 +41,7 @@ RECOVERING = (
     "covering+merging+recover",
     "advertisement+covering+recover",
     "xroute+recover",
+    "advertisement+xroute+recover",
     "flooding+recover",
     "mesh+covering+recover",
 )

@@ -21,6 +21,9 @@ class Worker(Protocol):
     def submit(self, work: Callable[[], None]) -> None:
         """Do the work soon, in another thread; returns at once."""
 
+    def later(self, work: Callable[[], None]) -> None:
+        """Do the work after a moment, in the same thread; returns at once."""
+
 
 _WORKER: Final[ContextVar[Worker | None]] = ContextVar("sapwood_worker", default=None)
 

@@ -46,9 +46,20 @@ class Later:
 
     def __init__(self) -> None:
         self.waiting: list[Callable[[], None]] = []
+        #: what is to be done after a moment
+        self.resting: list[Callable[[], None]] = []
 
     def submit(self, work: Callable[[], None]) -> None:
         self.waiting.append(work)
+
+    def later(self, work: Callable[[], None]) -> None:
+        self.resting.append(work)
+
+    def rest(self) -> None:
+        """A moment passes."""
+        resting, self.resting = self.resting, []
+        for work in resting:
+            work()
 
     def work(self) -> None:
         waiting, self.waiting = self.waiting, []
@@ -127,6 +138,10 @@ class Machine(EngineMachine):
     def work(self) -> None:
         self.tried.worker.work()
 
+    @rule()
+    def rest(self) -> None:
+        self.tried.worker.rest()
+
     @rule(removed=st.lists(st.integers(0, 12)), wanted=st.lists(RELATED, max_size=6))
     def work_while_others_change(self, removed: list[int], wanted: list[Filter]) -> None:
         changes = [
@@ -135,6 +150,7 @@ class Machine(EngineMachine):
         ]
         self.kernels.happens = iter(changes)
         self.tried.worker.work()
+        self.tried.worker.rest()
         self.kernels.happens = iter(())
 
     def remove_if_there(self, slot: int) -> None:
@@ -203,6 +219,30 @@ def test_what_came_together_is_joined_when_records_have_come_for_some_time() -> 
         engine.match({"a": 1})
     engine.worker.work()
     assert sizes(engine) == [7]
+
+
+def test_what_came_together_is_joined_when_nothing_has_come_for_a_moment() -> None:
+    engine = Worked(replace(SMALL, quiet_share=4, conjunction_cost=10**6))
+    filled(engine, 4, 3)
+    engine.worker.rest()  # the second group came since this was to be done
+    assert sizes(engine) == [4, 3]
+    assert not engine.worker.waiting
+    engine.worker.rest()
+    assert sizes(engine) == [7]
+    assert not engine.worker.resting
+    filled(engine, 3)
+    engine.worker.rest()
+    assert sizes(engine) == [10]
+
+
+def test_a_few_beside_many_stay_when_nothing_has_come_for_a_moment() -> None:
+    engine = Worked(replace(SMALL, quiet_share=2, conjunction_cost=10**6))
+    filled(engine, 7, 3)
+    engine.worker.rest()
+    engine.worker.rest()
+    assert sizes(engine) == [7, 3]
+    assert not engine.worker.resting
+    assert not engine.worker.waiting
 
 
 def test_a_worker_builds_again_what_was_mostly_removed_whatever_its_size() -> None:

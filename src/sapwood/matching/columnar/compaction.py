@@ -47,8 +47,8 @@ class CompactionPolicy:
     #: segments of about the same size that a worker joins, whether or not anybody matches
     alike_max: int = 16
     #: records that were matched since a segment was last made, after which filters seem to have
-    #: come for now: a worker joins all that is there, unless that is the largest segment and next
-    #: to nothing beside it, one conjunction in so many
+    #: come for now, as they do when none was made for a moment: a worker joins all that is there,
+    #: unless that is the largest segment and next to nothing beside it, one conjunction in so many
     quiet_after: int = 4096
     quiet_share: int = 64
     #: segments that are joined all at once then; of more, all but the largest are joined first,

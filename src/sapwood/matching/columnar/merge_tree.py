@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.beside import worker
+from sapwood.matching.beside import Worker, worker
 from sapwood.matching.columnar.assembling import (
     has_stale_statistics,
     mean_candidates,
@@ -33,7 +33,7 @@ from sapwood.matching.columnar.compaction import (
 )
 from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.ranking import RankedRows, rank
-from sapwood.matching.columnar.rows import RowWriter
+from sapwood.matching.columnar.rows import RowWriter, Slots
 from sapwood.matching.columnar.searching import LazyKernels, Searcher
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.columnar.snapshot import Snapshot
@@ -80,8 +80,12 @@ class MergeTree:
         self._tried = 0
         #: records in matches so far, which several threads may miscount
         self._matched = 0
-        #: `_matched` when a segment was last made of what was added
+        #: `_matched` when a segment was last made of what was added, or so much less that filters
+        #: have come for now
         self._poured_at = 0
+        #: segments that were made of what was added, and whether a worker is to look for more
+        self._pours = 0
+        self._is_watched = False
         #: whether a worker has been asked since what to join now that filters have come
         self._was_quiet = False
         #: `_matched` when statistics were last checked
@@ -141,12 +145,12 @@ class MergeTree:
             frozen_rows.add(slot, added)
             slot_locations[slot] = FROZEN if len(frozen_rows) > before else NOWHERE
 
-    def _freeze_many(self, filters: Sequence[tuple[int, Filter]]) -> None:
+    def _freeze_many(self, filters: Sequence[tuple[int, Filter]], slots: Slots) -> None:
         """Write many filters into rows, by a kernel."""
         _, frozen_rows, _, slot_locations = self._state
         before = len(frozen_rows)
         frozen_rows.add_many(filters, self._kernels.loaded.read_forms)
-        slot_locations[[slot for slot, _ in filters]] = NOWHERE
+        slot_locations[slots] = NOWHERE
         slot_locations[frozen_rows.slots_from(before)] = FROZEN
 
     def _room_for(self, slot: int) -> npt.NDArray[np.int16]:
@@ -179,6 +183,7 @@ class MergeTree:
         segments, frozen_rows, _, slot_locations = self._state
         self._tried = 0
         self._poured_at, self._was_quiet = self._matched, False
+        self._pours += 1
         first = self._first_to_join(len(frozen_rows))
         rows = frozen_rows.rows()
         newest = RankedRows(rows.outline, rank(rows, len(self._attributes)))
@@ -187,7 +192,12 @@ class MergeTree:
             segments=(*segments[:first], *self._built(parts, segments, slot_locations)),
             frozen_rows=self._writer(),
         )
-        self._call_worker()
+        called = worker()
+        if called is not None:
+            self._call_worker()
+            if not self._is_watched:
+                self._is_watched = True
+                self._watch(called)
         return self._publish()
 
     def _rebuild_sparse(self, entry: SegmentEntry) -> None:
@@ -251,6 +261,24 @@ class MergeTree:
             self._has_worker = True
             called.submit(self._work)
         return True
+
+    def _watch(self, called: Worker) -> None:
+        """Let a worker look after a moment whether filters have come for now; the lock is held."""
+        pours = self._pours
+
+        def look() -> None:
+            with self._lock:
+                if self._pours != pours:
+                    self._watch(called)
+                    return
+                self._is_watched = False
+                self._poured_at = self._matched - self._policy.quiet_after
+                if self._has_worker or not self._next_to_join():
+                    return
+                self._has_worker = True
+            self._work()
+
+        called.later(look)
 
     def _work(self) -> None:
         """Join segments as long as some are to be joined."""

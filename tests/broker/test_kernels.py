@@ -12,7 +12,7 @@ import pytest
 
 from sapwood.broker import kernels as kernels_module
 from sapwood.broker.broker import Broker
-from sapwood.broker.kernels import KernelLoader, kernels_of, place_kernels
+from sapwood.broker.kernels import KernelLoader, kernels_for_many, kernels_of, place_kernels
 from sapwood.language import parse_filter
 from sapwood.matching.auto import AutoEngine
 from sapwood.matching.compiling import places
@@ -176,7 +176,25 @@ def test_loader_that_is_closed_compiles_nothing(tmp_path: Path) -> None:
     assert not kernels.is_on
 
 
+def test_kernels_that_are_kept_are_there_before_much_is_restored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels_module, "FRAMES", Switched(FRAMES))
+    monkeypatch.setenv(places.VARIABLES[0], str(tmp_path))
+    monkeypatch.setattr(places, "places", lambda: (tmp_path / "nowhere", tmp_path))
+    kernels = Kernels(tmp_path / "records-of-this.nbi")
+    loader = KernelLoader(Story().log)
+    loader.have((kernels,))
+    assert not kernels.is_on  # nothing is kept
+    kernels.marker.touch()
+    loader.have((kernels,))
+    assert kernels.is_on
+    loader.close()
+
+
 def test_engines_that_need_kernels_are_known() -> None:
+    assert kernels_for_many(Engines()) == (RECORDS,)
+    assert kernels_for_many(Engines("counting")) == ()
     assert kernels_of(Engines()) == ()
     assert kernels_of(Engines("columnar", "xtrie")) == (RECORDS,)
     assert kernels_of(Engines("counting", "path-automaton")) == (DOCUMENTS,)

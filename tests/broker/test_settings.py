@@ -80,3 +80,9 @@ def test_the_plan_for_a_broker_has_its_backups_and_where_it_listens() -> None:
     assert make.plans["shop"].backups == (("north:2", "north:2"),)
     assert make.plans["shop"].address == "shop:3"
     assert settings("shop").planned("shop", HUB).name == "covering"
+
+
+def test_only_brokers_that_find_their_links_join() -> None:
+    with pytest.raises(InputError, match="--join: under protocol 'covering' links are given"):
+        settings(joins=(HUB,))
+    assert settings(protocol="irbr", joins=(HUB, NORTH), peers=(NORTH,)).dialed == (NORTH, HUB)

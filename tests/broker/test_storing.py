@@ -17,8 +17,10 @@ import pytest
 
 from sapwood.broker import committing, storing
 from sapwood.broker.broker import Broker
+from sapwood.broker.kernels import KernelLoader
 from sapwood.client import connect
 from sapwood.errors import EnvironmentMissingError
+from sapwood.matching.readiness import RECORDS
 from sapwood.store import store as store_module
 from sapwood.store.disk import SystemFile
 from sapwood.store.durability import Durability
@@ -83,6 +85,22 @@ async def test_a_broker_that_starts_again_has_its_subscriptions(tmp_path: Path) 
         await raw.close()
     (restored,) = [entry for entry in story.entries if entry["event"] == "state restored"]
     assert restored["clients"] == restored["local"] == 1
+
+
+@pytest.mark.parametrize(("large", "expected"), [(1, [(RECORDS,)]), (1 << 16, [])])
+async def test_kernels_are_at_hand_before_a_large_state_is_restored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int, expected: list[Any]
+) -> None:
+    monkeypatch.setattr(storing, "_LARGE", large)
+    asked: list[Any] = []
+    monkeypatch.setattr(KernelLoader, "have", lambda _, needed: asked.append(needed))
+    async with running(keeping(tmp_path)) as broker:
+        raw = await subscribed(broker, "sub", "a > 1")
+        await stopped(broker, raw)
+    assert asked == []  # there was nothing
+    async with running(keeping(tmp_path)) as broker:
+        assert set(broker.router.absent) == {"sub"}
+    assert asked == expected
 
 
 OLDER: dict[str, tuple[str, bytes]] = {

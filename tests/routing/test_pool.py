@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.matching.engine_names import Engines
+from sapwood.model.kept import kept
 from sapwood.model.publication import Publication
 from sapwood.routing.pool import Pool
 from tests.examples import examples
@@ -79,7 +80,7 @@ def test_many_at_once_come_to_what_one_after_the_other_does(
         if is_added:
             keys = [f"k{made + at}" for at in range(len(values))]
             wanted = [parse_filter(f"a > {value}") for value in values]
-            slots = many.add_many_for_client(keys, wanted)
+            slots = many.add_many_for_client(keys, [*map(kept, wanted)])
             again = [one.add_for_client(key, each) for key, each in zip(keys, wanted, strict=True)]
             held.update(zip(keys, zip(slots, again, strict=True), strict=True))
             made += len(values)
@@ -122,7 +123,7 @@ def test_many_of_a_link_at_once_come_to_what_one_after_the_other_does(
         if is_added:
             wanted = [parse_filter(f"a > {value}") for value in values]
             again = [one.add_for_link(bit, each) for each in wanted]
-            own += zip(many.add_many_for_link(bit, wanted), again, strict=True)
+            own += zip(many.add_many_for_link(bit, [*map(kept, wanted)]), again, strict=True)
         else:
             for value in values[: len(own)]:
                 slots = own.pop(value % len(own))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood.errors import InputError, UnknownNameError
-from sapwood.routing.messages import Subscribe
+from sapwood.routing.messages import Subscribe, Update
 from sapwood.routing.protocols import FORWARDINGS, PROTOCOLS, meshed, protocol
 from sapwood.routing.router import Router
 from tests.routing import wiring
@@ -127,19 +127,22 @@ def test_advertisements_go_with_any_pair_that_finds_covers() -> None:
 
 def test_advertisements_save_messages_where_little_is_advertised() -> None:
     counts = {}
-    for name in ("simple", "advertisement", "advertisement+identity", "advertisement+covering"):
+    names = ("simple", "advertisement", "advertisement+identity", "advertisement+covering")
+    for name in (*names, "xroute", "advertisement+xroute"):
         overlay = Wiring(name, LINE)
         overlay.attach("r1", "c")
         overlay.attach("r3", "p")
         overlay.advertise("r3", "p", "promise", "a > 0 and not exists b")
         for i, text in enumerate(["a > 1", "a > 1", "a > 2", "a > 3", "b = 1", "c = 1 and b > 0"]):
             overlay.subscribe("r1", "c", f"s{i}", text)
-        counts[name] = overlay.sent(Subscribe)
+        counts[name] = overlay.sent(Subscribe) + overlay.sent(Update)
     assert counts == {
         "simple": 12,
         "advertisement": 8,
         "advertisement+identity": 6,
         "advertisement+covering": 2,
+        "xroute": 12,
+        "advertisement+xroute": 8,
     }
 
 
@@ -170,7 +173,7 @@ def test_mesh_stands_before_any_protocol() -> None:
         ("advertisement+advertisement", "advertisement is there twice"),
         ("covering+merging+merging:0.1", "merging is there twice"),
         ("simple:flat-1,columnar", "simple takes nothing behind a colon"),
-        ("mesh:3+covering", "mesh takes nothing behind a colon"),
+        ("flooding:3", "flooding takes nothing behind a colon"),
         ("mesh", "does not say which subscriptions travel: add one of covering"),
     ],
 )
@@ -223,12 +226,18 @@ def test_of_digests_each_begins_with_a_byte_of_its_own() -> None:
         ("redundant:9+covering", "says no number of paths"),
         ("redundant:many+covering", "says no number of paths"),
         ("redundant:2+mesh+covering", "redundant and mesh say who the neighbors are"),
-        ("mesh:2+covering", "mesh takes nothing behind a colon"),
     ],
 )
 def test_paths_that_cannot_be_are_refused_with_the_reason(name: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         protocol(name)
+
+
+@pytest.mark.parametrize("argument", ["-1", "nan", "inf", "3601", "long", ""])
+def test_links_are_held_for_some_seconds_or_the_argument_is_refused(argument: str) -> None:
+    assert protocol("mesh:2.5+covering").name == "mesh:2.5+covering"
+    with pytest.raises(InputError, match=f"mesh:{argument} says no seconds from 0 to 3600"):
+        protocol(f"mesh:{argument}+covering")
 
 
 @pytest.mark.parametrize(

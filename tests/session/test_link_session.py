@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.errors import FrameError
+from sapwood.language.interests import Interests
 from sapwood.limits import FRAME_BYTES_CEILING, FRAME_OVERHEAD_BYTES
 from sapwood.model.publication import Publication
 from sapwood.routing import messages as routing
@@ -145,3 +146,19 @@ def test_whatever_a_neighbor_sends_it_is_understood_or_at_fault(frames: list[byt
     except FrameError as error:
         accepted.connection.fault(error)
     assert (accepted.connection.ending is not None) != accepted.connection.open
+
+
+@pytest.mark.parametrize("kind", ["subscriptions", "entries of a range"])
+def test_filters_of_several_are_read_where_they_arrive(kind: str) -> None:
+    dialed, accepted = ends()
+    dialed.establish()
+    filters = Interests((parse_filter("a = 1"), parse_filter("b = 2")))
+    message: routing.Message = routing.SubscribeMany(("k1", "k2"), filters, 1)
+    if kind != "subscriptions":
+        known = (routing.Known("k1", 1), routing.Known("k2", 3))
+        message = routing.RangeEntries("02", known, filters, is_last=True)
+    dialed.send(message)
+    _, arrived = pass_on(dialed, accepted)
+    assert isinstance(arrived, Receive)
+    assert isinstance(arrived.message, routing.SubscribeMany | routing.RangeEntries)
+    assert arrived.message.filters.values == filters.values

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from sapwood.model.interest import Interest
 from sapwood.overlay.topology import Link, Topology
 from sapwood.routing.propagation.advertised import Advertised
 from sapwood.routing.router import Router
@@ -72,7 +73,7 @@ def test_leaks_name_the_router_and_its_tables() -> None:
     world = make_world("simple", validate=False)
     router = world.routers["b"]
     assert isinstance(router, Router)
-    left_over = ReceivedEntry(world.history.live()[0][1], 1)
+    left_over: ReceivedEntry[Interest] = ReceivedEntry(world.history.live()[0][1], 1)
     core_of(router).subscriptions.entries.received["c"]["left over"] = left_over
     (found,) = leaks(world, router_maker("simple"))
     assert found.startswith("b: {")

@@ -14,7 +14,7 @@ import pytest
 from msgspec import structs
 
 from sapwood.overlay.spanning import SpanningTree
-from sapwood.routing.effects import Effect
+from sapwood.routing.effects import Effect, Send
 from sapwood.routing.inputs import (
     AttachClient,
     ClientInput,
@@ -29,7 +29,6 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.membership.mesh.changeover import _advertise, advance
 from sapwood.routing.membership.mesh.clients import Clients, Named
-from sapwood.routing.membership.mesh.links import LinkMap
 from sapwood.routing.membership.mesh.mesh import Mesh
 from sapwood.routing.membership.mesh.tree_router import Position, TreeRouter
 from sapwood.routing.membership.mesh.tree_versions import TreeVersions
@@ -37,7 +36,6 @@ from sapwood.routing.messages import (
     Announce,
     Join,
     Leave,
-    MeshMessage,
     Neighbors,
     OnTree,
     Ready,
@@ -52,8 +50,8 @@ from tests.simulation.changes import adding, shortcut
 from tests.simulation.helpers import assert_found, drawn, faults_found, run_with
 from tests.simulation.test_mutants import sends
 
-PROTOCOL = "mesh+covering"
-ADVERTISED = "mesh+advertisement+covering"
+PROTOCOL = "mesh:0+covering"
+ADVERTISED = "mesh:0+advertisement+covering"
 SEEDS_MAX = 60
 SEEN: Counter[str] = Counter()
 
@@ -64,7 +62,7 @@ class MeshMutant(Mesh):
     protocol_used = protocol(PROTOCOL)
 
     def __init__(self, name: str, incarnation: int) -> None:
-        super().__init__(name, self.protocol_used, DEFAULT_ENGINES, incarnation)
+        super().__init__(name, self.protocol_used, DEFAULT_ENGINES, incarnation, hold_s=0.0)
 
     def handle(self, event: Input, now: float) -> list[Effect]:
         return self.spoil(event, super().handle(event, now))
@@ -146,24 +144,22 @@ class ConfirmsWithTheFirstTree(MeshMutant):
 class AnnouncesWithoutNumber(MeshMutant):
     """A new tree has the version of the old one."""
 
-    def _flood(self, message: MeshMessage, source: str | None = None) -> list[Effect]:
-        if isinstance(message, Announce) and source is None:
-            first = Version(message.version.incarnation, 1)
-            message = structs.replace(message, version=first)
-        return super()._flood(message, source)
+    def spoil(self, event: Input, effects: list[Effect]) -> list[Effect]:
+        return [self._unnumbered(effect) for effect in effects]
 
-
-class FirstTree(LinkMap):
-    def best_tree(self, current: SpanningTree) -> SpanningTree:
-        return current if len(current.routers) > 1 else super().best_tree(current)
+    def _unnumbered(self, effect: Effect) -> Effect:
+        match effect:
+            case Send(neighbor, Announce(tree, version) as told) if tree.source == self.name:
+                first = Version(version.incarnation, 1)
+                return Send(neighbor, structs.replace(told, version=first))
+        return effect
 
 
 class SticksToItsFirstTree(MeshMutant):
     """The tree is not announced again when a link of it is gone, or comes."""
 
-    def __init__(self, name: str, incarnation: int) -> None:
-        super().__init__(name, incarnation)
-        self.map = self.forest._map = FirstTree(name, incarnation)
+    def _may_change(self, current: SpanningTree, now: float) -> bool:
+        return len(current.routers) == 1 and super()._may_change(current, now)
 
 
 class GoesBackToOlderTrees(MeshMutant):
@@ -306,7 +302,7 @@ MUTANTS: dict[type[MeshMutant], frozenset[str]] = {
     ConfirmsWithTheFirstTree: frozenset({"lost"}),
     AnnouncesWithoutNumber: frozenset({"lost"}),
     SticksToItsFirstTree: frozenset({"lost", "diverged"}),
-    GoesBackToOlderTrees: frozenset({"closed"}),
+    GoesBackToOlderTrees: frozenset({"lost"}),
     GivesUpOldTreesAtOnce: frozenset({"lost"}),
     ChangesOverTooEarly: frozenset({"lost"}),
     AsksTreesOneByOne: frozenset({"lost"}),
@@ -329,11 +325,12 @@ def scenarios() -> Iterator[Scenario]:
     yield from of_seed(1)
     yield shortcut()
     yield from of_seed(0)
+    yield from of_seed(2)
     # A subscription that an old tree covers comes between a link's return and the next tree, if
     # messages take as long as that: every third way to draw their delays makes it so.
     for delays in range(3):
         yield replace(drawn(32, Mixture(circles=True)), seed=delays)
-    for seed in range(2, SEEDS_MAX):
+    for seed in range(3, SEEDS_MAX):
         yield from of_seed(seed)
 
 

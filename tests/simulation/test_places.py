@@ -60,7 +60,7 @@ def run(steps: int | None = None) -> list[str]:
     The last router crashes after so many steps, and comes back.
     """
     Looking.late = 0
-    world = World(LINE, router_maker(protocol("mesh+covering+recover")))
+    world = World(LINE, router_maker(protocol("mesh:0+covering+recover")))
     subscribe(world, "r3", "s", "x >= 0")
     world.drain()
     world.add_link("r1", "r3")

@@ -142,6 +142,10 @@ def test_a_router_begins_with_the_checkpoint_and_the_records_since(tmp_path: Pat
     life.take_over(made)
     life.do(ClientUnsubscribe("c", "s9"))
     let_go(life.store)
+    unread = open_store(tmp_path)
+    last = sum(map(len, CheckpointParts(path_of(tmp_path, made))))
+    assert unread.state_bytes == last + unread._state.log_bytes > last
+    let_go(unread)
     again = Life(tmp_path)
     assert [len(one.parts) > 1 for one in again.checkpoints] == [True]
     assert again.records == 5  # two notes, the checkpoint, s8 and s9

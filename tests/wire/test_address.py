@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood.errors import InputError
-from sapwood.wire.address import Address, parse_address
+from sapwood.wire.address import Address, as_seen, parse_address
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,20 @@ def test_parse_address_refuses_what_is_no_text() -> None:
 @pytest.mark.parametrize("text", ["127.0.0.1:7411", "[::1]:1"])
 def test_an_address_is_written_as_it_is_read(text: str) -> None:
     assert str(parse_address(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("listens", "peer", "seen"),
+    [
+        ("10.0.0.5:7411", "10.0.0.9:50000", "10.0.0.5:7411"),
+        ("tls://north:7411", "10.0.0.9:50000", "tls://north:7411"),
+        ("0.0.0.0:7412", "10.0.0.9:50000", "10.0.0.9:7412"),
+        ("tls://[::]:7412", "[fd00::9]:50000", "tls://[fd00::9]:7412"),
+        ("", "10.0.0.9:50000", ""),
+        ("a b", "10.0.0.9:50000", ""),
+    ],
+)
+def test_a_broker_is_told_of_where_it_says_or_where_it_is_seen(
+    listens: str, peer: str, seen: str
+) -> None:
+    assert as_seen(listens, peer) == seen

@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from sapwood.errors import HandshakeError
 from sapwood.limits import GREETING_BYTES_MAX, NAME_CHARS_MAX
+from sapwood.limits.structured import ADDRESS_CHARS_MAX
 from sapwood.wire.greetings import (
     MAGIC,
     VERSION,
@@ -24,7 +26,14 @@ from sapwood.wire.greetings import (
     encode_greeting,
 )
 
-HELLO = Hello(role=Role.BROKER, name="r1", session="abc", routing="covering", frame_bytes_max=9)
+HELLO = Hello(
+    role=Role.BROKER,
+    name="r1",
+    session="abc",
+    routing="covering",
+    frame_bytes_max=9,
+    listens="north:7411",
+)
 WELCOME = Welcome(name="r2", session="def", received=7, routing="covering", frame_bytes_max=9)
 REFUSAL = Refusal(code=RefusalCode.ITSELF, reason="no", name="r2")
 
@@ -42,6 +51,7 @@ def test_every_greeting_begins_with_magic_and_version(greeting: Greeting) -> Non
 def test_the_longest_greeting_fits_its_bound() -> None:
     name = "\U0001f600" * NAME_CHARS_MAX
     longest = Hello(role=Role.BROKER, name=name, session=name, routing="x" * 64, acknowledged=2**63)
+    longest = replace(longest, listens="\U0001f600" * ADDRESS_CHARS_MAX)
     assert len(encode_greeting(longest)) <= GREETING_BYTES_MAX
 
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
+from sapwood.model.constraint import equal_to
+from sapwood.routing.forwarding.bloom.digest import PREDICATES, shape_of
+from sapwood.routing.forwarding.bloom.published.sbstree import SbsTree
+from sapwood.routing.forwarding.bloom.published.structures import bits_of
 from sapwood_lab.book.errata import (
     ERRATA,
     WAVE,
     adaptive_cost,
+    bound_6_4,
     depth_of_tree,
     errata_of,
+    first_with_equal_bits,
     optimal_cost,
 )
 from sapwood_lab.experiments.catalogue import EXPERIMENTS
@@ -34,11 +42,31 @@ def test_errata_are_of_works_that_have_a_chapter() -> None:
             "a/*/b lies in a/b/a/b nowhere, and the table says from step 2 on",
         ),
         ("XPE dissemination", "section 1.6", "it is 1.05%, and 1.38%"),
+        ("XSiena", "equation 6.4", "the bound is 10 ns less than the second"),
+        ("XSiena", "section 5.3.2", "x = 0 and x = "),
+        ("XSiena", "section 9.2", "97.0% is the chance after 5,000 elements"),
     ],
 )
 def test_counter_examples_are_computed(work: str, place: str, words: str) -> None:
     (found,) = (one for one in ERRATA if (one.work, one.place) == (work, place))
     assert words in found.found()
+
+
+def test_a_filter_with_equal_bits_goes_where_bits_are_not_counted() -> None:
+    other = first_with_equal_bits(0, 64)
+    shape = shape_of(64, 1, PREDICATES)
+    one, same = (bits_of(("x", equal_to(value)), shape) for value in (0, other))
+    assert one == same
+    assert other > 0
+    tree = SbsTree()
+    for bits in (one, same):
+        tree.add(bits, "i")
+    tree.remove(one, "i")
+    assert tree.match(same) == {"i"}, "ours counts them"
+
+
+def test_the_bound_falls_short_by_the_square_of_the_drift() -> None:
+    assert bound_6_4(Fraction(1), Fraction(1, 10)) == Fraction(99, 100)
 
 
 def test_adaptive_costs_less_than_three_times_the_optimum_and_more_than_twice() -> None:

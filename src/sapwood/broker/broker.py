@@ -29,7 +29,7 @@ from sapwood.broker.dialing import Dialers, connect
 from sapwood.broker.durables import Shell, about_durables
 from sapwood.broker.effect_runner import EffectRunner
 from sapwood.broker.filter_process import FilterProcess
-from sapwood.broker.garbage import TableGrowth, without_garbage
+from sapwood.broker.garbage import TableGrowth
 from sapwood.broker.handshake import Handshake
 from sapwood.broker.http.serving import HttpServer
 from sapwood.broker.kernels import KernelLoader, kernels_of
@@ -160,7 +160,8 @@ class Broker:
         protocol = settings.planned(self.name, self.address)
         self.router = Router(self.name, protocol, settings.engines, incarnation=time.time_ns())
         spoken, bytes_max = self.router.protocol.name, settings.connection.frame_bytes_max
-        me = Identity(self.name, secrets.token_hex(8), spoken, bytes_max)
+        listens = str(self.address) if protocol.membership.finds_links else ""
+        me = Identity(self.name, secrets.token_hex(8), spoken, bytes_max, listens)
         circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
         self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
         shared = (me, self.connections, self._memory, self._log, circles)
@@ -198,7 +199,7 @@ class Broker:
                 self._announce_line(line)
         if self.datagrams is not None:
             self._announce_line(f"listening on {self.datagrams} as {self.name}")
-        for address in settings.peers:
+        for address in settings.dialed:
             self.keep_link(address)
         most = settings.connections_max
         self._log.info("listening", address=str(self.address), name=self.name, connections_max=most)
@@ -535,8 +536,7 @@ class Broker:
             frame_bytes_max=settings.connection.frame_bytes_max,
         )
         if self.store is not None:
-            with loading(self._kernels), without_garbage():  # nobody waits: nothing goes beside
-                effects = self.store.restore(asyncio.get_running_loop().time())
+            effects = self.store.restore(asyncio.get_running_loop().time(), self._kernels)
             self._effect_runner.run(effects, Tick())
             self.store.begin(self._handle_now, self.connections)
             self._telling.check()
@@ -583,7 +583,7 @@ class Broker:
         self.connecting = replace(settings.connection, clock=self.connecting.clock)
         self._memory.remembered_max = settings.sessions_remembered_max
         self.handshake.take(self.connecting.credentials, is_strict=settings.strict)
-        self.dialers.keep_only(settings.peers)
+        self.dialers.keep_only(settings.dialed)
         self._effect_runner.look_again()
         if self.store is not None:
             self.store.retain(settings)

@@ -150,6 +150,9 @@ class Dialers:
 
     def ask(self, neighbor: str, address: str) -> None:
         """Connect to a neighbor that the router asks for, and again whenever the link is gone."""
+        if not address:
+            self._log.debug("no link", neighbor=neighbor, reason="nobody has said where it listens")
+            return
         try:
             found = parse_address(address, linking=True)
         except InputError as error:
@@ -158,7 +161,7 @@ class Dialers:
         if self._asked.get(neighbor) != found:
             self._give_up(neighbor)
             self._asked[neighbor] = found
-            self._dial(found)
+        self._dial(found)
 
     def release(self, neighbor: str) -> None:
         """End the link to a neighbor that the router asked for; its other end may connect again."""

@@ -27,6 +27,7 @@ from sapwood.session.judging import Judge
 from sapwood.session.ledger import SessionMemory
 from sapwood.session.link_session import LinkSession
 from sapwood.session.quotas import Account
+from sapwood.wire.address import as_seen
 from sapwood.wire.greetings import Credentials, Greeting, Hello, RefusalCode, Role, Welcome
 from sapwood.wire.messages import GoodbyeCode, Message
 
@@ -90,6 +91,7 @@ class Handshake:
             routing=self.me.routing,
             frame_bytes_max=self.me.frame_bytes_max,
             credentials=self._credentials,
+            listens=self.me.listens,
         )
 
     def greeted(
@@ -172,15 +174,25 @@ class Handshake:
         if refused is not None:
             self._refuse(tcp, hello.name, refused)
             return
-        tcp.connection.welcome(self._welcome(), Role.BROKER)
-        tcp.link = LinkSession(hello.name, hello.session, tcp.connection, is_lossy=tcp.is_datagram)
+        tcp.connection.welcome(replace(self._welcome(), listens=self.me.listens), Role.BROKER)
+        tcp.link = LinkSession(
+            hello.name,
+            hello.session,
+            tcp.connection,
+            is_lossy=tcp.is_datagram,
+            listens=hello.listens,
+        )
         connections.offered[tcp] = hello.name
 
     def _welcomed(self, tcp: TcpConnection, welcome: Welcome) -> LinkUp | None:
         connections = self._connections
         tcp.connection.welcomed()
         tcp.link = LinkSession(
-            welcome.name, welcome.session, tcp.connection, is_lossy=tcp.is_datagram
+            welcome.name,
+            welcome.session,
+            tcp.connection,
+            is_lossy=tcp.is_datagram,
+            listens=welcome.listens,
         )
         if (welcome.name, welcome.session) in connections.barred:
             tcp.connection.say_goodbye(GoodbyeCode.BARRED, "this link was closed for good")
@@ -205,7 +217,8 @@ class Handshake:
         tcp.connection.watch()
         self._connections.links[name] = tcp
         self._log.info("link up", neighbor=name, address=tcp.address)
-        return LinkUp(name, dialed=dialed, is_lossy=tcp.is_datagram)
+        where = as_seen(link_of(tcp).listens, tcp.address)
+        return LinkUp(name, dialed=dialed, is_lossy=tcp.is_datagram, address=where)
 
     def _welcome(self, received: int = 0, *, remembers: bool = False) -> Welcome:
         return Welcome(

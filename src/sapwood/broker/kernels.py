@@ -99,6 +99,17 @@ class KernelLoader:
                 self._log.info("loading kernels before listening", kernels=kernels.name)
                 await asyncio.to_thread(kernels.load)
 
+    def have(self, needed: Iterable[KernelSet]) -> None:
+        """Load kernels that are kept, and return when that is done: there is much for them to do.
+
+        Nobody may be waiting. What is not kept is loaded when plain Python has done enough.
+        """
+        for kernels in needed:
+            self.expected(kernels)
+            thread = self._threads.get(kernels.name)
+            if thread is not None:
+                thread.join()
+
     def close(self) -> None:
         """End what is under way; blocks for as long as loading from the cache takes."""
         self._closing = True
@@ -177,3 +188,8 @@ def kernels_of(engines: Engines) -> tuple[KernelSet, ...]:
         ("path-automaton", engines.documents, DOCUMENTS),
     )
     return tuple(kernels for name, engine, kernels in needed if engine == name)
+
+
+def kernels_for_many(engines: Engines) -> tuple[KernelSet, ...]:
+    """The kernels that these engines take for many filters, once they are at hand."""
+    return (RECORDS,) if engines.records == "auto" else ()

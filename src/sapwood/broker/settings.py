@@ -50,7 +50,9 @@ class BrokerSettings:
 
     Where `name` is `None`, it is that of the broker whose state `data` holds, or made from the
     host's name and the port. `peers` are the brokers to link with; `backups` those to link with in
-    the place of the peer, under `failover`, when that is gone for long. Queue bounds are in bytes.
+    the place of the peer, under `failover`, when that is gone for long. Where brokers find their
+    links themselves, `joins` are some by which this one gets to know the others. Bounds of queues
+    are in bytes.
     `data` is the folder of what the broker keeps, `None` for nothing; `keep_bytes_max` and
     `keep_age_s` bound what of it nobody needs any more. `drift_ppm` is how far the machine's clock
     is off at most. Brokers may link by UDP at `listen_datagrams`, and at peers that are so
@@ -64,6 +66,7 @@ class BrokerSettings:
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
     peers: tuple[Address, ...] = ()
+    joins: tuple[Address, ...] = ()
     backups: tuple[Address, ...] = ()
     protocol: str | Protocol = "covering"
     engines: Engines = Engines()  # noqa: RUF009 - a value
@@ -99,6 +102,11 @@ class BrokerSettings:
                 "the word out"
             )
         self._check_backups(chosen)
+        if self.joins and not chosen.membership.finds_links:
+            raise InputError(
+                f"--join: under protocol {chosen.name!r} links are given: name neighbors with "
+                "--peer, or take a protocol whose brokers find theirs, as --protocol irbr"
+            )
         self._check_datagrams(chosen)
         self._check_access()
         self._check_gateway()
@@ -132,6 +140,11 @@ class BrokerSettings:
         _within("--drift-ppm", self.drift_ppm, 0, DRIFT_PPM_MAX)
         _within("--sessions-remembered-max", self.sessions_remembered_max, 0, 2**24)
 
+    @property
+    def dialed(self) -> tuple[Address, ...]:
+        """The brokers to which links are kept up."""
+        return tuple(dict.fromkeys((*self.peers, *self.joins)))
+
     def planned(self, name: str, address: Address) -> Protocol:
         """The protocol, with the plan for the broker of a name and an address if it wants one."""
         protocol = self.protocol
@@ -141,7 +154,7 @@ class BrokerSettings:
 
     def _check_datagrams(self, chosen: Protocol) -> None:
         others = () if self.listen_datagrams is None else (self.listen_datagrams,)
-        by_datagrams = [one for one in (*others, *self.peers, *self.backups) if one.is_datagram]
+        by_datagrams = [one for one in (*others, *self.dialed, *self.backups) if one.is_datagram]
         if by_datagrams and not chosen.allows_loss:
             option = "--listen" if others else "--peer"
             raise InputError(
@@ -170,7 +183,7 @@ class BrokerSettings:
                 "them; leave the address out where there are identities or TLS"
             )
         if self.connection.tls.ca is not None and self.connection.tls.cert is None:
-            dialed = [one for one in (*self.peers, *self.backups) if one.is_tls]
+            dialed = [one for one in (*self.dialed, *self.backups) if one.is_tls]
             if not dialed:
                 raise InputError(
                     "--tls-ca: nothing speaks TLS here; add --tls-cert and --tls-key, or put "

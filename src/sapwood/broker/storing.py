@@ -13,7 +13,9 @@ import msgspec
 from sapwood.broker.committing import Committed, GroupCommit
 from sapwood.broker.connections import Connections
 from sapwood.broker.durables import Durables, Shell
+from sapwood.broker.garbage import without_garbage
 from sapwood.broker.keeping import Keeper
+from sapwood.broker.kernels import KernelLoader, kernels_for_many
 from sapwood.broker.logs import Log
 from sapwood.broker.returned import Returned
 from sapwood.broker.settings import BrokerSettings
@@ -21,6 +23,7 @@ from sapwood.broker.table_size_recorder import TableSizeRecorder, TimedTableSize
 from sapwood.broker.tcp_connection import TcpConnection
 from sapwood.limits import FRAME_OVERHEAD_BYTES, GOODBYE_S, TABLE_SIZES_S
 from sapwood.limits.store import SESSION_RETURN_S
+from sapwood.matching.readiness import loading
 from sapwood.routing.effects import Effect
 from sapwood.routing.inputs import (
     ClientPublish,
@@ -43,6 +46,10 @@ from sapwood.wire.publications import decode_publication
 
 SESSION: Final = "session"
 """The rows with the sessions of clients."""
+
+_LARGE: Final = 1 << 16
+"""Bytes of routing state, a thousand subscriptions, for which compiled kernels are loaded first: in
+a second or so, in which plain Python takes in ten thousand."""
 
 _SOME: Final = 100
 """Clients that are detached at a time, so that the loop does not stand still."""
@@ -67,6 +74,7 @@ class Storing:
     ) -> None:
         self._loop = loop = asyncio.get_running_loop()
         self._router = router
+        self._engines = settings.engines
         self._log = log
         policy = Policy(
             settings.durability, Retention(settings.keep_bytes_max, settings.keep_age_s)
@@ -120,17 +128,20 @@ class Storing:
         self.durables.end_turn()
         return self.commits.ticket()
 
-    def restore(self, now: float) -> list[Effect]:
-        """Let the router be what it was; returns what is to be done.
+    def restore(self, now: float, kernels: KernelLoader) -> list[Effect]:
+        """Let the router be what it was; returns what is to be done. Nobody waits yet.
 
         Raises `EnvironmentMissingError` where another version wrote what there is.
         """
         if not self._router.persists:
             return []
         began = time.monotonic()
+        if self.store.state_bytes >= _LARGE:
+            kernels.have(kernels_for_many(self._engines))
         records, first = self.store.restored()
         try:
-            effects = self._router.handle(Restored(records, first), now)
+            with loading(kernels), without_garbage():  # nothing goes beside
+                effects = self._router.handle(Restored(records, first), now)
         except msgspec.MsgspecError as error:  # of a note, or of a part of a checkpoint
             raise of_another_version(self.store.folder, error) from error
         self._log.info(

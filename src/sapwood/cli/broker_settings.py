@@ -46,6 +46,7 @@ def _settings(told: Configuration) -> BrokerSettings:
         listen=streams[0],
         listen_datagrams=datagrams[0] if datagrams else None,
         peers=tuple(_address("--peer", text) for text in told["peer"] or ()),
+        joins=tuple(_address("--join", text) for text in told["join"] or ()),
         backups=tuple(_address("--backup", text) for text in told["backup"] or ()),
         name=told["name"],
         protocol=_protocol(told),

@@ -26,6 +26,10 @@ PATTERN_MARK: Final = b"\x82"
 """With this byte, a map of two, the normal form of a tree pattern begins, and no other."""
 
 
+_ARRAYS: Final = frozenset(bytes((first,)) for first in (*range(0x90, 0xA0), 0xDC, 0xDD))
+"""The bytes with which arrays of MessagePack begin."""
+
+
 def encode_form(filter: Interest) -> bytes:
     """The normal form as bytes; equal for equal filters."""
     if not isinstance(filter, Filter):
@@ -38,6 +42,11 @@ def encode_form(filter: Interest) -> bytes:
 def is_pattern_form(form: bytes) -> bool:
     """Whether this is the normal form of a tree pattern."""
     return form.startswith(PATTERN_MARK)
+
+
+def is_packed(form: bytes) -> bool:
+    """Whether this is the normal form of a record filter, in the bytes of `model.packing`."""
+    return form[:1] in _ARRAYS
 
 
 def decode_interest(form: bytes) -> Interest:

@@ -357,6 +357,24 @@ MESH_HELD_MAX: Final = 65_536
 that are still on their way on the old one: the difference of the two ways, some tenths of a second.
 Beyond, what is still on the old one is given up. Precedent: DELIVERIES_WAITING_MAX."""
 
+MESH_HOLD_S: Final = 5.0
+"""Seconds that a link which has returned has to stay up before it is routed on where there is
+another way, and that links have to stay as they are before trees change for the better. Precedent:
+link dampening on routers, whose suppressed interfaces come back after some seconds up."""
+
+MESH_HOLD_MAX_S: Final = 3600.0
+"""Seconds that can be asked for in its place: an hour. Precedent: the longest time for which
+routers suppress a route that flaps (RFC 2439)."""
+
+MESH_PAUSE_MIN_S: Final = 0.25
+"""Seconds that a source waits before it replaces a tree again that was cut soon after the last one:
+several times what a version needs to take over. Doubles from one time to the next. Precedent: the
+short delay of the back-off of RFC 8405, a fifth of a second."""
+
+MESH_PAUSE_MAX_S: Final = 1.0
+"""The most seconds that this wait becomes: so long may those beyond a cut be out of reach where
+links fail one after the other."""
+
 LINK_LATENCY_MAX_S: Final = 3600.0
 """Seconds a message may be under way on one link. A link slower than an hour is no link."""
 

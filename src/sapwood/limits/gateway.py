@@ -16,6 +16,10 @@ GATEWAY_BODY_IDLE_S: Final = 30.0
 """Seconds without a byte of a body after which a request is given up. Precedent: nginx waits for
 60."""
 
+HTTP_HEAD_S: Final = 10.0
+"""Seconds, twice at most, that the head of a request may take, and a connection without one.
+Precedent: nginx waits 60 s for a head."""
+
 HTTP_UNREAD_S: Final = 60.0
 """Seconds for which somebody who asks by HTTP may read nothing of what is sent, after which the
 system closes the connection (where it can: `TCP_USER_TIMEOUT`)."""

@@ -18,6 +18,10 @@ there until others are heard of. Precedent: Pastry 8 or 16."""
 CONTACTS_MAX: Final = 256
 """Routers that are named in one message: leaves and a routing table of 16 rows in base 16."""
 
+ADDRESS_CHARS_MAX: Final = 300
+"""Characters of where a router listens: the name of a host has at most 253, a
+port 5."""
+
 SEEK_HOPS_MAX: Final = 64
 """Routers that a search for somebody in a range may pass: every hop is nearer to the range, and on
 circles that are whole about one for each digit that routers differ in."""

@@ -16,7 +16,7 @@ import msgspec
 
 from sapwood.errors import FileFormatError
 from sapwood.language import parse_filter
-from sapwood.language.written import Written, as_given, read_interest
+from sapwood.language.written import Written, as_given, given_interest, read_interest
 from sapwood.matching.documents.engines import DocumentEngineInfo
 from sapwood.matching.documents.protocol import DocumentEngine
 from sapwood.matching.engines import EngineInfo
@@ -25,6 +25,8 @@ from sapwood.matching.sizes import memory_of
 from sapwood.matching.storage import Folder
 from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
+from sapwood.model.kept import Kept, KeptFilters, are_packed, content_of
 from sapwood.model.patterns.pattern import TreePattern
 
 _Filter = TypeVar("_Filter")
@@ -197,6 +199,23 @@ class FilterStore(Generic[_Engine, _Filter]):
             if issubclass(kind, ReadingEncoded):
                 self.reading = cast("ReadingEncoded", self.engine)
         return self.engine
+
+
+def parted(
+    slots: Sequence[int], wanted: Sequence[Kept]
+) -> tuple[Sequence[tuple[int, Filter]], Sequence[tuple[int, TreePattern]]]:
+    """Filters of records with their slots, and tree patterns with theirs."""
+    if are_packed(wanted):
+        return KeptFilters(slots, wanted), ()
+    records: list[tuple[int, Filter]] = []
+    documents: list[tuple[int, TreePattern]] = []
+    for slot, content in zip(slots, wanted, strict=True):
+        interest = given_interest(cast("Interest", content_of(content)))
+        if isinstance(interest, Filter):
+            records.append((slot, interest))
+        else:
+            documents.append((slot, cast("TreePattern", interest)))
+    return records, documents
 
 
 def record_store(info: EngineInfo) -> FilterStore[Engine, Filter]:

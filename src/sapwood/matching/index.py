@@ -26,7 +26,7 @@ from sapwood.language.written import given_interest
 from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineInfo
 from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.engines import ENGINES, EngineInfo
-from sapwood.matching.filter_store import FilterStore, document_store, record_store
+from sapwood.matching.filter_store import FilterStore, document_store, parted, record_store
 from sapwood.matching.given_records import Matchable, encoded_record, encoded_records, parts_of
 from sapwood.matching.index_header import HEADER, chosen_engine, read_header, write_header
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
@@ -39,6 +39,7 @@ from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.json_objects import check_members, decode_flat, decode_object
+from sapwood.model.kept import Kept
 from sapwood.model.publication import Record
 
 if TYPE_CHECKING:
@@ -181,8 +182,8 @@ class Index:
         self._order.forget_many(chosen)
         return chosen
 
-    def take(self, wanted: Sequence[Interest]) -> list[int]:
-        """Add many filters without ids, all or none; returns their slots.
+    def take(self, wanted: Sequence[Kept]) -> list[int]:
+        """Add many filters, or bytes of some, without ids, all or none; returns their slots.
 
         For whoever knows them by slot, and has no use for ids, which take more memory than filters
         do. An index has ids for all its filters or for none; without, it is not saved.
@@ -196,7 +197,7 @@ class Index:
             else:
                 self._unnamed += 1
             return [slot]
-        slots = self._take([given_interest(one) for one in wanted], self._unnamed)
+        slots = self._take(wanted, self._unnamed)
         self._unnamed = max(self._unnamed, max(slots, default=-1) + 1)
         return slots
 
@@ -555,17 +556,11 @@ class Index:
         if stored != sorted(taken.values()):
             raise InvariantError("the slots with an id are not those with a filter")
 
-    def _take(self, wanted: Sequence[Interest], first: int) -> list[int]:
+    def _take(self, wanted: Sequence[Kept], first: int) -> list[int]:
         """Take slots for all of these, or for none: free ones, and then from `first` on."""
         again = self._free[: -len(wanted) - 1 : -1]
         chosen = [*again, *range(first, first + len(wanted) - len(again))]
-        records: list[tuple[int, Filter]] = []
-        documents: list[tuple[int, TreePattern]] = []
-        for slot, interest in zip(chosen, wanted, strict=True):
-            if isinstance(interest, Filter):
-                records.append((slot, interest))
-            else:
-                documents.append((slot, cast("TreePattern", interest)))
+        records, documents = parted(chosen, wanted)
         if records:
             self._records.add_many(records)
         if documents:

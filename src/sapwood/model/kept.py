@@ -6,7 +6,8 @@ Python's garbage collector does not look at them, nor at a dictionary of nothing
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Generic, TypeAlias, TypeGuard, TypeVar, overload
 
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import NOTHING, Filter
@@ -14,6 +15,53 @@ from sapwood.model.interest import Interest
 
 Kept: TypeAlias = bytes | AdvertisedContent
 """The bytes of a filter (`model.packing`), or content that has none; alike where it is equal."""
+
+
+Name = TypeVar("Name")
+"""What a filter goes by: a key, or a number."""
+
+
+class KeptFilters(Sequence[tuple[Name, Filter]], Generic[Name]):
+    """Filters by name, in order: of those that somebody looks at values are made.
+
+    A million of them take a second to be made, and whoever builds an index reads their bytes.
+    """
+
+    __slots__ = ("names", "packed")
+
+    def __init__(self, names: Sequence[Name], packed: Sequence[bytes]) -> None:
+        assert len(names) == len(packed), "each filter has a name"
+        self.names: Final = names
+        #: the bytes of each (`model.packing`)
+        self.packed: Final = packed
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[Name, Filter]: ...
+    @overload
+    def __getitem__(self, at: slice) -> KeptFilters[Name]: ...
+    def __getitem__(self, at: int | slice) -> Any:
+        if isinstance(at, slice):
+            return KeptFilters(self.names[at], self.packed[at])
+        return self.names[at], Filter.of_packed(self.packed[at])
+
+
+def named(items: Iterable[tuple[Name, Interest]]) -> Sequence[tuple[Name, Interest]]:
+    """Interests by name, as bytes where these are filters that have bytes."""
+    if isinstance(items, KeptFilters):
+        return items
+    given = list(items)
+    contents = [kept(one) for _, one in given]
+    if are_packed(contents):
+        return KeptFilters([name for name, _ in given], contents)
+    return given
+
+
+def are_packed(contents: Sequence[Kept]) -> TypeGuard[Sequence[bytes]]:
+    """Whether all content is that of filters with bytes."""
+    return {*map(type, contents)} == {bytes}
 
 
 def kept(content: AdvertisedContent) -> Kept:

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic
 
 from sapwood.errors import InvariantError
 from sapwood.language.interests import Interests
-from sapwood.model.kept import accepts_nothing
+from sapwood.model.kept import accepts_nothing, kept
 from sapwood.routing.effects import (
     Advertised,
     Effect,
@@ -136,15 +136,16 @@ class ClientEntries(ABC, Generic[W]):
     def register(self, client: str, id_: str, filter: W) -> LocalEntry[W]:
         """Take in what a client states under a free id; the overlay has to be told next."""
         self._serial += 1
-        entry = LocalEntry(f"{self._identity}.{self._serial}", client, id_, filter)
+        key = f"{self._identity}.{self._serial}"
+        entry: LocalEntry[W] = LocalEntry(key, client, id_, kept(filter))
         self.entries.add(entry)
         return entry
 
     def register_many(self, client: str, named: Sequence[tuple[str, W]]) -> list[LocalEntry[W]]:
         """Take in what a client states under several ids, all free and different."""
         first, identity = self._serial + 1, self._identity
-        entries = [
-            LocalEntry(f"{identity}.{serial}", client, id_, filter_)
+        entries: list[LocalEntry[W]] = [
+            LocalEntry(f"{identity}.{serial}", client, id_, kept(filter_))
             for serial, (id_, filter_) in enumerate(named, first)
         ]
         self._serial += len(entries)

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +47,8 @@ _ANY_TEXT: Final = "surrogatepass"
 _MANY: Final = 64
 """Numbers that are taken in together, if they can be."""
 
-_PADDING: Final = tuple(bytes(-size % WORD_BYTES) for size in range(WORD_BYTES))
+_ID: Final[Callable[[LocalEntry[Any]], str]] = attrgetter("id")
+_CLIENT: Final[Callable[[LocalEntry[Any]], str]] = attrgetter("client")
 
 
 class ClientRows:
@@ -126,18 +128,17 @@ class ClientRows:
         first, count = len(self._words) // ROW, len(renamed)
         if renamed[0] != first or not np.array_equal(renamed, np.arange(first, first + count)):
             return False
-        found = [entries.by_key.get(holders.names[number]) for number in renamed]
+        found = [*map(entries.by_key.get, holders.names[first : first + count])]
         some = [entry for entry in found if entry is not None]
         if len(some) < count or (entries.leaving and any(map(entries.has_left, some))):
             return False
-        texts = [entry.id.encode(errors=_ANY_TEXT) for entry in some]
-        sizes = np.fromiter(map(len, texts), np.uint64, count)
+        data, sizes = _encoded([*map(_ID, some)])
         if not sizes.all():
             return False
         starts = np.zeros(count + 1, np.uint64)
         words = (sizes + np.uint64(WORD_BYTES - 1)) // np.uint64(WORD_BYTES)
         np.cumsum(words, out=starts[1:])
-        written = b"".join([text + _PADDING[len(text) % WORD_BYTES] for text in texts])
+        written = _padded(data, sizes, starts)
         rows = np.empty((count, ROW), np.uint64)
         rows[:, OWNER] = self._owners(some) << np.uint64(OWNER_BITS) | sizes
         rows[:, START] = starts[:-1] * np.uint64(WORD_BYTES) + np.uint64(len(self._texts))
@@ -148,13 +149,14 @@ class ClientRows:
 
     def _owners(self, entries: Sequence[LocalEntry[Interest]]) -> U64:
         """The numbers of the clients whose these are, which have so many rows more."""
-        held = Counter([entry.client for entry in entries])
+        clients = [*map(_CLIENT, entries)]
+        held = Counter(clients)
         for client, rows in held.items():
             if client not in self._client_numbers:
                 self._number(client)
             self._held[self._client_numbers[client]] += rows
         numbers = self._client_numbers
-        return np.fromiter((numbers[entry.client] for entry in entries), np.uint64, len(entries))
+        return np.fromiter(map(numbers.__getitem__, clients), np.uint64, len(entries))
 
     def id(self, number: int) -> str:
         """The client's own id of a subscription."""
@@ -231,3 +233,23 @@ class ClientRows:
         if client:
             self._client_numbers[client] = owner
         return owner
+
+
+def _encoded(ids: list[str]) -> tuple[U8, U64]:
+    """The bytes of some ids, one behind the other, and how many each has."""
+    joined = "".join(ids)
+    if joined.isascii():  # as a rule
+        sizes, data = map(len, ids), joined.encode()
+    else:
+        texts = [id_.encode(errors=_ANY_TEXT) for id_ in ids]
+        sizes, data = map(len, texts), b"".join(texts)
+    return np.frombuffer(data, np.uint8), np.fromiter(sizes, np.uint64, len(ids))
+
+
+def _padded(data: U8, sizes: U64, starts: U64) -> bytes:
+    """The bytes of ids, each of which begins at a word; `starts` are the words."""
+    padded = np.zeros(int(starts[-1]) * WORD_BYTES, np.uint8)
+    ends = np.cumsum(sizes)
+    shifts = starts[:-1] * np.uint64(WORD_BYTES) - (ends - sizes)
+    padded[np.arange(len(data), dtype=np.uint64) + np.repeat(shifts, sizes.astype(np.int64))] = data
+    return padded.tobytes()

@@ -6,14 +6,13 @@ says why that is the same).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from sapwood.errors import InvariantError
-from sapwood.model.interest import Interest
-from sapwood.model.publication import Publication
-from sapwood.routing.forwarding.protocol import Routed
+from sapwood.routing.forwarding.later import Later
+from sapwood.routing.forwarding.protocol import Forwarding
 from sapwood.routing.inputs import Checkpoint, Note, Record, Restored
 from sapwood.routing.router import Router
 from sapwood.routing.strategies import Protocol
@@ -40,8 +39,8 @@ def compacted(
 
     `records` are the state records from the last checkpoint to the mark.
     """
-    nowhere = replace(protocol.forwarding, make=_nowhere)
-    router = Router(name, replace(protocol, forwarding=nowhere))
+    unused = replace(protocol.forwarding, make=_unused)
+    router = Router(name, replace(protocol, forwarding=unused))
     upkeep = router.upkeep
     while isinstance(upkeep, Detour | Failover):
         upkeep = upkeep.inner
@@ -55,45 +54,10 @@ def compacted(
         return None
 
 
-class _Nowhere:
-    """The forwarding of a router that is only written down: it has no index."""
-
-    digests_unread = 0
-
-    def add_side(self, side: str) -> None:
-        """Nothing comes from there."""
-
-    def remove_side(self, side: str) -> None:
-        """Nothing came from there."""
-
-    def learned(self, side: str, key: str, filter: Interest) -> None:
-        """Nothing will be matched."""
-
-    def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
-        """Nothing will be matched."""
-
-    def forgot(self, side: str, key: str) -> None:
-        """Nothing would have been matched."""
-
-    def route(
-        self,
-        batch: Sequence[Publication],
-        arrival: str | None,
-        digests: Sequence[bytes],
-        now: float,
-    ) -> Routed:
-        """No publication of before a mark is routed again."""
-        del batch, arrival, digests, now
-        raise InvariantError("a publication came to a router that is only written down")
-
-    def matched(self, publication: Publication) -> Sequence[str]:
-        """Nobody holds publications at a mark."""
-        del publication
-        raise InvariantError("a publication came to a router that is only written down")
-
-    def validate(self, sides: Mapping[str, Mapping[str, Interest]]) -> None:
-        """There is nothing."""
+def _unused(*_: object) -> Later:
+    """The forwarding of a router that is only written down: no publication comes there."""
+    return Later(_asked)
 
 
-def _nowhere(*_: object) -> _Nowhere:
-    return _Nowhere()
+def _asked() -> Forwarding:
+    raise InvariantError("a publication came to a router that is only written down")

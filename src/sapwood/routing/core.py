@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final, assert_never, cast
+from typing import Final, assert_never
 
 from sapwood.errors import InvariantError
 from sapwood.limits import DIGEST_BYTES_MAX, HOPS_MAX
@@ -67,15 +67,16 @@ from sapwood.routing.effects import (
     Send,
     SendMany,
 )
+from sapwood.routing.forwarding.later import Later
 from sapwood.routing.forwarding.protocol import (
     NO_DIGEST,
-    Clearing,
     Forwarding,
     Naming,
-    Numbering,
     Routed,
+    clearing_of,
+    numbered_by,
 )
-from sapwood.routing.holders import Holders, KeyBatch
+from sapwood.routing.holders import KeyBatch
 from sapwood.routing.inputs import (
     AttachClient,
     Change,
@@ -145,9 +146,7 @@ class RoutingCore:
         self._rows = ClientRows()
         self._admission = Admission(engines)
         identity = f"{name}.{incarnation}"
-        self.forwarding = protocol.make_forwarding(name, engines)
-        self._holders = _numbered_by(self.forwarding)
-        self._clearing = _clearing(self.forwarding)
+        self._forward_by(protocol.make_forwarding(name, engines))
         self.subscriptions = protocol.propagation.make(identity, self.forwarding)
         self.advertisements: EntryPropagation[AdvertisedContent] = EntryPropagation(
             ADVERTISEMENTS,
@@ -242,11 +241,28 @@ class RoutingCore:
             wanted = ((one.id, one.filter) for one in own.values())
             yield from statements_of(client, ((one.id, one.filter) for one in promised), wanted)
 
+    def put_off(self) -> None:
+        """Many changes come next: let forwarding be made afterwards, or when it is first needed."""
+        self._forward_by(Later(self.caught_up))
+        self.subscriptions.entries.follower = None
+
+    def caught_up(self) -> Forwarding:
+        """The forwarding, made now if it was put off."""
+        if isinstance(self.forwarding, Later):
+            self._follow_afresh()
+        return self.forwarding
+
     def rebuild(self) -> None:
         """Make what only follows from the entries afresh: it decides as before."""
-        self.forwarding = self.protocol.make_forwarding(self.name, self._engines)
-        self._holders = _numbered_by(self.forwarding)
-        self._clearing = _clearing(self.forwarding)
+        if not isinstance(self.forwarding, Later):
+            self._follow_afresh()
+
+    def _forward_by(self, forwarding: Forwarding) -> None:
+        self.forwarding = forwarding
+        self._holders, self._clearing = numbered_by(forwarding), clearing_of(forwarding)
+
+    def _follow_afresh(self) -> None:
+        self._forward_by(self.protocol.make_forwarding(self.name, self._engines))
         self.subscriptions.entries.follow(self.forwarding)
         self._rows = ClientRows()
         self._renumber()
@@ -578,14 +594,3 @@ _TOO_MANY: Final = (
     "more subscriptions accept the publication than a digest has room for, so routers further on "
     "would have to look at content: publish it, and not blind"
 )
-
-
-def _numbered_by(forwarding: Forwarding) -> Holders | None:
-    """The keys of clients' subscriptions by number, of a strategy that numbers them."""
-    # by name: every router asks, and `isinstance` with a `Protocol` takes tens of microseconds
-    return cast("Numbering", forwarding).holders if hasattr(forwarding, "holders") else None
-
-
-def _clearing(forwarding: Forwarding) -> Clearing | None:
-    """A strategy that forgets bit by bit; asked once, as `behind` is called after every input."""
-    return cast("Clearing", forwarding) if hasattr(forwarding, "clear") else None

@@ -90,19 +90,21 @@ class Holders:
         self.renamed.append(number)
         return number
 
-    def take_many(self, keys: Sequence[str], places: Sequence[int] = ()) -> int:
+    def take_many(self, keys: Sequence[str], places: I32 | None = None) -> int:
         """Number several new keys, each of which holds a filter alone; returns the first number.
 
         No number may be free; the others follow. Without places all have slot 0.
         """
+        if places is None:
+            places = np.zeros(len(keys), np.int32)
         assert self.is_dense, "free numbers are taken first"
         first, nobody = len(self.names), array(NUMBERS, (NOBODY,)) * len(keys)
         fresh = range(first, first + len(keys))
         self.names.extend(keys)
         self.nexts.extend(nobody)
         self.befores.extend(nobody)
-        self.places.extend(places or array(NUMBERS, (0,)) * len(keys))
-        self._second += sum(place < 0 for place in places)
+        self.places.frombytes(places.tobytes())
+        self._second += int(np.count_nonzero(places < 0))
         self.numbers.update(zip(keys, fresh, strict=True))
         self.renamed.extend(fresh)
         return first

@@ -133,13 +133,15 @@ class LinkUp:
 
     Where publications never come from there (not `inbound`), the neighbor is told of no
     subscription. `dialed`: this router asked for the link, and not the neighbor. Of what a link
-    that `is_lossy` carries, messages may be lost, come twice, or in another order.
+    that `is_lossy` carries, messages may be lost, come twice, or in another order. `address` is
+    where the neighbor listens, in the terms of the shell; empty where its name is enough.
     """
 
     neighbor: str
     inbound: bool = True
     dialed: bool = False
     is_lossy: bool = False
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,12 @@ from sapwood.limits import (
     UPKEEP_NOTE_BYTES_MAX,
 )
 from sapwood.limits.failures import REDUNDANT_PATHS_MAX
-from sapwood.limits.structured import CONTACTS_MAX, IDENTIFIER_DIGITS_MAX, SEEK_HOPS_MAX
+from sapwood.limits.structured import (
+    ADDRESS_CHARS_MAX,
+    CONTACTS_MAX,
+    IDENTIFIER_DIGITS_MAX,
+    SEEK_HOPS_MAX,
+)
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.fields import Count, Name
 from sapwood.model.interest import Interest
@@ -317,14 +322,21 @@ class OnPlane(RoutingMessage, frozen=True, tag=57):
     message: MeshMessage
 
 
+_Addresses: TypeAlias = Annotated[
+    tuple[Annotated[str, Meta(max_length=ADDRESS_CHARS_MAX)], ...], Meta(max_length=CONTACTS_MAX)
+]
+
+
 class Contacts(RoutingMessage, frozen=True, tag=90):
     """Routers that the sender has links to, and that may matter to the receiver on the circle.
 
-    A `periodic` one is said for ever.
+    A `periodic` one is said for ever. `addresses` are where they listen, as `LinkUp` has it; empty
+    where no shell needs them.
     """
 
     routers: Annotated[tuple[Name, ...], Meta(max_length=CONTACTS_MAX)]
     periodic: bool = False
+    addresses: _Addresses = ()
 
 
 _Range: TypeAlias = Annotated[str, Meta(max_length=IDENTIFIER_DIGITS_MAX, pattern="^[0-9a-f]*$")]
@@ -350,6 +362,7 @@ class Found(RoutingMessage, frozen=True, tag=92):
     range: _Range
     path: _Path
     routers: Annotated[tuple[Name, ...], Meta(max_length=CONTACTS_MAX)]
+    addresses: _Addresses = ()
 
     @property
     def periodic(self) -> bool:

@@ -143,6 +143,11 @@ class Pool:
     def add_for_link(self, bit: int, wanted: Interest) -> int:
         """A link holds a filter under one key more; returns its slot."""
         slot = self._slot(wanted)
+        self._hold_for_link(bit, slot)
+        return slot
+
+    def _hold_for_link(self, bit: int, slot: int) -> None:
+        """A link holds the filter of a slot under one key more."""
         way = int(self._ways[slot])
         links = self._gates.bits[way >> 1]
         self._held |= bit
@@ -150,22 +155,20 @@ class Pool:
             self._repeats[slot, bit] = self._repeats.get((slot, bit), 0) + 1
         else:
             self._lead(slot, way, links | bit)
-        return slot
 
-    def add_many_for_link(self, bit: int, wanted: Sequence[Interest]) -> list[int]:
-        """`add_for_link` for each of some filters; returns their slots."""
-        contents, fresh = self._prepare(wanted)
+    def add_many_for_link(self, bit: int, contents: Sequence[Kept]) -> list[int]:
+        """`add_for_link` for each of some filters as they are kept; returns their slots."""
+        slots, fresh = self._prepare(contents)
         if fresh:
             self._held |= bit
             self._ways[np.array(fresh, np.int64)] = self._gates.enter(bit, len(fresh)) << 1
-        slots = fresh if len(fresh) == len(wanted) else [self._slots[one] for one in contents]
         if slots is not fresh:
             first = set(fresh)
-            for slot, one in zip(slots, wanted, strict=True):
+            for slot in slots:
                 if slot in first:
                     first.remove(slot)
                 else:
-                    self.add_for_link(bit, one)
+                    self._hold_for_link(bit, slot)
         return slots
 
     def remove_for_link(self, bit: int, slot: int, *, is_last: bool) -> None:
@@ -201,17 +204,15 @@ class Pool:
             self._heads.extend(array(NUMBERS, (NOBODY,)) * missing)
             self._counts.extend(array(NUMBERS, (0,)) * missing)
 
-    def add_many_for_client(self, keys: Sequence[str], wanted: Sequence[Interest]) -> list[int]:
-        """`add_for_client` for each of some keys and filters; returns their slots."""
-        contents, fresh = self._prepare(wanted)
-        is_fresh = len(fresh) == len(wanted)  # nobody holds one of them, and none comes twice
-        slots = fresh if is_fresh else [self._slots[one] for one in contents]
+    def add_many_for_client(self, keys: Sequence[str], contents: Sequence[Kept]) -> list[int]:
+        """`add_for_client` for each of some keys and filters as they are kept; their slots."""
+        slots, fresh = self._prepare(contents)
+        is_fresh = slots is fresh  # nobody holds one of them, and none comes twice
         if not self.holders.is_dense:  # numbers that are free are taken
             return [self._hold(key, slot) for key, slot in zip(keys, slots, strict=True)]
-        places = [~slot for slot in slots] if self.is_of_documents else slots
-        first = self.holders.take_many(keys, places)
+        held, at = np.array(slots, np.int32), np.arange(len(slots))
+        first = self.holders.take_many(keys, ~held if self.is_of_documents else held)
         self._reach(max(slots, default=-1))
-        held, at = np.array(slots, np.int64), np.arange(len(slots))
         if not is_fresh:
             held, at, counts = np.unique(held, return_index=True, return_counts=True)
             is_alone = (counts == 1) & (np.frombuffer(self._heads, np.int32)[held] == NOBODY)
@@ -403,25 +404,31 @@ class Pool:
             self._settle(slot, content)
         return slot
 
-    def _prepare(self, wanted: Sequence[Interest]) -> tuple[list[Kept], list[int]]:
+    def _prepare(self, contents: Sequence[Kept]) -> tuple[list[int], list[int]]:
         """Let all of some filters have a slot, which somebody has to hold next.
 
-        Returns what is kept of each, and the slots that were taken for them, which are in the order
-        of the filters where these are all new and different.
+        Returns the slots of all, and those that were taken for them: the same list where the
+        filters are all new and different. Each look at a large table waits for memory, so there are
+        no more of these than must be.
         """
-        contents, known = list(map(kept, wanted)), self._slots
-        added = dict(zip(contents, wanted, strict=True))
-        if not known.keys().isdisjoint(added):
-            added = {content: one for content, one in added.items() if content not in known}
-        slots = self._index.take([*added.values()])
-        if slots:
-            known.update(zip(added, slots, strict=True))
-            self._provide(max(slots))
-            taken = np.array(slots, np.int64)
-            for slot, content in zip(slots, added, strict=True):
-                self._filters[slot] = content
+        known = self._slots
+        found = [*map(known.get, contents)] if known else [None] * len(contents)
+        added = dict.fromkeys(
+            [one for one, slot in zip(contents, found, strict=True) if slot is None]
+        )
+        fresh = self._index.take([*added])
+        if fresh:
+            known.update(zip(added, fresh, strict=True))
+            self._provide(max(fresh))
+            taken = np.array(fresh, np.int64)
+            self._filters[taken] = np.fromiter(added, np.object_, len(added))
             self._ways[taken] = NO_LINK
-        return contents, slots
+        if len(fresh) == len(contents):
+            return fresh, fresh
+        slots = [
+            known[one] if slot is None else slot for one, slot in zip(contents, found, strict=True)
+        ]
+        return slots, fresh
 
     def _settle(self, slot: int, content: Kept) -> None:
         """A slot of the index was taken for a filter."""

@@ -28,7 +28,7 @@ from sapwood.routing.forwarding.numbered.choice import NUMBERED
 from sapwood.routing.forwarding.prefix.choice import PREFIX
 from sapwood.routing.forwarding.reuse.choice import REUSE
 from sapwood.routing.membership.given import Given
-from sapwood.routing.membership.mesh.mesh import Mesh
+from sapwood.routing.membership.mesh.choice import mesh_by
 from sapwood.routing.membership.pastry.choice import IRBR, PASTRY, PLAIN, RPF, SCRIBE
 from sapwood.routing.membership.redundant.choice import redundant_by
 from sapwood.routing.propagation.advertised import AdvertisedLinks
@@ -77,12 +77,7 @@ MEMBERSHIPS: Final = by_name(
         make=Given,
         allows_loss=True,
     ),
-    MembershipStrategy(
-        name="mesh",
-        summary="on a tree for each router",
-        make=Mesh,
-        allows_circles=True,
-    ),
+    mesh_by(),
     redundant_by(),
     PASTRY,
 )

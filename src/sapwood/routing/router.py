@@ -318,13 +318,16 @@ class Router:
     def _restore(self, restored: Restored, now: float) -> list[Effect]:
         """Become what an earlier life was: its changes again, and not what came of them."""
         effects: list[Effect] = []
+        self._put_off()
         for action in self.upkeep.restored(restored, now):
             match action:
                 case Resume(incarnation):
                     self._become(incarnation)
+                    self._put_off()
                     continue
                 case Renewal(incarnation):
                     self._become(incarnation)
+                    self._put_off()
                     self._absent.clear()
                     continue
                 case Refill(parts):
@@ -342,7 +345,14 @@ class Router:
                     self._apply(self._remaining, now)
             else:
                 effects.append(action)
+        if isinstance(self.membership, RoutingCore):
+            self.membership.caught_up()
         return effects
+
+    def _put_off(self) -> None:
+        """Let what publications are matched with wait for the end of many changes."""
+        if isinstance(self.membership, RoutingCore):
+            self.membership.put_off()
 
     def _become(self, incarnation: int) -> None:
         """Be another incarnation, with nothing that is known."""

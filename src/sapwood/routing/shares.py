@@ -8,6 +8,7 @@ from itertools import islice
 from sapwood.errors import UnknownIdError
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.model.kept import Kept, KeptFilters, kept
 from sapwood.routing.holders import HeldSlots
 from sapwood.routing.pool import Pool
 
@@ -30,7 +31,7 @@ class Share:
     def has_any(self, keys: Collection[str]) -> bool:
         """Whether some of these keys are here, or with clients in a share beside this one."""
         known = self._own if self.bit else self.pool.holders.numbers
-        return not known.keys().isdisjoint(keys)
+        return bool(known) and not known.keys().isdisjoint(keys)
 
     def newest(self) -> str:
         """The key that came last, of a link."""
@@ -49,12 +50,17 @@ class Share:
 
     def add_many(self, items: Sequence[tuple[str, Interest]]) -> None:
         """Hold filters under new keys."""
-        keys, wanted = [key for key, _ in items], [one for _, one in items]
+        keys: Sequence[str]
+        contents: Sequence[Kept]
+        if isinstance(items, KeptFilters):
+            keys, contents = items.names, items.packed
+        else:
+            keys, contents = [key for key, _ in items], [kept(one) for _, one in items]
         if self.bit:
-            slots = self.pool.add_many_for_link(self.bit, wanted)
+            slots = self.pool.add_many_for_link(self.bit, contents)
             self._own.update(zip(keys, slots, strict=True))
         else:
-            self.pool.add_many_for_client(keys, wanted)
+            self.pool.add_many_for_client(keys, contents)
 
     def remove(self, key: str) -> None:
         """Hold what is under a key no longer."""

@@ -30,8 +30,8 @@ from sapwood.matching.beside import worker
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.engines import engine_info
 from sapwood.matching.publication_batch import may_have_documents
-from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.model.kept import KeptFilters, named
 from sapwood.model.publication import Publication
 from sapwood.routing.holders import Holders, KeyBatch
 from sapwood.routing.pool import Pool
@@ -195,26 +195,25 @@ class SidedIndex:
         Raises `UnknownNameError`, and `DuplicateIdError` for a key that is there already or twice.
         """
         known = self._known(side)
-        given = list(items)
-        named = dict(given)
-        if len(named) < len(given):
-            repeated = Counter(key for key, _ in given).most_common(1)
-            raise DuplicateIdError("subscription", repeated[0][0])
-        if any(share.has_any(named) for share in known.shares()):
-            taken = (key for key in named if any(key in share.slots for share in known.shares()))
+        given: Sequence[tuple[str, Interest]] = named(items)
+        keys = given.names if isinstance(given, KeptFilters) else [key for key, _ in given]
+        if len({*keys}) < len(keys):
+            raise DuplicateIdError("subscription", Counter(keys).most_common(1)[0][0])
+        if any(share.has_any(keys) for share in known.shares()):
+            taken = (key for key in keys if any(key in share.slots for share in known.shares()))
             raise DuplicateIdError("subscription", next(taken))
-        places: dict[Share, dict[str, Interest]] = {}
-        if all(type(wanted) is Filter for wanted in named.values()):
-            if named:
-                places[known.share_for(given[0][1])] = named
-        else:
-            for key, wanted in given:
-                places.setdefault(known.share_for(wanted), {})[key] = wanted
+        if isinstance(given, KeptFilters):
+            if given:
+                known.share_for(given[0][1]).add_many(given)
+            return
+        places: dict[Share, list[tuple[str, Interest]]] = {}
+        for key, wanted in given:
+            places.setdefault(known.share_for(wanted), []).append((key, wanted))
         added: list[tuple[Share, str]] = []
         try:
             for share, filters in places.items():
-                share.add_many([*filters.items()])
-                added += [(share, key) for key in filters]
+                share.add_many(filters)
+                added += [(share, key) for key, _ in filters]
         except BaseException:
             for share, key in added:
                 share.remove(key)

@@ -80,12 +80,14 @@ class MembershipStrategy(Strategy):
     """Makes the membership of one router: name, protocol, engines, incarnation.
 
     `allows_circles`: links may form circles; under the others, they have to form a tree.
-    `allows_loss`: it says nothing over links that has to arrive.
+    `allows_loss`: it says nothing over links that has to arrive. `finds_links`: routers ask for the
+    links that they need, once they know any other one.
     """
 
     make: Callable[[str, Protocol, Engines, int], Membership]
     allows_circles: bool = False
     allows_loss: bool = False
+    finds_links: bool = False
 
 
 MakePropagation: TypeAlias = Callable[[str, Follower[Interest]], SubscriptionPropagation]

@@ -6,24 +6,32 @@ which they came.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, KeysView, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar, cast
+from operator import attrgetter
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
 
 from sapwood.errors import InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.kept import Kept, accepts_nothing, content_of, kept
+from sapwood.model.kept import (
+    Kept,
+    KeptFilters,
+    accepts_nothing,
+    are_packed,
+    content_of,
+)
 
 CLIENTS: Final = ""
 """The side of a router's own clients; no neighbor has an empty name."""
 
 _FOLLOWED: Final = 1 << 17
 """Entries that a follower is told of at once, 60 MB or so of filters as it hears of them."""
+
+_CONTENT: Final[Callable[[LocalEntry[Any] | ReceivedEntry[Any]], Kept]] = attrgetter("content")
 
 W = TypeVar("W", bound=AdvertisedContent)
 """What entries hold: interests, or what publishers promise."""
@@ -32,51 +40,33 @@ W = TypeVar("W", bound=AdvertisedContent)
 class LocalEntry(Struct, Generic[W], frozen=True, gc=False):
     """What a client of this router subscribed to or advertised; `id` is the client's own.
 
-    The fourth value is the filter, which is kept as `model.kept` says.
+    `content` is the filter as it is kept (`model.kept`).
     """
 
     key: str
     client: str
     id: str
-    _content: W
-
-    def __post_init__(self) -> None:
-        """Keep the filter in little memory."""
-        force_setattr(self, "_content", kept(self._content))
-
-    @property
-    def content(self) -> Kept:
-        """What is kept of the filter."""
-        return cast("Kept", self._content)
+    content: Kept
 
     @property
     def filter(self) -> W:
         """What the client subscribed to or advertised."""
-        return cast("W", content_of(cast("Kept", self._content)))
+        return cast("W", content_of(self.content))
 
 
 class ReceivedEntry(Struct, Generic[W], frozen=True, gc=False):
     """What came over a link; `sending` is the number it came with.
 
-    The first value is the filter, which is kept as `model.kept` says.
+    `content` is the filter as it is kept (`model.kept`).
     """
 
-    _content: W
+    content: Kept
     sending: int
-
-    def __post_init__(self) -> None:
-        """Keep the filter in little memory."""
-        force_setattr(self, "_content", kept(self._content))
-
-    @property
-    def content(self) -> Kept:
-        """The filter as it is kept."""
-        return cast("Kept", self._content)
 
     @property
     def filter(self) -> W:
         """What the neighbor stated."""
-        return cast("W", content_of(cast("Kept", self._content)))
+        return cast("W", content_of(self.content))
 
 
 class LinkSubscription(NamedTuple):
@@ -334,9 +324,15 @@ class Entries(Generic[W]):
         entries: Mapping[str, LocalEntry[W] | ReceivedEntry[W]],
     ) -> None:
         """Tell of all entries of a side: not of so many at once that they take much memory."""
-        named = ((key, entry.filter) for key, entry in entries.items())
-        while some := list(islice(named, _FOLLOWED)):
-            follower.learned_many(side, some)
+        keys, held = iter(entries), iter(entries.values())
+        while some := list(islice(keys, _FOLLOWED)):
+            contents = [*map(_CONTENT, islice(held, len(some)))]
+            if are_packed(contents):
+                named = cast("Sequence[tuple[str, W]]", KeptFilters(some, contents))
+            else:
+                filters = cast("Iterable[W]", map(content_of, contents))
+                named = list(zip(some, filters, strict=True))
+            follower.learned_many(side, named)
 
     def sides(self) -> dict[str, dict[str, W]]:
         """The filters of each side by key, that of the clients first."""

@@ -13,12 +13,16 @@ from sapwood.wire.names import check_name
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The identity of a broker; `session` differs from run to run under the same name."""
+    """The identity of a broker; `session` differs from run to run under the same name.
+
+    `listens` is where it does, for neighbors that tell others.
+    """
 
     name: str
     session: str
     routing: str
     frame_bytes_max: int
+    listens: str = ""
 
 
 @dataclass(frozen=True, slots=True)

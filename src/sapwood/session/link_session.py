@@ -20,15 +20,23 @@ class LinkSession:
 
     The end that connected says `LinkEstablished` when it takes the link into use; so each end
     knows of the other that it counts the link as up before the first routing message arrives.
-    `session` is the neighbor's, and tells one run of it from the next.
+    `session` is the neighbor's, and tells one run of it from the next; `listens` is where others
+    may connect to it, as far as it says so.
     """
 
-    __slots__ = ("connection", "is_lossy", "name", "session")
+    __slots__ = ("connection", "is_lossy", "listens", "name", "session")
 
     def __init__(
-        self, name: str, session: str, connection: Connection, *, is_lossy: bool = False
+        self,
+        name: str,
+        session: str,
+        connection: Connection,
+        *,
+        is_lossy: bool = False,
+        listens: str = "",
     ) -> None:
         self.name = name
+        self.listens = listens
         #: what is said may be lost, repeated and reordered
         self.is_lossy = is_lossy
         self.session = session
@@ -80,7 +88,7 @@ class LinkSession:
             if isinstance(inner, routing.Publish):
                 encode_publication(inner.publication, self.connection.frame_bytes_max)
                 inner.publication.keep_born(self.connection.born)
-            elif isinstance(inner, routing.SubscribeMany):
+            elif isinstance(inner, routing.SubscribeMany | routing.RangeEntries):
                 inner.filters.read()
         except InputError as error:
             raise FrameError(

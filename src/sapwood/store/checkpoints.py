@@ -79,6 +79,11 @@ class CheckpointParts(Sequence[bytes]):
     def __len__(self) -> int:
         return len(self._places)
 
+    @property
+    def size(self) -> int:
+        """Bytes of all parts."""
+        return sum(size for _, size in self._places)
+
     @overload
     def __getitem__(self, at: int) -> bytes: ...
 

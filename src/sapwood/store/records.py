@@ -33,10 +33,11 @@ from msgspec import Struct
 from msgspec.msgpack import Ext
 
 from sapwood.errors import EnvironmentMissingError, FileFormatError, InvariantError
-from sapwood.language.forms import decode_interest, encode_form
+from sapwood.language.forms import decode_interest, encode_form, is_packed
 from sapwood.language.interests import Interests
 from sapwood.matching.publication_batch import PublicationBatch
 from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.inputs import (
@@ -281,8 +282,8 @@ def _extended(value: object) -> object:
 
 def _unextended(code: int, data: memoryview) -> object:
     given = bytes(data)
-    if code == INTEREST:
-        return decode_interest(given)
+    if code == INTEREST:  # whose checksum was right
+        return Filter.of_packed(given) if is_packed(given) else decode_interest(given)
     if code == ADVERTISED:
         text: AdvertisedText = msgspec.msgpack.decode(given, type=AdvertisedText)
         return advertised_from_text(text)

@@ -193,6 +193,12 @@ class Store:
 
     # What has survived -------------------------------------------------------------------------
 
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of the routing state that an earlier life has left, publications aside."""
+        checkpoint = self._checkpoint
+        return self._state.log_bytes + (0 if checkpoint is None else checkpoint.size)
+
     def restored(self) -> tuple[Iterator[Record], int]:
         """What an earlier life has persisted, and the place of the first publication among it.
 

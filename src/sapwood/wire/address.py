@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import Final
 
@@ -80,6 +80,22 @@ def _divide(text: str) -> tuple[str, str]:
         return (HOST_DEFAULT, text) if is_port else (text, str(PORT_DEFAULT))
     # An IPv6 address without brackets would be cut at its last colon.
     return ("", "") if ":" in host else (host, port)
+
+
+def as_seen(listens: str, peer: str) -> str:
+    """Where a broker listens, as whoever is linked with it by `peer` may tell others.
+
+    One that listens at all addresses of its machine says none of them: it is where its connection
+    comes from. Empty where it is not known, or no address at all.
+    """
+    try:
+        found, seen = parse_address(listens), parse_address(peer, listening=True)
+        unspecified = ip_address(found.host).is_unspecified
+    except InputError:
+        return ""
+    except ValueError:  # a name
+        unspecified = False
+    return str(replace(found, host=seen.host) if unspecified else found)
 
 
 def is_loopback(host: str) -> bool:

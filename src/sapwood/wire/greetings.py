@@ -26,12 +26,15 @@ from msgspec import Meta, Struct
 
 from sapwood.errors import HandshakeError
 from sapwood.limits import CREDENTIAL_CHARS_MAX, NAME_CHARS_MAX, REASON_CHARS_MAX
+from sapwood.limits.structured import ADDRESS_CHARS_MAX
 from sapwood.limits.timing import DRIFT_PPM_MAX, TICK_NS_MAX
 from sapwood.model.fields import Count, Name
 from sapwood.timing.link_bounds import Stamp
 
 MAGIC: Final = "sapwood"
 VERSION: Final = 6
+
+_Listens: TypeAlias = Annotated[str, Meta(max_length=ADDRESS_CHARS_MAX)]
 
 Reason: TypeAlias = Annotated[str, Meta(max_length=REASON_CHARS_MAX)]
 
@@ -103,7 +106,8 @@ class Hello(Struct, array_like=True, frozen=True, kw_only=True):
     `acknowledged` is the last publication of the session that the client knows to be accepted.
     `routing` (brokers) is the routing protocol, which both ends of a link must share, as they must
     share `frame_bytes_max` (brokers). Where both ends say something of `timing`, they stamp what
-    they write. `credentials` are what the broker may ask for.
+    they write. `credentials` are what the broker may ask for. `listens` (brokers) is the address at
+    which others may connect, as the broker itself has it; empty where links are given.
     """
 
     magic: Literal["sapwood"] = "sapwood"
@@ -117,6 +121,7 @@ class Hello(Struct, array_like=True, frozen=True, kw_only=True):
     frame_bytes_max: Count = 0
     timing: Timing | None = None
     credentials: Credentials | None = None
+    listens: _Listens = ""
 
 
 class Welcome(Struct, array_like=True, frozen=True, kw_only=True):
@@ -125,6 +130,7 @@ class Welcome(Struct, array_like=True, frozen=True, kw_only=True):
     `received` is the last publication of the client's session that the broker has received: what
     comes after it has to be sent again. `frame_bytes_max` bounds what may be sent. Where the broker
     `remembers` what the client has stated, it waits to hear when all of that is stated again.
+    `listens` (to brokers) is as in `Hello`.
     """
 
     magic: Literal["sapwood"] = "sapwood"
@@ -137,6 +143,7 @@ class Welcome(Struct, array_like=True, frozen=True, kw_only=True):
     frame_bytes_max: Count
     timing: Timing | None = None
     remembers: bool = False
+    listens: _Listens = ""
 
 
 class Refusal(Struct, array_like=True, frozen=True, kw_only=True):

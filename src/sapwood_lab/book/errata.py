@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count
 from random import Random
 from typing import Final
 
 from sapwood.covering.published.sequences import Names, position, table_position
+from sapwood.model.constraint import equal_to
 from sapwood.overlay.shapes import parse_topology
-from sapwood.sketches.accuracy import equal_bits, sketch_bytes, theorem_6
+from sapwood.routing.forwarding.bloom.digest import PREDICATES, shape_of
+from sapwood.routing.forwarding.bloom.published.structures import bits_of
+from sapwood.sketches.accuracy import (
+    equal_bits,
+    false_membership,
+    false_on_link,
+    sketch_bytes,
+    theorem_6,
+)
 
 WAVE: Final = 100
 """Messages of a wave of withdrawals, or of subscriptions that are told again."""
@@ -114,6 +125,47 @@ def _heavier() -> str:
     return f"by the tables it is {large:.2%}, and {small:.2%} on the smaller tree"
 
 
+def bound_6_4(delay_s: Fraction, drift: Fraction) -> Fraction:
+    """What equation 6.4 bounds a delay by, on a clock that loses as much as it may."""
+    return delay_s * (1 - drift) * (1 + drift)
+
+
+def _bound() -> str:
+    drift = Fraction(100, 1_000_000)
+    short = 1 - bound_6_4(Fraction(1), drift)
+    return (
+        f"a clock that loses 100 ppm shows {float(1 - drift)} s of a second, and the bound is "
+        f"{float(10**9 * short):g} ns less than the second that was bounded; to divide by 1 - rho "
+        "is right"
+    )
+
+
+def _stored() -> str:
+    stored, matched = 5_000, 60
+    by_stored = false_membership(4_096, 4, stored)
+    by_matched = false_on_link(4_096 // 4, 4, matched, stored - matched)
+    return (
+        f"{by_stored:.1%} is the chance after {stored:,} elements, which are stored; an event has "
+        f"the bits of those that it satisfies, and after {matched} of them one of the others seems "
+        f"to match with {by_matched:.1%}"
+    )
+
+
+def first_with_equal_bits(value: int, bits: int) -> int:
+    """The first number above a value such that `x = number` has the same one of so many bits."""
+    shape = shape_of(bits, 1, PREDICATES)
+    wanted = bits_of(("x", equal_to(value)), shape)
+    return next(n for n in count(value + 1) if bits_of(("x", equal_to(n)), shape) == wanted)
+
+
+def _counters() -> str:
+    other = first_with_equal_bits(0, 64)
+    return (
+        f"with 64 bits and one hash x = 0 and x = {other} have the same bits; where one interface "
+        "has both, and bits are not counted, the second goes with the first"
+    )
+
+
 ERRATA: Final = (
     Erratum("Shen", "theorem 7", "Adaptive costs at most twice the optimum", _theorem_7),
     Erratum(
@@ -143,6 +195,25 @@ ERRATA: Final = (
         "section 1.6",
         "Imperfect merging makes 1.04 % more messages than perfect on 127 brokers",
         _heavier,
+    ),
+    Erratum(
+        "XSiena",
+        "equation 6.4",
+        "A message was under way for (D - A)(1 + rho) at most",
+        _bound,
+    ),
+    Erratum(
+        "XSiena",
+        "section 5.3.2",
+        "Filters are removed from the sbstree without additional counters",
+        _counters,
+    ),
+    Erratum(
+        "XSiena",
+        "section 9.2",
+        "By figure 5.3 almost all events would be false positives with 5,000 filters, 4,096 bits "
+        "and 4 hashes",
+        _stored,
     ),
 )
 """In the order of the book."""

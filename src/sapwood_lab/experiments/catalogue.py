@@ -109,10 +109,34 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.prefix_updates"),
         ),
         Experiment(
+            "query-log",
+            "XSiena, figures 9.8 to 9.13",
+            "queries to a search engine as filters: routing and forwarding trees beside the poset",
+            _design("sapwood_lab.experiments.query_log"),
+        ),
+        Experiment(
+            "bloom-structures",
+            "XSiena, figures 9.14, 9.15 and 9.17 to 9.19",
+            "inserting and matching in posets and in structures of bits, by filters and by bits",
+            _design("sapwood_lab.experiments.bloom_structures"),
+        ),
+        Experiment(
             "bloom-false-positives",
             "XSiena, figures 5.3 and 9.16",
             "what Bloom forwarding sends for nothing, counted and by the exact formula",
             _design("sapwood_lab.experiments.bloom_false_positives"),
+        ),
+        Experiment(
+            "bit-unions",
+            "XSiena, figure 5.7",
+            "joining two Bloom filters word by word and by vectors, by their size",
+            _design("sapwood_lab.experiments.bit_unions"),
+        ),
+        Experiment(
+            "bloom-brokers",
+            "XSiena, figures 9.20 to 9.23",
+            "latency and throughput of Bloom forwarding over TCP, and deliveries by direct calls",
+            _design("sapwood_lab.experiments.bloom_brokers"),
         ),
         Experiment(
             "lease-times",

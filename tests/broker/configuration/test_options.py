@@ -91,6 +91,7 @@ def test_defaults_are_those_of_the_settings() -> None:
 OTHER: dict[str, Value] = {
     "listen": ("127.0.0.1:7500", "udp://127.0.0.1:7501"),
     "peer": ("north:1",),
+    "join": ("north:1",),
     "backup": ("south:2",),
     "name": "paris",
     "protocol": "failover+covering",
@@ -129,6 +130,7 @@ OTHER: dict[str, Value] = {
 """For each option a value that is not its default."""
 
 TOGETHER: dict[str, dict[str, Value]] = {
+    "join": {"protocol": "irbr"},
     "gateway": {"http": "127.0.0.1:9"},
     "http_origin": {"http": "127.0.0.1:9"},
     "backup": {"peer": ("north:1",), "protocol": "failover+covering"},
@@ -174,6 +176,7 @@ def test_every_setting_has_an_option() -> None:
     named = {
         "engines": "engine",
         "peers": "peer",
+        "joins": "join",
         "http_origins": "http_origin",
         "backups": "backup",
         "keep_bytes_max": "keep_bytes",

@@ -131,6 +131,13 @@ async def test_a_body_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyP
         web.say("POST", "/publish", {"Content-Type": JSON, "Content-Length": "9"}, None)
         assert (await web.answer()).status == 408
         await web.close()
+        web = await gate.connect()  # what has come is published, and told of
+        web.say("POST", "/publish", {"Content-Type": NDJSON, "Content-Length": "99"}, None)
+        web.writer.write(b'{"a": 1}\nx\n{"a"')
+        told = await web.answer()
+        assert (told.status, told.json["accepted"]) == (408, 1)
+        assert [one["line"] for one in told.json["refused"]] == [2]
+        await web.close()
 
 
 GRANT = '[[grant]]\nto = ["ann"]\nsubscribe = "a > 0"\npublish = "a > 5"\n'

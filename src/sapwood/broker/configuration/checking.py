@@ -53,8 +53,8 @@ def check(settings: BrokerSettings) -> Report:
     at = [f"{TLS if is_tls else ''}{one}" for one in listens if one is not None]
     report.does["listens"] = ", ".join(at)
     report.does["routes by"] = chosen.name
-    if settings.peers:
-        report.does["links with"] = ", ".join(map(str, (*settings.peers, *settings.backups)))
+    if settings.dialed:
+        report.does["links with"] = ", ".join(map(str, (*settings.dialed, *settings.backups)))
     for part in (_access, _certificate, _peers, _store, _http, _files):
         try:
             part(settings, report)
@@ -101,7 +101,7 @@ def _certificate(settings: BrokerSettings, report: Report) -> None:
 
 
 def _peers(settings: BrokerSettings, _: Report) -> None:
-    for address in (*settings.peers, *settings.backups):
+    for address in (*settings.dialed, *settings.backups):
         if not address.is_datagram:
             tls.connecting(address, settings.connection)
 

@@ -112,6 +112,14 @@ _OVERLAY: Final = (
         example=("tls://north.example.org:7411",),
     ),
     Option(
+        "join",
+        Several("HOST:PORT"),
+        _NOW,
+        "Where brokers find their links themselves (irbr, scribe, rpf), one of them, by which this "
+        "one gets to know the others; may be several.",
+        example=("north.example.org:7411",),
+    ),
+    Option(
         "backup",
         Several("HOST:PORT"),
         _RESTART,

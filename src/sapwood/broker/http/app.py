@@ -4,12 +4,14 @@
 or 503 should start it again. `/readyz` is 200 where it takes publications now, and says why not.
 Both are for everybody; metrics are for identities, where there are any.
 
-`/publish`, `/subscribe` and `/socket` are there where the broker has a gateway.
+`/publish`, `/subscribe`, `/socket`, and `/sapwood.js`, a client for pages, are there where the
+broker has a gateway.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from prometheus_client.exposition import choose_encoder
@@ -70,6 +72,7 @@ def application(broker: Shown, gateway: Gateway | None) -> Starlette:
 
 
 def _pages_of(gateway: Gateway) -> list[BaseRoute]:
+    javascript = Path(__file__).with_name("sapwood.js").read_bytes()
     guard = [Middleware(Guard, settings=gateway.broker.settings)]
 
     async def published(request: Request) -> Response:
@@ -81,11 +84,15 @@ def _pages_of(gateway: Gateway) -> list[BaseRoute]:
     async def connected(websocket: WebSocket) -> None:
         await serve(gateway, websocket)
 
+    async def script(_: Request) -> Response:
+        return Response(javascript, media_type="text/javascript")
+
     pages: list[BaseRoute] = [
         Route(path, _refusing(page), methods=[method, "OPTIONS"], middleware=guard)
         for path, page, method in (
             ("/publish", published, "POST"),
             ("/subscribe", subscribed, "GET"),
+            ("/sapwood.js", script, "GET"),
         )
     ]
     return [*pages, WebSocketRoute("/socket", connected, middleware=guard)]

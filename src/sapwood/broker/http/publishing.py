@@ -1,4 +1,4 @@
-"""`POST /publish`: one record or document, or a line for each of many.
+"""`POST /publish`: one record or document, or a line for each of many; or CloudEvents.
 
 A request is answered when the broker has accepted what it brings, or refused it: the same answers
 that a client gets which publishes over TCP.
@@ -6,14 +6,25 @@ that a client gets which publishes over TCP.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from sapwood.broker.http.bodies import lines, whole
+from sapwood.broker.http.bodies import LINES_AT_ONCE, lines, whole
+from sapwood.broker.http.cloud_events import (
+    BATCH,
+    FAMILY,
+    PREFIX,
+    STRUCTURED,
+    encoded_event,
+    events_in,
+    of_headers,
+    of_json,
+)
 from sapwood.broker.http.contents import (
     Read,
     is_xml,
@@ -49,9 +60,16 @@ async def publish(gateway: Gateway, request: Request) -> Response:
         kind = media_type(request.headers.get("content-type", ""))
     except InputError as error:
         raise Refusal(415, str(error)) from None
+    is_event = kind.startswith(FAMILY) or PREFIX + "specversion" in request.headers
+    if is_event and given:
+        raise Refusal(400, f"{min(given)} is for publications that are no events")
     async with gateway.publisher(request) as publisher:
-        if kind in _NDJSON:
+        if kind in _NDJSON and not is_event:
             return await _many(gateway, publisher, request, _line_reader(given))
+        if kind == BATCH:
+            return await _batch(gateway, publisher, request)
+        if is_event:
+            return await _one(gateway, publisher, request, _event_reader(kind, request))
         if kind == "application/json":
             read = read_record
         elif is_xml(kind):
@@ -90,6 +108,20 @@ def _line_reader(given: Mapping[str, str]) -> Read:
     return records_by(given["id_member"]) if "id_member" in given else read_record
 
 
+def _event_reader(kind: str, request: Request) -> Read:
+    """Reads the event of a request. Raises `Refusal` for a format that is not read."""
+    if kind == STRUCTURED:
+        return read_event
+    if kind.startswith(FAMILY):
+        raise Refusal(415, f"{kind} is not read; send {STRUCTURED} or {BATCH}")
+    headers = request.headers.items()
+
+    def read(body: bytes, _: str, frame_bytes_max: int) -> tuple[str, bytes]:
+        return encoded_event(of_headers(headers, body), frame_bytes_max)
+
+    return read
+
+
 async def _one(gateway: Gateway, publisher: Publisher, request: Request, read: Read) -> Response:
     """Publish the body."""
     body = await whole(request, publisher.visit.frame_bytes_max)
@@ -110,32 +142,65 @@ async def _one(gateway: Gateway, publisher: Publisher, request: Request, read: R
 
 async def _many(gateway: Gateway, publisher: Publisher, request: Request, read: Read) -> Response:
     """Publish each line; one that cannot be does not stop the others."""
-    tally, unread, stopped_at = Tally(), Tally(), None
-    async for number, line in lines(request, LINE_BYTES_MAX):
-        if len(tally.refused) + len(unread.refused) >= GATEWAY_REFUSED_MAX:
-            stopped_at = number
-            break
-        try:
-            if line is None:
-                subject = "the length of the line in bytes"
-                raise LimitError("LINE_BYTES_MAX", LINE_BYTES_MAX, None, subject)
-            _, encoded = await _read(gateway, publisher, read, line, publisher.new_id())
-        except InputError as error:
-            unread.refused.append((number, str(error)))
-            continue
-        await publisher.send(encoded, tally, number)
+    return await _each(gateway, publisher, lines(request, LINE_BYTES_MAX), read, "line")
+
+
+async def _batch(gateway: Gateway, publisher: Publisher, request: Request) -> Response:
+    """Publish each event of a batch, as `_many` does with lines."""
+    body = await whole(request, publisher.visit.frame_bytes_max)
+    try:
+        events = await gateway.beside(lambda: events_in(body))
+    except InputError as error:
+        raise Refusal(400, str(error)) from None
+
+    async def numbered() -> AsyncIterator[tuple[int, bytes | None]]:
+        for at, event in enumerate(events):
+            if not (at + 1) % LINES_AT_ONCE:
+                await asyncio.sleep(0)
+            yield at + 1, event
+
+    return await _each(gateway, publisher, numbered(), read_event, "event")
+
+
+async def _each(
+    gateway: Gateway,
+    publisher: Publisher,
+    given: AsyncIterator[tuple[int, bytes | None]],
+    read: Read,
+    what: str,
+) -> Response:
+    """Publish each of many, which are counted; of one that is too long there is nothing."""
+    tally, unread = Tally(), Tally()
+    stop: Refusal | None = None
+    try:
+        async for number, one in given:
+            if len(tally.refused) + len(unread.refused) >= GATEWAY_REFUSED_MAX:
+                reason = f"too many are refused: from {what} {number} on nothing was read"
+                stop = Refusal(422, reason)
+                break
+            try:
+                if one is None:
+                    subject = "the length of the line in bytes"
+                    raise LimitError("LINE_BYTES_MAX", LINE_BYTES_MAX, None, subject)
+                _, encoded = await _read(gateway, publisher, read, one, publisher.new_id())
+            except InputError as error:
+                unread.refused.append((number, str(error)))
+                continue
+            await publisher.send(encoded, tally, number)
+    except Refusal as refusal:  # the rest does not come
+        stop = refusal
     await tally.settled()
     refused = sorted(tally.refused + unread.refused)
     answer: dict[str, Any] = {
         "accepted": tally.accepted,
-        "refused": [{"line": number, "reason": reason} for number, reason in refused],
+        "refused": [{what: number, "reason": reason} for number, reason in refused],
     }
     if tally.lost is not None:
         answer["error"] = f"whether the others were accepted is not known: {tally.lost}"
         return JSONResponse(answer, 503)
-    if stopped_at is not None:
-        answer["error"] = f"too many lines are refused: from line {stopped_at} on nothing was read"
-        return JSONResponse(answer, 422)
+    if stop is not None:
+        answer["error"] = stop.reason
+        return JSONResponse(answer, stop.status, stop.headers)
     if not refused:
         return JSONResponse(answer)
     return JSONResponse(answer, 207 if tally.accepted else 422)
@@ -149,6 +214,11 @@ async def _read(
     if len(body) <= BODY_BYTES_AT_ONCE:
         return read(body, id_, bytes_max)
     return await gateway.beside(lambda: read(body, id_, bytes_max))
+
+
+def read_event(text: bytes, _: str, frame_bytes_max: int) -> tuple[str, bytes]:
+    """An event in the JSON format."""
+    return encoded_event(of_json(text), frame_bytes_max)
 
 
 def _is_too_long(error: InputError) -> bool:

@@ -46,6 +46,7 @@ class HttpServer:
 
             from sapwood.broker.http.app import application
             from sapwood.broker.http.gateway import Gateway
+            from sapwood.broker.http.impatient import Impatient
         except ImportError as error:
             raise EnvironmentMissingError(
                 "--http: needs packages that are not installed: pip install 'sapwood[http]'"
@@ -57,6 +58,7 @@ class HttpServer:
         config = Config(
             application(self._broker, self._gateway),
             access_log=False,
+            http=Impatient,
             lifespan="off",
             log_config=None,
             limit_concurrency=HTTP_CONNECTIONS_MAX + streams,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, MutableMapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -11,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from sapwood.broker.http.cloud_events import json_of_event
 from sapwood.broker.http.credentials import credentials_in
 from sapwood.broker.http.deliveries import json_of
 from sapwood.broker.http.gateway import Gateway, peer_of
@@ -32,13 +34,19 @@ _HEADERS: Final = (
     (b"x-accel-buffering", b"no"),
 )
 
-_SINGLE: Final = ("filter", "xpath", "since", "last_event_id")
+_SINGLE: Final = ("filter", "xpath", "since", "last_event_id", "as")
+
+_FORMS: Final = ("publication", "cloudevents")
 
 
 def subscribe(gateway: Gateway, request: Request) -> Response:
     """The answer to a request for a stream. Raises `Refusal`."""
     try:
-        return EventStream(gateway, request, _wish(request))
+        wish = _wish(request)
+        form = request.query_params.get("as", _FORMS[0])
+        if form not in _FORMS:
+            raise InputError(f"as is {' or '.join(_FORMS)}, not {form!r}")
+        return EventStream(gateway, request, wish, as_events=form == "cloudevents")
     except InputError as error:
         raise Refusal(400, str(error)) from None
 
@@ -65,8 +73,9 @@ def _wish(request: Request) -> Wish:
 class EventStream(Response):
     """An answer that goes on until one of the two ends it."""
 
-    def __init__(self, gateway: Gateway, request: Request, wish: Wish) -> None:
+    def __init__(self, gateway: Gateway, request: Request, wish: Wish, *, as_events: bool) -> None:
         super().__init__()
+        self._render = partial(json_of_event, gateway.broker.name) if as_events else json_of
         self._gateway = gateway
         self._request = request
         self._wish = wish
@@ -132,10 +141,10 @@ class EventStream(Response):
         broker = self._gateway.broker
         match event:
             case Delivery():
-                yield b"data: %s\n\n" % json_of(event)
+                yield b"data: %s\n\n" % self._render(event)
             case Arrived(_, deliveries):
                 for _, _, place, encoded in deliveries:
-                    data = json_of(Delivery.of(encoded, (_ID,)))
+                    data = self._render(Delivery.of(encoded, (_ID,)))
                     yield b"id: %s\ndata: %s\n\n" % (mark_of(broker, place).encode(), data)
             case Dropped(_, dropped, reason):
                 yield _named("dropped", {"dropped": dropped, "reason": reason})

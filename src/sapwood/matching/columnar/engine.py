@@ -57,6 +57,7 @@ from sapwood.matching.columnar.compaction import (
 )
 from sapwood.matching.columnar.flat_records import Flattener, flattener_of
 from sapwood.matching.columnar.merge_tree import SAMPLED_EVERY, SAMPLED_MAX, MergeTree
+from sapwood.matching.columnar.rows import slots_of
 from sapwood.matching.columnar.searching import Kernels, LazyKernels
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.columnar.snapshot import Snapshot
@@ -112,11 +113,12 @@ class ColumnarEngine(MergeTree):
                 self.add(slot, wanted)
             return
         with self._lock:
-            slot_locations = self._room_for(max(slot for slot, _ in filters))
-            assert np.all(slot_locations[[slot for slot, _ in filters]] == FREE), "slots are taken"
+            slots = slots_of(filters)
+            slot_locations = self._room_for(int(slots.max()))
+            assert np.all(slot_locations[slots] == FREE), "slots are taken"
             self._published = None
             self._taken += len(filters)
-            self._freeze_many(filters)
+            self._freeze_many(filters, slots)
             self._compact_if_many()
 
     def _compact_if_many(self) -> None:

@@ -34,7 +34,7 @@ from sapwood.matching.columnar.compaction import (
 from sapwood.matching.columnar.joining import joined
 from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.ranking import RankedRows, rank
-from sapwood.matching.columnar.rows import RowWriter
+from sapwood.matching.columnar.rows import RowWriter, Slots
 from sapwood.matching.columnar.searching import LazyKernels, Searcher
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.columnar.snapshot import Snapshot
@@ -146,12 +146,12 @@ class MergeTree:
             frozen_rows.add(slot, added)
             slot_locations[slot] = FROZEN if len(frozen_rows) > before else NOWHERE
 
-    def _freeze_many(self, filters: Sequence[tuple[int, Filter]]) -> None:
+    def _freeze_many(self, filters: Sequence[tuple[int, Filter]], slots: Slots) -> None:
         """Write many filters into rows, by a kernel."""
         _, frozen_rows, _, slot_locations = self._state
         before = len(frozen_rows)
         frozen_rows.add_many(filters, self._kernels.loaded.read_forms)
-        slot_locations[[slot for slot, _ in filters]] = NOWHERE
+        slot_locations[slots] = NOWHERE
         slot_locations[frozen_rows.slots_from(before)] = FROZEN
 
     def _room_for(self, slot: int) -> npt.NDArray[np.int16]:

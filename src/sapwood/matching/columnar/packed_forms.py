@@ -80,10 +80,10 @@ class Forms(NamedTuple):
     names: I64  # [names, 2]
     is_odd: U8  # [filters]
 
-    def text(self, number: int) -> str:
-        """A constant."""
-        first, last = self.texts[number].tolist()
-        return self.data[first:last].decode()
+    def constants(self) -> list[str]:
+        """All texts, in their order."""
+        data = self.data
+        return [data[first:last].decode() for first, last in self.texts.tolist()]
 
     def attribute(self, number: int) -> str:
         """A name."""
@@ -102,7 +102,7 @@ def read_forms(kernel: Kernel, packed: Sequence[bytes]) -> Forms:
     is_odd, counts = np.zeros(count, np.uint8), np.zeros(COUNTS, np.int64)
     kernel(
         data,
-        np.cumsum([len(one) for one in packed], dtype=np.int64),
+        np.cumsum(np.fromiter(map(len, packed), np.int64, count)),
         np.zeros(1 << (2 * most).bit_length(), np.int64),
         owner,
         starts,

@@ -20,6 +20,7 @@ from sapwood.matching.keys import EXACT_MAX, EXACT_MIN, number_key, text_bytes
 from sapwood.model import packing
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
+from sapwood.model.kept import KeptFilters
 from sapwood.model.like import Pattern
 from sapwood.model.numbers import Interval, Number
 
@@ -137,13 +138,17 @@ class RowWriter:
 
     def add_many(self, filters: Sequence[tuple[int, Filter]], kernel: Kernel) -> None:
         """Write the conjunctions of many filters, most of them by a kernel and odd ones then."""
-        given = [(slot, one, one.packed) for slot, one in filters]
-        readable = [(slot, one, packed) for slot, one, packed in given if packed is not None]
-        odd = [(slot, one) for slot, one, packed in given if packed is None]
-        if readable:
-            forms = read_forms(kernel, [packed for _, _, packed in readable])
-            self._add_forms(forms, np.array([slot for slot, _, _ in readable], np.int32))
-            odd += [readable[at][:2] for at in np.flatnonzero(forms.is_odd).tolist()]
+        odd: list[tuple[int, Filter]] = []
+        if not isinstance(filters, KeptFilters):
+            given = [(slot, one.packed) for slot, one in filters]
+            odd += [one for one, (_, packed) in zip(filters, given, strict=True) if packed is None]
+            readable = [(slot, packed) for slot, packed in given if packed is not None]
+            slots, forms = [slot for slot, _ in readable], [packed for _, packed in readable]
+            filters = KeptFilters(slots, forms)
+        if filters:
+            read = read_forms(kernel, filters.packed)
+            self._add_forms(read, np.array(filters.names, np.int32))
+            odd += [filters[at] for at in np.flatnonzero(read.is_odd).tolist()]
         for slot, one in odd:
             self.add(slot, one)
 
@@ -154,7 +159,7 @@ class RowWriter:
         numbers = np.zeros(len(read), np.int64)
         for at in np.unique(forms.name).tolist():  # not those of odd filters alone
             numbers[at] = known.setdefault(read[at], len(known))
-        places = [texts.setdefault(forms.text(at), len(texts)) for at in range(len(forms.texts))]
+        places = [texts.setdefault(text, len(texts)) for text in forms.constants()]
         text_places = np.array(places or [0], np.int64)
         first, constraints = len(self._numbers), len(self._attributes)
         self._slots.frombytes(slots[forms.owner].tobytes())
@@ -280,6 +285,13 @@ class RowWriter:
             self._numbers.append(nearest)
             self._remainders.append(remainder)
         return len(self._numbers) - 1
+
+
+def slots_of(filters: Sequence[tuple[int, Filter]]) -> Slots:
+    """The slots of some filters."""
+    if isinstance(filters, KeptFilters):
+        return np.array(filters.names, np.int32)
+    return np.array([slot for slot, _ in filters], np.int32)
 
 
 def _moved(places: Ints, is_text: npt.NDArray[np.bool_], texts: Ints, shift: Ints) -> Ints:

@@ -19,7 +19,7 @@ A digest has at most `limits.DIGEST_BYTES_MAX` bytes; a strategy that would need
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, Protocol, runtime_checkable
+from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
@@ -123,3 +123,14 @@ class Forwarding(Follower[Interest], Protocol):
     def validate(self, sides: Mapping[str, Mapping[str, Interest]]) -> None:
         """Check what is kept against the filters of each side; raises `InvariantError`."""
         ...
+
+
+def numbered_by(forwarding: Forwarding) -> Holders | None:
+    """The keys of clients' subscriptions by number, of a strategy that numbers them."""
+    # by name: every router asks, and `isinstance` with a `Protocol` takes tens of microseconds
+    return cast("Numbering", forwarding).holders if hasattr(forwarding, "holders") else None
+
+
+def clearing_of(forwarding: Forwarding) -> Clearing | None:
+    """A strategy that forgets bit by bit; asked once, as `behind` is called after every input."""
+    return cast("Clearing", forwarding) if hasattr(forwarding, "clear") else None

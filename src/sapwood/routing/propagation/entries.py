@@ -26,7 +26,7 @@ from sapwood.language.interests import Interests
 from sapwood.limits import REPLACED_KEYS_MAX, SUBSCRIPTIONS_AT_ONCE_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.kept import accepts_nothing
+from sapwood.model.kept import accepts_nothing, kept
 from sapwood.routing.client_entries import (
     ClientEntries,
     EntryKind,
@@ -262,7 +262,7 @@ class EntryPropagation(ClientEntries[W]):
     ) -> list[Effect]:
         """A neighbor states something new, in the place of what it stated under other keys."""
         again = self._reclaim((key,))
-        self.entries.enter(neighbor, key, ReceivedEntry(filter, sending))
+        self.entries.enter(neighbor, key, ReceivedEntry(kept(filter), sending))
         for other in replaced:
             self.entries.leave(neighbor, other)
         return [*again, *self.propagate(((key, filter),), neighbor, replaced)]
@@ -400,7 +400,7 @@ class EntryPropagation(ClientEntries[W]):
     def renumber(self, neighbor: str, key: str, sending: int) -> None:
         """What came over a link under a key has another number there now: nothing else follows."""
         received = self.entries.received[neighbor]
-        received[key] = ReceivedEntry(received[key].filter, sending)
+        received[key] = ReceivedEntry(received[key].content, sending)
 
     def unanswered(self, neighbor: str) -> Iterator[str]:
         """The keys that were told and that a neighbor has yet to confirm."""
@@ -486,7 +486,7 @@ class EntryPropagation(ClientEntries[W]):
             if known is not None:
                 objection = cycle_reason(f"subscription {key}", known, neighbor)
                 break
-            fresh[key] = ReceivedEntry(filter_, sending)
+            fresh[key] = ReceivedEntry(kept(filter_), sending)
         again = self._reclaim(fresh)
         told = list(zip(fresh, filters, strict=False))  # as far as there was no fault
         self.entries.enter_many(neighbor, fresh, told)

@@ -26,8 +26,8 @@ def forest(overlay: Wiring, name: str) -> TreeSet:
 
 
 def wired(protocol: str, edges: Iterable[tuple[str, str]] = LINE) -> Wiring:
-    """Routers that have settled, with a client each."""
-    overlay = Wiring(f"mesh+{protocol}", edges)
+    """Routers that follow links at once, and have settled, with a client each."""
+    overlay = Wiring(f"mesh:0+{protocol}", edges)
     overlay.settle()
     for name in overlay.routers:
         overlay.attach(name, "ann")

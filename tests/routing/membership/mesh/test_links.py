@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import InvariantError
-from sapwood.overlay.spanning import SpanningTree
 from sapwood.routing.membership.mesh.links import LinkMap
 from sapwood.routing.messages import Neighbors, Version
 
@@ -48,22 +47,29 @@ def test_only_what_is_newer_is_news() -> None:
     assert len(known) == len(list(known)) == 3
 
 
-def test_a_tree_that_has_lost_a_link_is_replaced_at_once() -> None:
+def test_a_tree_is_whole_while_all_its_links_count() -> None:
     known = ring()
-    current = known.best_tree(SpanningTree(("r1",)))
-    assert list(current.links()) == [("r1", "r2"), ("r1", "r3")]
+    tree = known.find("r1", known.around)
+    assert list(tree.links()) == [("r1", "r2"), ("r1", "r3")]
+    assert known.is_whole(tree)
+    assert known.serves(tree)
     known.say(("r3",))
-    assert not known.is_settled
-    assert list(known.best_tree(current).links()) == [("r1", "r3"), ("r3", "r2")]
+    assert not known.is_whole(tree)
+    assert not known.serves(tree)  # r2 is in reach, over r3
 
 
-def test_a_better_tree_waits_until_the_view_is_settled() -> None:
+def test_a_tree_serves_as_long_as_it_reaches_all_in_reach() -> None:
     known = ring()
-    current = known.best_tree(SpanningTree(("r1",)))
+    tree = known.find("r1", known.around)
     known.take(Neighbors("r3", V2, ("r1", "r2", "r4")))
-    assert known.best_tree(current) == current
+    assert known.serves(tree)  # nobody has heard of r4
     known.take(Neighbors("r4", V1, ("r3",)))
-    assert list(known.best_tree(current).links())[-1] == ("r3", "r4")
+    assert known.is_whole(tree)
+    assert not known.serves(tree)
+    longer = known.find("r1", known.around)
+    known.take(Neighbors("r3", Version(0, 3), ("r1", "r2")))
+    assert not known.is_whole(longer)
+    assert known.serves(longer)  # r4 has gone, and nobody else
 
 
 def test_a_router_that_nobody_claims_is_out_of_reach() -> None:

@@ -181,10 +181,32 @@ def pair() -> tuple[Mesh, list[Effect]]:
 
 
 def test_a_neighbor_is_told_first_what_is_known() -> None:
-    _, effects = pair()
-    assert effects == [
-        Send("r2", Announce(SpanningTree(("r1",)), Version(0, 0), 0)),
-        Send("r2", Neighbors("r1", V1, ("r2",))),
+    router, effects = pair()
+    assert effects == [Send("r2", Neighbors("r1", V1, ("r2",)))]
+    router.handle(Receive("r2", Neighbors("r2", V1, ("r1", "r3"))), 0.0)
+    router.handle(Receive("r2", Neighbors("r3", V1, ("r2", "r1"))), 0.0)
+    assert router.handle(LinkUp("r3"), 0.0)[:2] == [
+        Send("r3", Neighbors("r2", V1, ("r1", "r3"))),
+        Send("r3", Neighbors("r3", V1, ("r2", "r1"))),
+    ]
+
+
+def test_who_is_below_hears_of_a_tree_and_nobody_else_does() -> None:
+    overlay = Wiring("mesh:0+covering", [("r1", "r2"), ("r2", "r3"), ("r3", "r1")])
+    overlay.settle()
+    overlay.log.clear()
+    overlay.cut("r1", "r3")
+    overlay.settle()
+    told = [
+        (name, effect.neighbor, effect.message.tree.source)
+        for name, effect in overlay.log
+        if isinstance(effect, Send) and isinstance(effect.message, Announce)
+    ]
+    assert sorted(told) == [
+        ("r1", "r2", "r1"),
+        ("r2", "r1", "r3"),
+        ("r2", "r3", "r1"),
+        ("r3", "r2", "r3"),
     ]
 
 

@@ -15,16 +15,24 @@ from sapwood.errors import InputError
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Publication
 from sapwood.overlay.identifiers import IdentifierSpace, slot_of
-from sapwood.routing.effects import Accepted, CloseLink, Deliver
+from sapwood.routing.effects import Accepted, CloseLink, Connect, Deliver, Send
 from sapwood.routing.forwarding.numbered.digest import Numbered, encode
-from sapwood.routing.inputs import ClientPublish, ClientPublishMany, Receive, ReceiveMany
+from sapwood.routing.inputs import ClientPublish, ClientPublishMany, LinkUp, Receive, ReceiveMany
 from sapwood.routing.membership.pastry.by_hops import (
     ByHops,
     PlainReversePaths,
     Rendezvous,
     ReversePaths,
 )
-from sapwood.routing.messages import Publish, PublishMany, Replace, Subscribe, UpkeepNote
+from sapwood.routing.messages import (
+    Contacts,
+    Found,
+    Publish,
+    PublishMany,
+    Replace,
+    Subscribe,
+    UpkeepNote,
+)
 from sapwood.routing.protocols import protocol
 from tests.examples import examples
 from tests.routing.membership.pastry.circles import VALUES, Ring, drawn_ring
@@ -314,3 +322,35 @@ def test_a_form_that_there_is_not_is_refused() -> None:
         with pytest.raises(InputError, match=why):
             protocol(name)
     assert protocol("pastry:16+scribe").name == "pastry:16+scribe"
+
+
+def test_routers_are_told_where_others_listen() -> None:
+    """Who was found says its name only; whoever has a link to it says where it is."""
+    ring = line_of("rpf")
+    for name in ("012", "203"):
+        member(ring, name).circle.link_down("203" if name == "012" else "012")
+    ring.queues.clear()
+    found: list[Connect] = []
+    for name, neighbor, address in (("012", "300", ""), ("203", "012", "m:1")):
+        effects = ring.routers[name].handle(LinkUp(neighbor, address=address), 0.0)
+        assert not [one for one in effects if isinstance(one, Connect)]
+    contacts = Contacts(("333", "012"), periodic=False, addresses=("m:3",))
+    found += [
+        one
+        for one in ring.routers["203"].handle(Receive("012", contacts), 0.0)
+        if isinstance(one, Connect)
+    ]
+    assert found == [Connect("333", "m:3")]
+    (said,) = [
+        one.message
+        for one in ring.routers["203"].handle(LinkUp("333", address="m:4"), 0.0)
+        if isinstance(one, Send) and one.neighbor == "333"
+    ]
+    assert said == Contacts(("012",), periodic=False, addresses=("m:1",))
+    back = Found("333", ("012", "203"), ("333",))
+    (passed,) = [
+        one.message
+        for one in ring.routers["203"].handle(Receive("333", back), 0.0)
+        if isinstance(one, Send) and isinstance(one.message, Found)
+    ]
+    assert passed == Found("333", ("012",), ("333",), ("m:4",))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sapwood import parse_advertisement, parse_filter, parse_xpath
 from sapwood.model.publication import Publication
@@ -12,7 +15,10 @@ from sapwood.routing.inputs import (
     ClientAdvertise,
     ClientPublish,
     ClientSubscribe,
+    ClientSubscribeMany,
     ClientUnadvertise,
+    DetachClient,
+    Input,
     LinkUp,
     Receive,
 )
@@ -25,8 +31,9 @@ from sapwood.routing.messages import (
     Unsubscribe,
 )
 from sapwood.routing.router import Router
-from sapwood.routing.upkeep.recover.checkpoint import FORMS, refill
+from sapwood.routing.upkeep.recover.checkpoint import FORMS, Head, checkpoint_of, refill
 from sapwood.routing.upkeep.recover.image import Writer
+from tests.examples import examples
 from tests.routing.wiring import core_of
 
 
@@ -58,7 +65,7 @@ def test_the_former_filter_is_there_until_the_other_is_confirmed(*, is_restored:
     parts = list(Writer(FORMS).parts(router.membership))
     if is_restored:
         router = Router("r1", "simple")
-        assert refill(router.membership, [b"", *parts]) == ("c",)
+        assert refill(router.membership, [msgspec.msgpack.encode(Head(0, ())), *parts]) == ("c",)
         assert list(Writer(FORMS).parts(router.membership)) == parts
     router.validate()
     entries = core_of(router).subscriptions.entries
@@ -70,6 +77,59 @@ def test_the_former_filter_is_there_until_the_other_is_confirmed(*, is_restored:
     assert effects == [Subscribed("c", "s"), Send("r2", Unsubscribe(former.key))]
     router.validate()
     assert not entries.aside
+
+
+CLIENTS = st.sampled_from(["c", "d", "\xe9"])
+FILTERS = st.sampled_from(["a = 1", "a > 1", "b = 'x'", "a like '%x_y'", "false"])
+STEPS = st.lists(
+    st.tuples(CLIENTS, st.lists(st.tuples(st.sampled_from(["s1", "s2", "s\xe9"]), FILTERS))),
+    max_size=12,
+)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(STEPS, st.booleans())
+def test_what_is_refilled_is_what_was_written_down_after_any_history(
+    steps: list[tuple[str, list[tuple[str, str]]]], is_linked: bool
+) -> None:
+    router, told = Router("r1", "covering"), 0
+    if is_linked:
+        router.handle(LinkUp("r2"), 0.0)
+    there: set[str] = set()
+    for number, (client, stated) in enumerate(steps):
+        if client not in there:
+            router.handle(AttachClient(client), 0.0)
+            there.add(client)
+        elif not stated:  # it goes
+            router.handle(DetachClient(client), 0.0)
+            there.remove(client)
+            continue
+        some = tuple((id_, parse_filter(text)) for id_, text in stated)
+        router.handle(ClientSubscribeMany(client, some), 0.0)
+        if is_linked:
+            told += 1
+            key = f"r2.1.{told}"
+            wanted = parse_filter(f"a = {number % 3}")
+            router.handle(Receive("r2", Subscribe(key, wanted, told)), 0.0)
+    head = Head(7, ("r2",) * is_linked)
+    parts = list(checkpoint_of(router.membership, head))
+    again = Router("r1", "covering")
+    assert set(refill(again.membership, parts)) == there
+    again.validate()
+    assert list(checkpoint_of(again.membership, head)) == parts
+    assert again.table_sizes() == router.table_sizes()
+    # From then on both say the same.
+    router.handle(AttachClient("last"), 0.0)
+    again.handle(AttachClient("last"), 0.0)
+    later: list[Input] = [
+        ClientPublish("last", Publication("p", {"a": 1, "b": "x"})),
+        ClientSubscribeMany("last", (("s1", parse_filter("a > 0")), ("s2", parse_filter("c = 1")))),
+        *(DetachClient(client) for client in sorted(there)),
+        ClientPublish("last", Publication("q", {"a": 1, "b": "xzy"})),
+    ]
+    for entered in later:
+        assert again.handle(entered, 0.0) == router.handle(entered, 0.0)
+    again.validate()
 
 
 @pytest.mark.parametrize(
@@ -95,7 +155,7 @@ def test_what_is_advertised_and_held_back_comes_out_of_a_checkpoint(
     parts = list(Writer(FORMS).parts(router.membership))
     if is_restored:
         router = Router("r1", word)
-        refill(router.membership, [b"", *parts])
+        refill(router.membership, [msgspec.msgpack.encode(Head(0, ())), *parts])
         assert list(Writer(FORMS).parts(router.membership)) == parts
     router.validate()
     told = {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from sapwood.errors import InvariantError
+from sapwood.limits import MESH_ROUTERS_MAX
 from sapwood.overlay.disjoint import FindTree
 from sapwood.overlay.spanning import SpanningTree, fewest_links
 from sapwood.routing.messages import Neighbors, Version
@@ -70,16 +71,20 @@ class LinkMap:
         said = self._said.get(router)
         return said is not None and neighbor in said.neighbors
 
-    def best_tree(self, current: SpanningTree) -> SpanningTree:
-        """The tree that the own router should announce, where `current` is the last one.
+    def is_whole(self, tree: SpanningTree) -> bool:
+        """Whether all links of a tree count."""
+        return all(child in self.around.get(parent, ()) for parent, child in tree.links())
 
-        One that has lost a link is replaced at once. A better one has to wait until the view is
-        settled: while the overlay comes up, or a router, every step would be announced otherwise.
+    def serves(self, tree: SpanningTree) -> bool:
+        """Whether a tree reaches all routers in reach, over links that count.
+
+        It may have others, too, which are out of reach.
         """
-        is_whole = all(child in self.around.get(parent, ()) for parent, child in current.links())
-        if is_whole and not self.is_settled:
-            return current
-        return self.find(self._name, self.around)
+        reached = {tree.source}
+        for parent, child in tree.links():  # parents come before their children
+            if parent in reached and child in self.around.get(parent, ()):
+                reached.add(child)
+        return reached >= self.around.keys()
 
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""
@@ -112,3 +117,22 @@ class LinkMap:
             for other in ends
             if other != self._name
         )
+
+
+def objection_to(router: str, known: Collection[object], *, is_later: bool) -> str | None:
+    """The reason to close a link over which something came of a router, if there is any.
+
+    `known` are the routers of which something is known. `is_later`: it is of a later life of this
+    very router.
+    """
+    if is_later:
+        return (
+            f"the overlay knows a later router {router!r}: give each router its own name, and "
+            "see that the clock of this machine did not go back"
+        )
+    if router not in known and len(known) >= MESH_ROUTERS_MAX:
+        return (
+            f"the overlay has more than {MESH_ROUTERS_MAX} routers, which is the most where "
+            "links may form circles"
+        )
+    return None

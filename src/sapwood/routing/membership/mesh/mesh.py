@@ -1,11 +1,13 @@
 """Links that may form circles: a tree for each source of publications.
 
-Every router floods which links it has (`Neighbors`), so each knows all links, finds the tree with
-the fewest links from itself to all others, and floods that under a number that grows (`Announce`).
-The publications that it accepts take its tree. On each tree every router runs a `RoutingCore`
-of whatever protocol, whose links are those of the tree (a *branch*); its clients subscribe on all
-trees, and advertise and publish on the router's own. A subscription is told to the parent only,
-as no publication comes from anywhere else; it is in force when all trees in reach have confirmed.
+Every router floods which links it uses (`Neighbors`), so each knows all links, finds the tree with
+the fewest links from itself to all others, and tells it along the tree itself, under a number that
+grows (`Announce`); when, `sapwood.routing.membership.mesh.pace` says. Who comes to use a link hears
+of the trees on which it is below. The publications that a router accepts take its tree. On each
+tree every router runs a `RoutingCore` of whatever protocol, whose links are those of the tree (a
+*branch*); its clients subscribe on all trees, and advertise and publish on the router's own. A
+subscription is told to the parent only, as no publication comes from anywhere else; it is in force
+when all trees in reach have confirmed.
 
 A branch belongs to one version of one tree, and grows from the source: a router joins its parent
 when that has joined its own (`Join`), begins with empty tables, and hears again what its clients
@@ -34,12 +36,12 @@ source at most. Thus
   is given up, and its children are told. Only the latest version is ever begun, so no router goes
   back to an older one;
 * nothing waits for ever: all that is waited for is on its way on a link, or the link is gone; then
-  the latest tree is given up at the source as soon as it hears of that, or that link is joined
-  anew;
+  the latest tree is given up at the source when it hears of that, or a pause later, or that link is
+  joined anew;
 * a subscription is confirmed by the branch of a source only over all the way to that source, as
   the router has no branch, and waits, until all on the way have joined. It is confirmed on the
-  carrying tree too; who has no branch there waits for `Carry`. The client hears of it when no newer
-  tree is to be expected, either.
+  carrying tree too; who has no branch there waits for `Carry`. The client hears of it when all
+  trees reach all in reach, too. A better one may follow: it takes over when all is in force there.
 
 So as long as the links of a publication's way on the carrying tree are up, nothing is missed,
 whatever else comes or goes. What the carrying tree has lost with a link, or with a router, it does
@@ -57,16 +59,16 @@ a single tree: as there are routers).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 from sapwood.errors import InvariantError
-from sapwood.limits import MESH_ROUTERS_MAX
+from sapwood.limits import MESH_HOLD_S
 from sapwood.matching.engine_names import Engines
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.overlay.disjoint import FindTree
-from sapwood.overlay.spanning import fewest_links
+from sapwood.overlay.spanning import SpanningTree, fewest_links
 from sapwood.routing.client_entries import unexpected_message
 from sapwood.routing.core import RoutingCore
 from sapwood.routing.effects import CloseLink, Effect, Send, Subscribed, SubscribedMany
@@ -96,9 +98,9 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.membership.mesh.changeover import advance
 from sapwood.routing.membership.mesh.clients import Clients, Named
-from sapwood.routing.membership.mesh.links import LinkMap
+from sapwood.routing.membership.mesh.links import LinkMap, objection_to
+from sapwood.routing.membership.mesh.pace import HeldLinks, Pace
 from sapwood.routing.membership.mesh.tree_set import TreeSet
-from sapwood.routing.membership.mesh.tree_versions import TreeVersions
 from sapwood.routing.membership.protocol import OnOneTree
 from sapwood.routing.messages import (
     Announce,
@@ -109,7 +111,6 @@ from sapwood.routing.messages import (
     Neighbors,
     OnTree,
     Ready,
-    Version,
 )
 from sapwood.routing.stating import statements_of
 from sapwood.routing.strategies import Protocol
@@ -123,6 +124,8 @@ class Mesh:
     `incarnation` is greater than that of any earlier router of the same name. `find` finds the tree
     of a source; all routers find the same. Where it routes by advertisements, clients hear which of
     their subscriptions somebody advertises for, if they are to hear it from here (`is_watched`).
+    `hold_s`: for how many seconds links that return are held, and trees that reach all are kept
+    (`pace`); with 0 everything is followed at once.
     """
 
     def __init__(
@@ -134,6 +137,7 @@ class Mesh:
         find: FindTree = fewest_links,
         *,
         is_watched: bool = True,
+        hold_s: float = MESH_HOLD_S,
     ) -> None:
         self.name = name
         self.protocol = protocol
@@ -147,6 +151,8 @@ class Mesh:
         self.forest = TreeSet(incarnation, make_core, self.clients, self.map, self._supply)
         #: whether all trees are as they have to be; `None` where what is known has changed since
         self._is_current: bool | None = None
+        self._held = HeldLinks(hold_s)
+        self._pace = Pace(hold_s)
 
     def handle(self, input: Input, now: float) -> list[Effect]:
         """Take one input at time `now`; see `Router.handle`."""
@@ -166,16 +172,18 @@ class Mesh:
     def _handle(self, input: Input, now: float) -> list[Effect]:
         match input:
             case Receive():
-                effects = self._receive(input, now)
+                effects = [*self._begun(input, now), *self._receive(input, now)]
             case ReceiveMany():
-                effects = self._receive_many(input, now)
+                effects = [*self._begun(input, now), *self._receive_many(input, now)]
             case LinkUp(neighbor):
                 effects = self._link_up(neighbor, now)
-            case LinkDown(neighbor):
-                effects = self._link_down(neighbor, now)
+            case LinkDown(neighbor, for_good):
+                effects = self._link_down(neighbor, now, for_good=for_good)
             case Drained():
                 effects = self.forest.drained(input, now)
-            case Tick() | Suspicion() | Compare():
+            case Tick():
+                effects = self._tick(now)
+            case Suspicion() | Compare():
                 return []
             case Restored() | Recalled():
                 raise InvariantError("what is restored comes change by change")
@@ -204,8 +212,9 @@ class Mesh:
             )
 
     def next_deadline(self) -> float | None:
-        """Never: everything that is waited for is on its way."""
-        return None
+        """When the next link is to be told of, or the own tree may change."""
+        due = (self._held.deadline, self._pace.deadline)
+        return min((at for at in due if at is not None), default=None)
 
     @property
     def is_tree(self) -> bool:
@@ -288,7 +297,9 @@ class Mesh:
         if self._supply is not None:
             self._supply.validate(self.forest.advertised())
         if set(self.map.own.neighbors) != self.forest.links.keys():
-            raise InvariantError("the links that are up are not those that everybody is told of")
+            raise InvariantError("the links in use are not those that everybody is told of")
+        if any(neighbor in self.forest.links for neighbor in self._held):
+            raise InvariantError("a link is held, and in use")
 
     # Clients -----------------------------------------------------------------------------------
 
@@ -414,20 +425,39 @@ class Mesh:
     # Links -------------------------------------------------------------------------------------
 
     def _link_up(self, neighbor: str, now: float) -> list[Effect]:
-        if neighbor in self.forest.links:
+        if neighbor in self.forest.links or neighbor in self._held:
             raise InvariantError(f"the link to {neighbor!r} is up already")
-        self.forest.links[neighbor] = {}
-        known: list[MeshMessage] = [said for said in self.map if said is not self.map.own]
-        known.extend(trees.place.announced for trees in self.forest.trees.values())
-        known.extend(self.forest.joins_below(neighbor))
-        effects: list[Effect] = [Send(neighbor, message) for message in known]
+        if self._held.came_up(neighbor, now) and neighbor in self.map.around:
+            return []
+        return self._use((neighbor,), now)
+
+    def _use(self, neighbors: Iterable[str], now: float) -> list[Effect]:
+        """Route on links from now on, and tell everybody of them."""
+        effects: list[Effect] = []
+        for neighbor in neighbors:
+            self._held.release(neighbor)
+            self.forest.links[neighbor] = {}
+            known: list[MeshMessage] = [said for said in self.map if said is not self.map.own]
+            known.extend(self.forest.known_below(neighbor))
+            effects.extend(Send(neighbor, message) for message in known)
         return [*effects, *self._tell_links(now)]
 
-    def _link_down(self, neighbor: str, now: float) -> list[Effect]:
+    def _begun(self, arrived: Receive | ReceiveMany, now: float) -> list[Effect]:
+        """Use a link that is held if the neighbor does."""
+        held = arrived.neighbor in self._held
+        return self._use((arrived.neighbor,), now) if held else []
+
+    def _link_down(self, neighbor: str, now: float, *, for_good: bool = False) -> list[Effect]:
+        self._held.went_down(neighbor, for_good=for_good)
         if neighbor not in self.forest.links:
             return []
         effects = self.forest.link_down(neighbor, now)
         return [*effects, *self._tell_links(now)]
+
+    def _tick(self, now: float) -> list[Effect]:
+        """Use the links that have stayed long enough; change the own tree, if it is time."""
+        due = self._held.due(now)
+        return self._use(due, now) if due else self._change_tree(now)
 
     def _close(self, neighbor: str, reason: str) -> list[Effect]:
         """Let `_close_all` take down the link to a neighbor that broke a rule."""
@@ -445,7 +475,7 @@ class Mesh:
         return effects
 
     def _tell_links(self, now: float) -> list[Effect]:
-        """Tell everybody which links are up here."""
+        """Tell everybody which links are in use here."""
         effects = self._flood(self.map.say(self.forest.links))
         return [*effects, *self._follow(now)]
 
@@ -456,26 +486,46 @@ class Mesh:
     def _follow(self, now: float) -> list[Effect]:
         """Follow a change of what is known of links."""
         self._is_current = None
-        effects: list[Effect] = []
-        current = self.forest.trees[self.name].place.announced.tree
-        tree = self.map.best_tree(current)
-        if tree != current:
-            announced = self.forest.next_announcement(tree)
-            effects.extend(self._flood(announced))
-            effects.extend(self.forest.adopt(announced, now))
+        self._pace.changed(now)
+        effects = self._change_tree(now)
         self.forest.review(self.clients.reach(self.map.around))
-        return [*effects, *self.forest.grow_all(now)]
+        effects.extend(self.forest.grow_all(now))
+        needed = [neighbor for neighbor in self._held if neighbor not in self.map.around]
+        return [*effects, *self._use(needed, now)] if needed else effects
+
+    def _change_tree(self, now: float) -> list[Effect]:
+        """Announce the tree that is the best by now, if it is another one, and time for it."""
+        current = self.forest.trees[self.name].place.announced.tree
+        tree = self.map.find(self.name, self.map.around)
+        self._pace.rest()
+        if tree == current or not self._may_change(current, now):
+            return []
+        announced = self.forest.next_announcement(tree)
+        return self.forest.adopt(announced, now)
+
+    def _may_change(self, current: SpanningTree, now: float) -> bool:
+        """Whether it is time to announce another tree than the current one.
+
+        While the overlay comes up, or a router, every step would be announced if a tree that has
+        lost nothing were not kept until the view is settled.
+        """
+        is_whole = self.map.is_whole(current)
+        if is_whole and not self.map.is_settled:
+            return False
+        # A tree that grows can carry only as a whole.
+        if self.map.serves(current) and (is_whole or not self.forest.is_growing):
+            return self._pace.may_improve(now)
+        return self._pace.may_extend(now) if is_whole else self._pace.may_repair(now)
 
     def _is_settled(self) -> bool:
-        """Whether no news of links or trees is to be expected, as far as can be seen from here.
+        """Whether all trees reach all in reach, and no news of links is on its way, as seen here.
 
-        Everybody knows which tree each router in reach announces when it knows the same links.
+        Better trees may follow: they take over when all is in force there that clients rely on.
         """
         around, trees = self.map.around, self.forest.trees
         if self._is_current is None:
             self._is_current = self.map.is_settled and all(
-                source in trees
-                and trees[source].place.announced.tree == self.map.find(source, around)
+                source in trees and self.map.serves(trees[source].place.announced.tree)
                 for source in around
             )
         return self._is_current
@@ -514,7 +564,8 @@ class Mesh:
 
     def _learn(self, neighbor: str, message: Neighbors, now: float) -> list[Effect]:
         own, router = self.map.own.version, message.router
-        objection = self._objection(router, message.version, own, self.map)
+        is_later = router == self.name and message.version > own
+        objection = objection_to(router, self.map, is_later=is_later)
         if objection is not None:
             return self._close(neighbor, objection)
         was_linked = self.map.claims(router, self.name)
@@ -528,29 +579,14 @@ class Mesh:
     def _adopt(self, neighbor: str, message: Announce, now: float) -> list[Effect]:
         source, trees = message.tree.source, self.forest.trees
         own = trees[self.name].place.announced.version
-        objection = self._objection(source, message.version, own, trees)
+        is_later = source == self.name and message.version > own
+        objection = objection_to(source, trees, is_later=is_later)
         if objection is not None:
             return self._close(neighbor, objection)
         if source in trees and trees[source].place.announced.version >= message.version:
             return []
         self._is_current = None
-        return [*self._flood(message, neighbor), *self.forest.adopt(message, now)]
-
-    def _objection(
-        self, name: str, version: Version, own: Version, known: LinkMap | Mapping[str, TreeVersions]
-    ) -> str | None:
-        """The reason to close a link over which something came of a router, if there is any."""
-        if name == self.name and version > own:
-            return (
-                f"the overlay knows a later router {name!r}: give each router its own name, and "
-                "see that the clock of this machine did not go back"
-            )
-        if name not in known and len(known) >= MESH_ROUTERS_MAX:
-            return (
-                f"the overlay has more than {MESH_ROUTERS_MAX} routers, which is the most where "
-                "links may form circles"
-            )
-        return None
+        return self.forest.adopt(message, now)
 
 
 def _subscribed(named: Iterable[Named]) -> list[Effect]:

@@ -118,6 +118,11 @@ class TreeSet:
 
     # Trees -------------------------------------------------------------------------------------
 
+    @property
+    def is_growing(self) -> bool:
+        """Whether the own router has announced a tree that does not carry yet."""
+        return self.own is not self.trees[self.name].latest
+
     def new_core(self, incarnation: str) -> RoutingCore:
         """A core as branches have one, with nothing in it."""
         return self._make_core(incarnation)
@@ -128,14 +133,17 @@ class TreeSet:
         return Announce(tree, Version(incarnation, number + 1), self.own.version.number)
 
     def adopt(self, announced: Announce, now: float) -> list[Effect]:
-        """A later tree is announced: what grew is given up, what carries goes on."""
+        """A later tree is announced: what grew is given up, what carries goes on.
+
+        The children are told. Who is not on the tree need not know of it.
+        """
         source = announced.tree.source
         place = Position.of(self.name, announced)
         trees = self.trees.get(source)
         if trees is None:
             trees = self.trees[source] = TreeVersions(place)
         trees.place = place
-        effects: list[Effect] = []
+        effects = self._tell(place.children, announced)
         for branch in trees.superseded():
             effects.extend(self.end(branch))
         self._review(source)
@@ -331,12 +339,14 @@ class TreeSet:
         behind = [branch for branch in self if drained.neighbor in branch.core.behind()]
         return [effect for branch in behind for effect in self.hand(branch, drained, now)]
 
-    def joins_below(self, neighbor: str) -> Iterator[Join]:
+    def known_below(self, neighbor: str) -> Iterator[Announce | Join]:
         """What a neighbor whose link has come up has to know to join this router."""
         for source, trees in self.trees.items():
-            latest = trees.latest
-            if latest is not None and neighbor in trees.place.children:
-                yield Join(source, latest.version, latest.epoch)
+            if neighbor in trees.place.children:
+                yield trees.place.announced
+                latest = trees.latest
+                if latest is not None:
+                    yield Join(source, latest.version, latest.epoch)
 
     def link_down(self, neighbor: str, now: float) -> list[Effect]:
         """A link is gone: so is all that comes over it."""

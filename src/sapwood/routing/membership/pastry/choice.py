@@ -72,6 +72,7 @@ def _pastry(base: int, name: str) -> MembershipStrategy:
         excludes=_EXCLUDED,
         make=make,
         allows_circles=True,
+        finds_links=True,
         choose=_chosen,
     )
 

@@ -21,7 +21,7 @@ link may be lost while both its ends run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from sapwood.limits.structured import CONTACTS_MAX, SEEK_HOPS_MAX
 from sapwood.overlay.identifiers import Range, common_digits, slot_of
@@ -35,9 +35,10 @@ class Circle:
 
     #: _asked are the routers that it has asked for a link and that are no peers
     #: _told[p] is what peer p was last told; only of peers
+    #: _addresses has where peers listen, as far as the shell knows
     """
 
-    __slots__ = ("_asked", "_told", "name", "out", "tables")
+    __slots__ = ("_addresses", "_asked", "_told", "name", "out", "tables")
 
     def __init__(self, name: str, tables: PastryTables, out: list[Effect]) -> None:
         self.name = name
@@ -45,14 +46,17 @@ class Circle:
         self.out = out
         self._asked: dict[str, None] = {}
         self._told: dict[str, tuple[str, ...]] = {}
+        self._addresses: dict[str, str] = {}
 
     def send(self, peer: str, message: Message) -> None:
         """Put a message on the link to a peer."""
         self.out.append(Send(peer, message))
 
-    def link_up(self, peer: str) -> Range | None:
+    def link_up(self, peer: str, address: str = "") -> Range | None:
         """A link is there; returns the slot that was empty without it, if it was."""
         tables = self.tables
+        if address:
+            self._addresses[peer] = address
         identifier = tables.space.identifier_of(peer)
         slot = slot_of(tables.identifier, identifier)
         is_first = tables.representative(slot) is None
@@ -66,7 +70,7 @@ class Circle:
             around = tables.identifier[: len(slot) - 1]
             for other, at in tables.peers.items():
                 if other != peer and at.startswith(around):
-                    self.send(other, Contacts((peer,)))
+                    self.send(other, self._contacts((peer,)))
         return slot if is_first else None
 
     def link_down(self, peer: str) -> Range | None:
@@ -74,21 +78,22 @@ class Circle:
         slot = slot_of(self.tables.identifier, self.tables.peers[peer])
         self.tables.remove(peer)
         self._told.pop(peer, None)
+        self._addresses.pop(peer, None)
         self._tell_leaves()
         if self.tables.representative(slot) is not None:
             return None
         self.seek(slot)
         return slot
 
-    def heard(self, routers: Iterable[str]) -> None:
+    def heard(self, routers: Sequence[str], addresses: Sequence[str] = ()) -> None:
         """Somebody has a link to these: ask for one to those that are wanted."""
-        tables = self.tables
+        tables, where = self.tables, dict(zip(routers, addresses, strict=False))
         for router in routers:
             if router == self.name or router in tables.peers:
                 continue
             if tables.is_wanted(tables.space.identifier_of(router)):
                 self._asked[router] = None
-                self.out.append(Connect(router))
+                self.out.append(Connect(router, where.get(router, "")))
 
     def expected_slots(self) -> list[Range]:
         """The slots of those from whom a link was asked for that has not come up."""
@@ -120,13 +125,15 @@ class Circle:
     def pass_back(self, found: Found) -> bool:
         """An answer on its way back; whether it was for this router."""
         if len(found.path) == 1:
-            self.heard(found.routers)
+            self.heard(found.routers, found.addresses)
             if not found.routers:
                 self._give_up(found.range)
             return True
         back = found.path[-2]
         if back in self.tables.peers:
-            self.send(back, Found(found.range, found.path[:-1], found.routers))
+            # Who was found says its name only: whoever has a link to it knows where it is.
+            addresses = found.addresses or self._where(found.routers)
+            self.send(back, Found(found.range, found.path[:-1], found.routers, addresses))
         return False
 
     def _give_up(self, range_: Range) -> None:
@@ -152,7 +159,15 @@ class Circle:
         """Name to each leaf those near it, though that is no news: it may have lost them since."""
         below, above = self.tables.leaves()
         for leaf in dict.fromkeys((*below, *above)):
-            self.send(leaf, Contacts(self.tables.around(leaf), periodic=True))
+            self.send(leaf, self._contacts(self.tables.around(leaf), periodic=True))
+
+    def _contacts(self, routers: tuple[str, ...], *, periodic: bool = False) -> Contacts:
+        return Contacts(routers, periodic, self._where(routers))
+
+    def _where(self, routers: tuple[str, ...]) -> tuple[str, ...]:
+        """Where routers listen; nothing where that is known of none."""
+        found = tuple(self._addresses.get(router, "") for router in routers)
+        return found if any(found) else ()
 
     def _tell_leaves(self) -> None:
         below, above = self.tables.leaves()
@@ -163,4 +178,4 @@ class Circle:
         routers = routers[:CONTACTS_MAX]
         if routers and self._told.get(peer) != routers:
             self._told[peer] = routers
-            self.send(peer, Contacts(routers))
+            self.send(peer, self._contacts(routers))

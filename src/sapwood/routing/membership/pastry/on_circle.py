@@ -95,8 +95,8 @@ class OnCircle(RoutingCore):
                 effects = [one for each in input.messages() for one in self.handle(each, now)]
             case Receive(neighbor, message) if isinstance(message, get_args(CircleMessage)):
                 effects = self._take(neighbor, message)
-            case LinkUp(neighbor):
-                effects = self._joined(neighbor)
+            case LinkUp():
+                effects = self._joined(input)
             case LinkDown(neighbor):
                 self._parted(neighbor)
                 effects = []
@@ -121,14 +121,15 @@ class OnCircle(RoutingCore):
 
     # Links -------------------------------------------------------------------------------------
 
-    def _joined(self, neighbor: str) -> list[Effect]:
+    def _joined(self, up: LinkUp) -> list[Effect]:
+        neighbor = up.neighbor
         identifier = self.tables.space.identifier_of(neighbor)
         if identifier in (self.tables.identifier, *self.tables.peers.values()):
             reason = (
                 f"two routers are at the identifier {identifier}: give {neighbor!r} another name"
             )
             return [CloseLink(neighbor, reason)]
-        self._filled(self.circle.link_up(neighbor))
+        self._filled(self.circle.link_up(neighbor, up.address))
         return []
 
     def _parted(self, neighbor: str) -> None:
@@ -144,8 +145,8 @@ class OnCircle(RoutingCore):
         if neighbor not in self.tables.peers:
             return []
         match message:
-            case Contacts(routers):
-                self.circle.heard(routers)
+            case Contacts(routers, _, addresses):
+                self.circle.heard(routers, addresses)
             case Seek():
                 self.circle.pass_on(message)
             case Found():

@@ -29,6 +29,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from sapwood.errors import InvariantError
+from sapwood.limits import MESH_HOLD_S
 from sapwood.matching.engine_names import Engines
 from sapwood.model.publication import Publication
 from sapwood.overlay.disjoint import FindTree, tree_finders
@@ -64,20 +65,38 @@ class Redundant:
     """The neighbors of a router, on several paths from each source.
 
     `incarnation` is greater than that of any earlier router of the same name; there are `count`
-    paths.
+    paths. `hold_s`: see `Mesh`.
 
     #: _published is the number of the last publication that a client here got accepted
     #: _confluences has one for each source that ever had a branch here
     """
 
     def __init__(
-        self, name: str, protocol: Protocol, engines: Engines, incarnation: int, count: int
+        self,
+        name: str,
+        protocol: Protocol,
+        engines: Engines,
+        incarnation: int,
+        count: int,
+        *,
+        hold_s: float = MESH_HOLD_S,
     ) -> None:
         self.name = name
         self.protocol = protocol
         self.paths = tuple(
             # clients hear from the first path who advertises: what all know, each knows
-            Path(number, Mesh(name, protocol, engines, incarnation, find, is_watched=not number))
+            Path(
+                number,
+                Mesh(
+                    name,
+                    protocol,
+                    engines,
+                    incarnation,
+                    find,
+                    is_watched=not number,
+                    hold_s=hold_s,
+                ),
+            )
             for number, find in enumerate(tree_finders(count))
         )
         self._answers = Answers(count)
@@ -95,7 +114,7 @@ class Redundant:
                 return self._publish(input, now)
             case ClientPublishMany():
                 return [one for request in input.requests() for one in self._publish(request, now)]
-            case Tick() | Suspicion() | Compare():
+            case Suspicion() | Compare():
                 return []
             case Restored() | Recalled():
                 raise InvariantError("what is restored comes change by change")
@@ -104,7 +123,7 @@ class Redundant:
                 effects = self._take(behind, input, now)
             case LinkDown(neighbor):
                 effects = self._link_down(neighbor, now)
-            case LinkUp():
+            case LinkUp() | Tick():
                 effects = self._take(self.paths, input, now)
             case _:
                 self._answers.asked(input)
@@ -127,8 +146,9 @@ class Redundant:
         return self.paths[0].mesh.statements()
 
     def next_deadline(self) -> float | None:
-        """Never: everything that is waited for is on its way."""
-        return None
+        """That of the path whose trees may change next."""
+        deadlines = (path.mesh.next_deadline() for path in self.paths)
+        return min((at for at in deadlines if at is not None), default=None)
 
     @property
     def is_tree(self) -> bool:

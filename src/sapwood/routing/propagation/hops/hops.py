@@ -31,7 +31,7 @@ from sapwood.language.interests import Interests
 from sapwood.limits import SUBSCRIPTIONS_AT_ONCE_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.kept import accepts_nothing
+from sapwood.model.kept import accepts_nothing, kept
 from sapwood.routing.client_entries import (
     SUBSCRIPTIONS,
     ClientEntries,
@@ -190,8 +190,9 @@ class HopPropagation(ClientEntries[Interest]):
         if neighbor not in self.entries.received:
             self.entries.link_up(neighbor)
         some = list(zip(keys, filters, strict=True))
-        entries = {
-            key: ReceivedEntry(wanted, sending) for sending, (key, wanted) in enumerate(some, first)
+        entries: dict[str, ReceivedEntry[Interest]] = {
+            key: ReceivedEntry(kept(wanted), sending)
+            for sending, (key, wanted) in enumerate(some, first)
         }
         self.entries.enter_many(neighbor, entries, some)
         return Outcome(self._propagate(some, neighbor))

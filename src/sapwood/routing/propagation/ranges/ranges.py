@@ -24,7 +24,7 @@ from sapwood.limits import SUBSCRIPTIONS_AT_ONCE_MAX
 from sapwood.limits.structured import RANGES_REPAIR_S, RANGES_STRIKES
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.kept import accepts_nothing
+from sapwood.model.kept import accepts_nothing, kept
 from sapwood.overlay.identifiers import Range
 from sapwood.routing.client_entries import (
     SUBSCRIPTIONS,
@@ -117,7 +117,7 @@ class RangePropagation(ClientEntries[Interest]):
             if present[key].sending == reach:
                 return
             self.entries.leave(range_, key)
-        self.entries.enter(range_, key, ReceivedEntry(wanted, reach))
+        self.entries.enter(range_, key, ReceivedEntry(kept(wanted), reach))
         self._since[key] = now
         self._missed.pop(key, None)
 

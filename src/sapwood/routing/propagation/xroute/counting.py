@@ -24,7 +24,7 @@ from sapwood.errors import InvariantError, PeerError
 from sapwood.limits import SUBSCRIPTIONS_AT_ONCE_MAX
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
-from sapwood.model.kept import accepts_nothing
+from sapwood.model.kept import accepts_nothing, kept
 from sapwood.routing.client_entries import (
     SUBSCRIPTIONS,
     ClientEntries,
@@ -314,6 +314,6 @@ class CountingPropagation(ClientEntries[Interest]):
             if filter_ in counted and filter_ not in keys:
                 self._serial += 1
                 key = keys[filter_] = f"{self._identity}.{self._serial}"
-                self.entries.enter(neighbor, key, ReceivedEntry(filter_, 0))
+                self.entries.enter(neighbor, key, ReceivedEntry(kept(filter_), 0))
             elif filter_ not in counted and filter_ in keys:
                 self.entries.leave(neighbor, keys.pop(filter_))

@@ -28,11 +28,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise, repeat
 from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
+import numpy as np
 from msgspec import Struct
 
 from sapwood.covering.columnar.groups import Groups
@@ -95,11 +96,12 @@ def refill(membership: Membership, parts: Sequence[bytes]) -> tuple[str, ...]:
     """
     assert isinstance(membership, Given | Mesh), "no other membership has checkpoints"
     given = islice(parts, 1, None)
+    forms = FORMS if head_of(parts).links else ALONE
     if isinstance(membership, Mesh):
         make_core = partial(membership.forest.new_core, "")
-        Reader(FORMS, _patterns(make_core()), {RoutingCore: make_core}).read(given, membership)
+        Reader(forms, _patterns(make_core()), {RoutingCore: make_core}).read(given, membership)
         return membership.clients.names
-    Reader(FORMS, _patterns(membership), {}).read(given, membership)
+    Reader(forms, _patterns(membership), {}).read(given, membership)
     return tuple(membership.subscriptions.entries.by_client)
 
 
@@ -152,8 +154,8 @@ def _write_entries(entries: Entries[Any]) -> Iterator[Sequence[Iterable[Any]]]:
             )
 
 
-_IDS: Final = frozenset({2})
-"""The column of the ids of clients' entries, which nothing else refers to."""
+_ID, _KEY = 2, 3
+"""The columns of the ids and keys of clients' entries."""
 
 
 def _read_entries(entries: Entries[Any], columns: list[list[Any]]) -> None:
@@ -163,22 +165,41 @@ def _read_entries(entries: Entries[Any], columns: list[list[Any]]) -> None:
         entries.leaving.extend({} for _ in range(leaving))
         entries.received.update((name, {}) for name in links)
     elif len(columns) == 5:
-        owners, named, ids, keys, contents = columns
+        owners, left, ids, keys, contents = columns
         tables = [*entries.by_client.values(), *reversed(entries.leaving)]
         clients = [*entries.by_client]
-        left = named or (None,) * len(ids)
-        names = [name or clients[owner] for owner, name in zip(owners, left, strict=True)]
-        made = list(map(LocalEntry, keys, names, ids, contents))
-        entries.by_key.update(zip(keys, made, strict=True))
-        for owner, id_, entry in zip(owners, ids, made, strict=True):
-            present = tables[owner].get(id_)
-            if present is not None:
-                entries.aside.setdefault((present.client, id_), []).append(present)
-            tables[owner][id_] = entry
+        for owner, first, last in _runs(owners):
+            some = slice(first, last)
+            names = repeat(clients[owner]) if not left else _names(clients, owner, left[some])
+            made: list[LocalEntry[Any]] = [
+                *map(LocalEntry, keys[some], names, ids[some], contents[some])
+            ]
+            entries.by_key.update(zip(keys[some], made, strict=True))
+            table, own = tables[owner], dict(zip(ids[some], made, strict=True))
+            if len(own) == len(made) and table.keys().isdisjoint(own):  # as a rule
+                table.update(own)
+                continue
+            for entry in made:
+                present = table.get(entry.id)
+                if present is not None:
+                    entries.aside.setdefault((present.client, entry.id), []).append(present)
+                table[entry.id] = entry
     else:
         (number,), keys, contents, sendings, _, _ = columns
         received = list(entries.received.values())[number]
         received.update(zip(keys, map(ReceivedEntry, contents, sendings), strict=True))
+
+
+def _runs(owners: list[int]) -> Iterator[tuple[int, int, int]]:
+    """Each owner of what stands together, and where that begins and ends."""
+    changes = np.flatnonzero(np.diff(owners)) + 1
+    bounds = [0, *changes.tolist(), len(owners)]
+    return ((owners[first], first, last) for first, last in pairwise(bounds))
+
+
+def _names(clients: list[str], owner: int, left: list[str | None]) -> Iterable[str]:
+    """Whose entries those of an owner are; `left` are those of clients that have gone."""
+    return (name or clients[owner] for name in left)
 
 
 def _write_patterns(index: XSearchIndex) -> Iterator[Sequence[Iterable[Any]]]:
@@ -229,7 +250,7 @@ FORMS: Final[Mapping[type[Any], Form]] = MappingProxyType(
         Merging: Form(without=frozenset({"_merger"})),
         MergedPromises: Form(without=frozenset({"_make", "_merger"})),
         MergingPromises: Form(without=frozenset({"_merger"})),
-        Entries: Form(write=_write_entries, read=_read_entries, single=_IDS),
+        Entries: Form(write=_write_entries, read=_read_entries, single=frozenset({_ID})),
         ColumnarCovering: Form(
             without=frozenset({"_awaiting", "_kernels", "_last"}),
             within=frozenset({"_groups"}),
@@ -242,3 +263,8 @@ FORMS: Final[Mapping[type[Any], Form]] = MappingProxyType(
     }
 )
 """What is not written field by field."""
+
+ALONE: Final[Mapping[type[Any], Form]] = MappingProxyType(
+    {**FORMS, Entries: replace(FORMS[Entries], single=frozenset({_ID, _KEY}))}
+)
+"""The same where there are no links, which would know of entries by their keys."""

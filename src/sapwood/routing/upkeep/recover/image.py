@@ -48,7 +48,7 @@ from sapwood.language.forms import decode_interest, encode_form
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
-from sapwood.model.kept import kept
+from sapwood.model.kept import are_packed, kept
 
 ROOMS: Final = ("sapwood.covering.", "sapwood.model.", "sapwood.overlay.", "sapwood.routing.")
 """Where the classes are that have images."""
@@ -354,7 +354,7 @@ class Reader:
     def _column(self, column: list[Any], *, is_single: bool) -> list[Any]:
         """The values of a column, with filters as tables keep them: most are texts, or filters."""
         kind = type(column[0]) if column else int
-        if kind is int or (is_single and kind is str):
+        if kind is int or (is_single and kind is str) or are_packed(column):
             return column
         share, interests, value = self._texts.setdefault, self._interests, self._value
         found: list[Any] = []

@@ -1,0 +1,49 @@
+"""HTTP connections that do not wait for ever: who sends no head of a request is dropped.
+
+The server itself looks at the time only between two requests, and only until a byte of the next one
+comes. Without this, whoever opens connections and says nothing, or a byte a minute, takes the room
+of all others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from sapwood.limits.gateway import HTTP_HEAD_S
+
+
+class Impatient(H11Protocol):
+    """A connection that is looked at every `limits.HTTP_HEAD_S`.
+
+    It is dropped where no request is being answered, and none has begun since the last look.
+    """
+
+    _look_at: asyncio.TimerHandle | None = None
+    _seen: Any = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin."""
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        if self._look_at is not None:
+            self._look_at.cancel()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._look_at = self.loop.call_later(HTTP_HEAD_S, self._look)
+
+    def _look(self) -> None:
+        if self.transport.get_protocol() is not self:  # it is a WebSocket now
+            return
+        is_idle = self.cycle is None or self.cycle.response_complete
+        if is_idle and self.cycle is self._seen:
+            self.transport.abort()
+            return
+        self._seen = self.cycle
+        self._wait()

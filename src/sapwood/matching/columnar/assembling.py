@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from sapwood.matching.columnar.build import build_ranked
-from sapwood.matching.columnar.joining import joined
 from sapwood.matching.columnar.ranking import RankedRows
 from sapwood.matching.columnar.sampling import Sample
 from sapwood.matching.columnar.searching import Searcher
@@ -22,17 +20,15 @@ _STALE_CANDIDATES: Final = 64.0
 entries as when it was built, and to `_STALE_CANDIDATES` more."""
 
 
-def segment_of(
-    parts: Sequence[RankedRows], searcher: Searcher, sample: tuple[Record, ...]
-) -> Segment | None:
-    """The segment of all conjunctions of some parts, `None` if there are none.
+def segment_of(rows: RankedRows, searcher: Searcher, sample: tuple[Record, ...]) -> Segment | None:
+    """The segment of some conjunctions, `None` if there are none.
 
     Its access constraints suit the records of the sample.
     """
-    if not any(len(part.outline.slot) for part in parts):
+    if not len(rows.outline.slot):
         return None
     seen = Sample(sample, searcher.numbers) if sample else None
-    return build_ranked(joined(parts, len(searcher.numbers)), searcher.kernels, seen)
+    return build_ranked(rows, searcher.kernels, seen)
 
 
 def mean_candidates(

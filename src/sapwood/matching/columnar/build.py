@@ -80,6 +80,7 @@ def build_ranked(
         ranked.low[ranges].astype(np.int64),
         ranked.high[ranges].astype(np.int64),
     )
+    del shapes, entry_ranges, ranges  # some hundred bytes a conjunction
     bitmap_words = np.full(bitmap_layout.words, np.uint64(0xFFFF_FFFF_FFFF_FFFF))
     kernels.fill_bitmaps(task, bitmap_words)
     buffer = segment_buffer(

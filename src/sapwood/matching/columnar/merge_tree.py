@@ -31,6 +31,7 @@ from sapwood.matching.columnar.compaction import (
     join_cost,
     to_join,
 )
+from sapwood.matching.columnar.joining import joined
 from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.ranking import RankedRows, rank
 from sapwood.matching.columnar.rows import RowWriter, Slots
@@ -217,11 +218,11 @@ class MergeTree:
         """The segment of all parts, entered in `slot_locations`; none if they are empty."""
         serial = free_serial(others, self._aliases)
         searcher, sample = self._named(), self._sample
-        segment = segment_of(parts, searcher, sample)
+        rows = joined(parts, len(searcher.numbers))
+        segment = segment_of(rows, searcher, sample)
         if segment is None:
             return ()
-        for part in parts:
-            slot_locations[part.outline.slot] = serial
+        slot_locations[rows.outline.slot] = serial
         return (SegmentEntry(serial, segment, mean_candidates(segment, searcher, sample)),)
 
     def _entry_at(self, location: int) -> SegmentEntry:
@@ -345,9 +346,12 @@ class MergeTree:
     def _join(self, searcher: Searcher, sample: tuple[Record, ...]) -> None:
         """Join the segments that this was begun with, and put the joined one in their place."""
         try:
-            parts = [entry.segment.ranked_rows() for entry in self._compacting]
-            segment = segment_of(parts, searcher, sample)
-            del parts  # which take more memory than the segment
+            # Nobody keeps the parts: they take more memory than the segment.
+            rows = joined(
+                [entry.segment.ranked_rows() for entry in self._compacting], len(searcher.numbers)
+            )
+            segment = segment_of(rows, searcher, sample)
+            del rows
             mean = None if segment is None else mean_candidates(segment, searcher, sample)
             while len(self._removed) > _REMOVED_AT_ONCE:
                 removed, self._removed = self._removed, []

@@ -49,6 +49,10 @@ SLOW = {
     "routing-trees": Choices((60,), 3),
     "prefix-updates": Choices((90,), 3),
     "bloom-false-positives": Choices((60,), 3, repeats=20),
+    "bloom-structures": Choices((40,), 3),
+    "bloom-brokers": Choices((60,), 3),
+    "bit-unions": Choices(seed=3),
+    "query-log": Choices((20,), 3),
 }
 
 

@@ -44,7 +44,7 @@ class Compared(Stored):
         if given is None:
             return None
         assert isinstance(machine, Router)
-        records = self._records[router]
+        records = self._records.get(router, [])  # it may have crashed before it kept anything
         notes = {one.name: one for one in records if isinstance(one, Note)}
         states = [one for one in records if not isinstance(one, Note)]
         whole = Restored((*notes.values(), *states))

@@ -222,7 +222,7 @@ class TreeSet:
         sides = branch.core.advertisements.entries.follower
         if isinstance(sides, TreeSides):
             sides.end()
-        self.counted.update(branch.core.counters())
+        self.counted += Counter(branch.core.counters())
         effects = self._tell(branch.place.children, Leave(branch.source, branch.epoch))
         for publication, place in trees.release():
             deliveries = self.own.core.deliveries(publication)

@@ -7,7 +7,6 @@ import json
 import shutil
 import subprocess
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -35,8 +34,8 @@ def node() -> tuple[str, ...]:
 
 
 async def test_the_client_in_javascript_subscribes_publishes_and_goes_on(tmp_path: Path) -> None:
-    if find_spec("wsproto") is None or not node():
-        pytest.skip("needs wsproto, and a Node with WebSockets (22, or 20 with its option)")
+    if not node():
+        pytest.skip("needs a Node with WebSockets (22, or 20 with its option)")
     async with gated(data=tmp_path) as gate:
         process = await asyncio.create_subprocess_exec(
             *node(),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,6 @@ from tests.broker.http.web_socket import BINARY, connected, opened
 from tests.examples import examples
 
 __all__ = ("nothing_is_left",)
-
-pytestmark = pytest.mark.skipif(
-    find_spec("wsproto") is None, reason="wsproto is not installed, which the extra http brings"
-)
 
 
 def subscribed(id_: str) -> dict[str, Any]:

@@ -175,25 +175,13 @@ class Handshake:
             self._refuse(tcp, hello.name, refused)
             return
         tcp.connection.welcome(replace(self._welcome(), listens=self.me.listens), Role.BROKER)
-        tcp.link = LinkSession(
-            hello.name,
-            hello.session,
-            tcp.connection,
-            is_lossy=tcp.is_datagram,
-            listens=hello.listens,
-        )
+        tcp.link = _link_to(hello, tcp)
         connections.offered[tcp] = hello.name
 
     def _welcomed(self, tcp: TcpConnection, welcome: Welcome) -> LinkUp | None:
         connections = self._connections
         tcp.connection.welcomed()
-        tcp.link = LinkSession(
-            welcome.name,
-            welcome.session,
-            tcp.connection,
-            is_lossy=tcp.is_datagram,
-            listens=welcome.listens,
-        )
+        tcp.link = _link_to(welcome, tcp)
         if (welcome.name, welcome.session) in connections.barred:
             tcp.connection.say_goodbye(GoodbyeCode.BARRED, "this link was closed for good")
             return None
@@ -241,3 +229,14 @@ class Handshake:
         log = self._log.warning if is_news else self._log.debug
         log("connection refused", name=name, address=tcp.address, reason=refused.reason)
         tcp.connection.refuse(refused.code, refused.reason)
+
+
+def _link_to(greeting: Hello | Welcome, tcp: TcpConnection) -> LinkSession:
+    """The session of a link to the broker that greets so."""
+    return LinkSession(
+        greeting.name,
+        greeting.session,
+        tcp.connection,
+        is_lossy=tcp.is_datagram,
+        listens=greeting.listens,
+    )

@@ -89,18 +89,18 @@ class BrokersAsked:
                 f"under protocol {known.protocol} routers do not route by what each neighbor "
                 "wants, so there is nothing to explain hop by hop"
             )
-        found: list[tuple[int, tuple[str, ...]]] = []
-        for way in range(known.ways):
-            around: dict[str, dict[str, None]] = {}
-            for name in self._explainers:
-                said = self._ask(name, Question(source, way))
-                for neighbor in () if said is None else said.neighbors:
-                    around.setdefault(name, {})[neighbor] = None
-                    around.setdefault(neighbor, {})[name] = None
-            path = way_between(source, home, lambda router, of=around: of.get(router, ()))  # type: ignore[misc]
-            if path is not None:
-                found.append((way, path))
-        return found
+        paths = [(way, self._path(source, home, way)) for way in range(known.ways)]
+        return [(way, path) for way, path in paths if path is not None]
+
+    def _path(self, source: str, home: str, way: int) -> tuple[str, ...] | None:
+        """The brokers on one way, as far as brokers that answer know their neighbors on it."""
+        around: dict[str, dict[str, None]] = {}
+        for name in self._explainers:
+            said = self._ask(name, Question(source, way))
+            for neighbor in () if said is None else said.neighbors:
+                around.setdefault(name, {})[neighbor] = None
+                around.setdefault(neighbor, {})[name] = None
+        return way_between(source, home, lambda router: around.get(router, ()))
 
     def journey(
         self, path: tuple[str, ...], placed: Placed, publication: Publication | None, way: int

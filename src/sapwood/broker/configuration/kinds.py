@@ -6,16 +6,18 @@ A text comes from the command line or the environment, a value of TOML from a fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 from sapwood.errors import InputError
 
 Value: TypeAlias = str | int | float | bool | tuple[str, ...]
 """What an option is set to, whichever way it came."""
+
+_Digits = TypeVar("_Digits", int, float)
 
 _SPOKEN: Final = (("true", "yes", "on", "1"), ("false", "no", "off", "0"))
 _ESCAPES: Final = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r"))
@@ -100,12 +102,7 @@ class Whole:
 
     def of_text(self, text: str) -> int:
         """The number of decimal digits."""
-        try:
-            if not text.isascii():
-                raise ValueError
-            return int(text)
-        except ValueError as error:
-            raise _wrong(text, self.takes) from error
+        return _digits(text, int, self.takes)
 
     def of_toml(self, value: object) -> int:
         """The number."""
@@ -123,12 +120,7 @@ class Number:
 
     def of_text(self, text: str) -> float:
         """The number of decimal digits, with a point or an exponent."""
-        try:
-            if not text.isascii():
-                raise ValueError
-            return float(text)
-        except ValueError as error:
-            raise _wrong(text, self.takes) from error
+        return _digits(text, float, self.takes)
 
     def of_toml(self, value: object) -> float:
         """The number."""
@@ -236,6 +228,16 @@ def written(value: Value) -> str:
         plain = "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in value)
         return f'"{plain}"'
     return repr(value)
+
+
+def _digits(text: str, read: Callable[[str], _Digits], takes: str) -> _Digits:
+    """What a text of digits says; Python reads those of other scripts, too, which is not meant."""
+    try:
+        if not text.isascii():
+            raise ValueError
+        return read(text)
+    except ValueError as error:
+        raise _wrong(text, takes) from error
 
 
 def _wrong(value: object, takes: str) -> InputError:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any, Final, Self
 
 from sapwood.client.requests import Requests
+from sapwood.client.typed import RecordType
 from sapwood.errors import InputError, LimitError, NeverMatchesWarning
 from sapwood.language.never import why_never
 from sapwood.language.written import given_interest
@@ -46,6 +47,8 @@ class Deliveries:
         self.late = 0
         self._max_age_ns = max_age_ns
         self._drops_late = drops_late
+        #: what records are read as, where the subscription has a type
+        self.record_type: RecordType[Any] | None = None
         self._subject = subject
         #: the ids of the subscriptions that nobody advertises for, as the broker says
         self.unadvertised: set[str] = set()
@@ -129,6 +132,8 @@ class Deliveries:
             return False
         if self._max_age_ns is not None:
             delivery = delivery.within(self._max_age_ns)
+        if self.record_type is not None:
+            delivery = delivery.read_by(self.record_type.read)
         self._waiting.append(delivery)
         if self._waiters:
             self._wake()
@@ -226,6 +231,8 @@ class ClientSubscription(Deliveries):
         goes on as it was. A call that is cancelled does not take the change back.
         """
         interest = given_interest(filter)
+        if self.record_type is not None:
+            self.record_type.check(interest, stacklevel=2)
         never, self.never_match = self.never_match, {}
         try:
             await self._requests.change(self.id, to_text(interest), self)

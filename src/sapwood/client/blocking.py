@@ -10,6 +10,7 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
+from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -367,13 +368,16 @@ class BlockingClient:
         *,
         payload: bytes | None = None,
         blind: bool = False,
+        ttl: float | timedelta | None = None,
     ) -> str:
         """Publish; returns the publication's id when the broker has accepted it."""
-        return self.wait(self._client.publish(content, id, payload=payload, blind=blind))
+        return self.wait(self._client.publish(content, id, payload=payload, blind=blind, ttl=ttl))
 
-    def publish_many(self, publications: Iterable[Content]) -> Published:
+    def publish_many(
+        self, publications: Iterable[Content], *, ttl: float | timedelta | None = None
+    ) -> Published:
         """Publish one after the other without waiting for each; returns when all are answered."""
-        batch = self._client.batch()
+        batch = self._client.batch(ttl=ttl)
         iterator = iter(publications)
         while some := list(islice(iterator, PUBLISH_MANY)):
             self.wait(batch.publish(some))
@@ -382,6 +386,18 @@ class BlockingClient:
     def publish_table(self, table: Table, *, id: str | None = None) -> Published:
         """Publish each row of a table as a record; returns when all are answered."""
         return self.wait(self._client.publish_table(table, id=id))
+
+    def request(
+        self, record: Mapping[str, Any], *, timeout: float, payload: bytes | None = None
+    ) -> Delivery:
+        """Publish a record that asks for a reply; returns the first. See `Client.request`."""
+        return self.wait(self._client.request(record, timeout=timeout, payload=payload))
+
+    def reply(
+        self, request: Delivery, record: Mapping[str, Any], *, payload: bytes | None = None
+    ) -> str:
+        """Publish a reply to a delivery that asks for one; returns its id."""
+        return self.wait(self._client.reply(request, record, payload=payload))
 
     def flush(self) -> None:
         """Return when all publications so far are answered."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,8 @@ from sapwood.client.groups import Items, SubscriptionGroup, texts
 from sapwood.client.moving import moved
 from sapwood.client.publishing import Names, Publisher
 from sapwood.client.publishing_client import PublishingClient
+from sapwood.client.replies import Inbox, answering, time_left
+from sapwood.client.requests import looked_at
 from sapwood.client.subscription import ClientSubscription, Deliveries, DeliveryQueues
 from sapwood.client.typed import RecordType, TypedDurableSubscription, TypedSubscription
 from sapwood.errors import ConnectionLostError, DuplicateIdError, InputError
@@ -132,6 +134,8 @@ class Client(PublishingClient):
         self._subscriptions = subscription_requests(self._session, self._publisher.flush)
         self._advertisements = advertisement_requests(self._session, self._publisher.flush)
         self._queues = DeliveryQueues(self._subscriptions)
+        #: the subscription to replies, as soon as there was a request
+        self._inbox: asyncio.Task[Inbox] | None = None
         self._task: asyncio.Task[None] | None = None
         #: what hands out deliveries of durable subscriptions that move here
         self._moves: set[asyncio.Task[None]] = set()
@@ -248,16 +252,14 @@ class Client(PublishingClient):
     ) -> Any:
         """Subscribe; returns when the subscription is in force in the whole overlay.
 
-        `filter` is the text of a record filter, or what `sapwood.parse_filter` and
-        `sapwood.parse_xpath` return.
+        `filter` is a text, or what `sapwood.parse_filter` and `sapwood.parse_xpath` return.
         The result is an asynchronous iterator of `Delivery`. At most `waiting_max` deliveries wait
         in it; one more, and the subscription is withdrawn and its iterator ends with a
         `LimitError`. Its `change` gives it another filter without a gap. `id` must be new to this
         client; without one, `s1`, `s2`, ... are used.
 
-        With a `type` (a dataclass, a `msgspec.Struct`) each delivery has a `value`: its record as
-        one of these, or an `UnfitDeliveryError` of that delivery alone. What no such record can
-        meet in the filter is warned of (`FilterTypeWarning`).
+        With a `type` (a dataclass, a `msgspec.Struct`) each delivery has a `value`, its record as
+        one of these (or an `UnfitDeliveryError`), and the filter is held against it.
 
         What may be older than `max_age` when it is handed out is `late`: `"mark"` lets
         `Delivery.timely` say so, `"drop"` leaves it out and counts it (`late` of the iterator).
@@ -319,7 +321,8 @@ class Client(PublishingClient):
         name, window = durably.pop("durable", None), durably.pop("window", None)
         if name is None or filter is not None or durably:
             raise InputError("what moves has a durable name, and takes its filter and bounds along")
-        here = partial(self.subscribe, id=id, durable=name, window=window, type=type_)
+        subscribing: Any = self.subscribe
+        here = partial(subscribing, id=id, durable=name, window=window, type=type_)
         old_home = connect(address, settings=self._session.settings)
         await old_home.__aenter__()
         try:
@@ -418,6 +421,59 @@ class Client(PublishingClient):
         """
         self._check_usable()
         return self._queues.merged(waiting_max)
+
+    # Requests ----------------------------------------------------------------------------------
+
+    async def request(
+        self, record: Mapping[str, Any], *, timeout: float, payload: bytes | None = None
+    ) -> Delivery:
+        """Publish a record that asks for a reply; returns the first that comes.
+
+        Whoever gets it replies with `reply`. It has two attributes more, `request.from` and
+        `request.number`, and lives as long as is waited for a reply (`ttl`). The subscription to
+        replies is in force in the whole overlay before the first request goes out.
+
+        Raises `TimeoutError` where no reply came in so many seconds, and as `publish`.
+        """
+        self._check_usable()
+        try:
+            async with asyncio.timeout(timeout):
+                inbox = await self._replies()
+                number, asking = inbox.asking(record)
+                inbox.expect(number)
+                try:
+                    await self.publish(asking, payload=payload, ttl=timeout)
+                    return await inbox.reply_to(number)
+                finally:
+                    inbox.forget(number)
+        except TimeoutError:
+            raise TimeoutError(f"no reply came within {timeout} s") from None
+
+    async def reply(
+        self, request: Delivery, record: Mapping[str, Any], *, payload: bytes | None = None
+    ) -> str:
+        """Publish a reply to a delivery that asks for one (`request`); returns its id.
+
+        It lives as long as somebody waits for it, as far as that is known. Raises `InputError` for
+        a delivery that asks for none, and as `publish`.
+        """
+        self._check_usable()
+        answer = answering(request, record)
+        return await self.publish(answer, payload=payload, ttl=time_left(request))
+
+    async def _replies(self) -> Inbox:
+        """The subscription to replies, in force."""
+        if self._inbox is None or (self._inbox.done() and self._inbox.exception() is not None):
+            self._inbox = asyncio.create_task(self._open_inbox())
+            self._inbox.add_done_callback(looked_at)
+        return await asyncio.shield(self._inbox)
+
+    async def _open_inbox(self) -> Inbox:
+        token = secrets.token_hex(8)
+        inbox = Inbox(f"replies.{token}", f"{self.name}/{token}")
+        self._queues.inbox = inbox
+        await self._subscriptions.add(inbox.id, to_text(inbox.filter), inbox)
+        return inbox
 
     # Advertisements ----------------------------------------------------------------------------
 

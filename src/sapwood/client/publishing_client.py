@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, Iterable
+from datetime import timedelta
 from itertools import starmap
 
 from sapwood.client.columns import Table, encoded_rows
 from sapwood.client.publishing import Content, Prepared, PublishBatch, Published, Publisher
+from sapwood.model.envelope import lasting
 
 
 class PublishingClient:
@@ -28,12 +30,17 @@ class PublishingClient:
         *,
         payload: bytes | None = None,
         blind: bool = False,
+        ttl: float | timedelta | None = None,
     ) -> str:
         """Publish a record or a document; returns the id when the broker has accepted it.
 
         A `payload` is for subscribers alone: no broker looks into it. With `blind` the content
         stays at the client's own broker: it finds out who gets the payload, and others read nothing
         (`docs/forwarding.md` says what they see, and which protocols can do it).
+
+        With a `ttl` (time to live), in seconds, it is delivered to nobody who would get it later
+        than that, as far as ages are known (`docs/time.md`): on its way, in mailboxes, in the
+        queues of subscriptions.
 
         A publication with both a record and a document is published as a `Publication`. Raises
         `InvalidValueError` or `LimitError` for attributes that cannot be published, and
@@ -44,22 +51,27 @@ class PublishingClient:
         if payload is not None or blind:
             content = self._publisher.with_payload(content, id, payload, is_blind=blind)
         answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        publication_id = await self._publisher.put(content, id, answer)
+        envelope = None if ttl is None else lasting(ttl)
+        publication_id = await self._publisher.put(content, id, answer, envelope)
         await answer
         return publication_id
 
     async def publish_many(
         self,
         publications: Iterable[Content] | AsyncIterable[Content],
+        *,
+        ttl: float | timedelta | None = None,
     ) -> Published:
         """Publish one after the other without waiting for each; returns when all are answered.
+
+        With a `ttl`, each has that time to live, as in `publish`.
 
         What is no `Publication` gets an id of the client's making. At most
         `limits.UNACKNOWLEDGED_MAX` are under way at a time. Raises like `publish` for attributes
         that cannot be published, those before being published; the result lists what the broker
         refused.
         """
-        batch = self.batch()
+        batch = self.batch(ttl=ttl)
         if isinstance(publications, AsyncIterable):
             async for one in publications:
                 await batch.publish((one,))
@@ -83,9 +95,10 @@ class PublishingClient:
         await batch.publish_prepared(starmap(Prepared, rows))
         return await batch.finish()
 
-    def batch(self) -> PublishBatch:
+    def batch(self, *, ttl: float | timedelta | None = None) -> PublishBatch:
         """Many publications that come bit by bit; what `publish_many` is made of."""
-        return PublishBatch(self._publisher, self._check_usable, self.flush)
+        envelope = None if ttl is None else lasting(ttl)
+        return PublishBatch(self._publisher, self._check_usable, self.flush, envelope)
 
     async def flush(self) -> None:
         """Return when all publications so far are answered."""

@@ -81,8 +81,7 @@ def _attributes(
 ) -> Iterator[tuple[str, Constraint]]:
     """The flat attributes of a class with named fields; adds names below which anything may be."""
     assert isinstance(described, _OBJECTS), "only these have named fields"
-    is_tagged = isinstance(described, inspect.StructType) and described.tag_field is not None
-    if is_tagged:
+    if isinstance(described, inspect.StructType) and isinstance(described.tag, str | int):
         yield f"{prefix}{described.tag_field}", one_of([described.tag])
     for field in described.fields:
         name, alternatives = prefix + field.encode_name, _alternatives(field.type)

@@ -7,7 +7,7 @@ no record has, or a value of another type, is a mistake that would otherwise sho
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
@@ -108,8 +108,7 @@ def _kinds(constraint: Constraint) -> str:
 
 
 def _told(attribute: str, known: Constraint) -> str:
-    points = known.points()
-    if points is not None and points:
+    if replace(known, absent=False).points():
         printed = print_constraint(attribute, known)
         if len(printed) <= _SHOWN_CHARS_MAX:
             return printed

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeAlias
 from sapwood.errors import FrameError, InputError
 from sapwood.model.publication import Publication
 from sapwood.timing.local import LocalClock
-from sapwood.wire.publications import WholeBody, decode_body, publication_of
+from sapwood.wire.publications import WholeBody, decode_body, has_envelope, publication_of
 
 Reader: TypeAlias = Callable[[str, Mapping[str, Any] | None], Any]
 """Makes an object of the id and the record of a publication, which may have none."""
@@ -131,6 +131,30 @@ class Delivery:
             body = self._decoded()
             self._value = self._reader(body.id, body.attributes)
         return self._value
+
+    @property
+    def may_expire(self) -> bool:
+        """Whether the publication may have a time to live; nothing is decoded."""
+        encoded = self._encoded
+        if encoded is not None:
+            return has_envelope(encoded)
+        return self._decoded().envelope is not None
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether its time to live may be over by now: a publication is not handed out then."""
+        if not self.may_expire:
+            return False
+        envelope, age_ns = self._decoded().envelope, self._age_ns()
+        if envelope is None or envelope.ttl_ns is None or age_ns is None:
+            return False
+        return age_ns > envelope.ttl_ns
+
+    @property
+    def ttl(self) -> float | None:
+        """The time to live that it was published with, in seconds; `None`: it has no end."""
+        envelope = self._decoded().envelope
+        return None if envelope is None or envelope.ttl_ms is None else envelope.ttl_ms / 1000
 
     def _age_ns(self) -> int | None:
         if self._clock is None:

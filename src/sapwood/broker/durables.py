@@ -19,6 +19,7 @@ from msgspec import structs
 
 from sapwood.broker.connections import Connections
 from sapwood.broker.counters import Counters
+from sapwood.broker.expiry import has_outlived
 from sapwood.broker.logs import Log
 from sapwood.broker.owned import owned
 from sapwood.deadline_timer import DeadlineTimer
@@ -56,6 +57,7 @@ from sapwood.session.durable.effects import (
 )
 from sapwood.session.durable.restoring import latest
 from sapwood.session.durable.rows import Kind, Row
+from sapwood.session.durable.subscription import OVER
 from sapwood.session.durable.subscriptions import (
     SUBSCRIPTION_ID,
     DurableSubscriptions,
@@ -86,7 +88,7 @@ from sapwood.wire.messages import (
     UnsubscribedReply,
     UnsubscribeRequest,
 )
-from sapwood.wire.publications import decode_publication, encode_publication
+from sapwood.wire.publications import decode_publication, encode_publication, has_envelope
 
 _NO_STORE: Final = "this broker keeps nothing; start it with --data"
 _SPREAD: Final = 4
@@ -334,8 +336,8 @@ class Durables:
         self._carry_out(self._subscriptions.refused(owner, reason))
         self._flush()
 
-    def deliver(self, effect: Deliver, request: Input) -> None:
-        """The router delivers a publication to an owner."""
+    def deliver(self, effect: Deliver, request: Input, age_s: float) -> None:
+        """The router delivers a publication to an owner, which is so old if that matters."""
         place = effect.place
         if place is None:
             first = self._first_place(request)
@@ -343,7 +345,7 @@ class Durables:
                 self._by_id = _places_by_id(request)
             place = first + self._by_id.get(effect.publication.id, 0)
         encoded = effect.publication.encoded or encode_publication(effect.publication)
-        self._arrived(effect.client, [(place, encoded)])
+        self._arrived(effect.client, [(place, encoded)], age_s)
 
     def deliver_many(self, effect: DeliverMany, request: Input) -> None:
         """The router delivers a batch: what of it goes to owners."""
@@ -352,16 +354,16 @@ class Durables:
             return
         first, batch = self._first_place(request), effect.batch
         for owner, places in found.items():
-            self._arrived(owner, [(first + at, _body(batch, at)) for at in places])
+            self._arrived(owner, [(first + at, _body(batch, at)) for at in places], 0.0)
 
-    def _arrived(self, owner: str, publications: list[tuple[int, bytes]]) -> None:
+    def _arrived(self, owner: str, publications: Iterable[tuple[int, bytes]], age_s: float) -> None:
         arrivals = []
         for place, encoded in publications:
             if place not in self._recent:
                 self._recent[place] = encoded
                 self._order.append(place)
                 self._recent_bytes += len(encoded)
-            arrivals.append(Arrival(place, len(encoded)))
+            arrivals.append(Arrival(place, len(encoded), age_s))
         self._carry_out(self._subscriptions.delivered(owner, arrivals, self._time()))
 
     def _first_place(self, request: Input) -> int:
@@ -413,9 +415,8 @@ class Durables:
         match effect:
             case Join(_, reply):
                 send(reply)
-            case Hand(_, parcels):
+            case Hand():
                 self._hand(effect, send)
-                self._counters.deliveries += len(parcels)
             case Tell(_, dropped, reason):
                 send(DurableNotice(id_, dropped, shortened(reason)))
             case Acknowledged(_, serial):
@@ -426,9 +427,12 @@ class Durables:
                 send(SubscriptionRefused(id_, shortened(reason)))
 
     def _hand(self, hand: Hand, send: Callable[[Message], None]) -> None:
-        """Send publications to a consumer; what the journal has lost is let go."""
-        found = self._read([parcel.place for parcel in hand.parcels])
-        there = [parcel for parcel in hand.parcels if parcel.place in found]
+        """Send publications to a consumer; what is lost, or has outlived its time, is let go."""
+        found, now = self._read([parcel.place for parcel in hand.parcels]), self._time()
+        lost = [parcel.number for parcel in hand.parcels if parcel.place not in found]
+        kept = [parcel for parcel in hand.parcels if parcel.place in found]
+        over = {p.number for p in kept if has_outlived(found[p.place], now - p.time)}
+        there = [parcel for parcel in kept if parcel.number not in over]
         if there:
             send(
                 DurableDeliveries(
@@ -439,9 +443,12 @@ class Durables:
                     tuple(found[parcel.place] for parcel in there),
                 )
             )
-        if len(there) < len(hand.parcels):
-            lost = [parcel.number for parcel in hand.parcels if parcel.place not in found]
-            self._carry_out(self._subscriptions.unreadable(hand.consumer, lost))
+        self._counters.deliveries += len(there)
+        self._counters.expired += len(over)
+        if lost:
+            self._carry_out(self._subscriptions.not_handed(hand.consumer, lost))
+        if over:
+            self._carry_out(self._subscriptions.not_handed(hand.consumer, over, OVER))
 
     def _read(self, places: Sequence[int]) -> dict[int, bytes]:
         """The publications at some places, as far as they are there."""
@@ -500,8 +507,12 @@ class Durables:
             found: list[Arrival] = []
             through = look.first
             for stored in self._store.read(look.first, end):
-                if interest.matches(decode_publication(stored.encoded)):
-                    found.append(Arrival(stored.place, len(stored.encoded)))
+                age_s = max(0.0, self._time() - stored.published_at)
+                if has_outlived(stored.encoded, age_s):
+                    self._counters.expired += 1
+                elif interest.matches(decode_publication(stored.encoded)):
+                    limited = age_s if has_envelope(stored.encoded) else 0.0
+                    found.append(Arrival(stored.place, len(stored.encoded), limited))
                 through = stored.place + 1
                 if time.thread_time() >= enough:
                     break

@@ -8,10 +8,11 @@ from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from sapwood.client.requests import Requesting, Requests
 from sapwood.client.subscription import ClientSubscription, Deliveries
+from sapwood.client.typed import RecordType
 from sapwood.errors import InputError
 from sapwood.limits.durable import DURABLE_WINDOW, DURABLE_WINDOW_MAX
 from sapwood.model.interest import Interest
@@ -41,6 +42,20 @@ from sapwood.wire.interests import InterestText, from_text, to_text
 from sapwood.wire.names import check_name
 
 _LOG: Final = logging.getLogger("sapwood.client")
+
+
+class Bounds(TypedDict, total=False):
+    """What `subscribe` takes for a mailbox, and for whoever consumes it."""
+
+    since: str | datetime | None
+    max_count: int | None
+    max_bytes: int | None
+    max_age: float | timedelta | None
+    overflow: str | None
+    acknowledge_within: float | timedelta | None
+    window: int | None
+    max_attempts: int | None
+    dead_letter: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,7 +281,12 @@ class Consumers:
         self._asked: deque[asyncio.Future[DurablesReply]] = deque()
 
     async def subscribe(
-        self, id_: str, interest: Interest | None, durably: Durably, waiting_max: int
+        self,
+        id_: str,
+        interest: Interest | None,
+        durably: Durably,
+        waiting_max: int,
+        record_type: RecordType[Any] | None = None,
     ) -> DurableSubscription:
         """Be a consumer; returns when the subscription is in force."""
         name = durably.durable or ""
@@ -275,6 +295,7 @@ class Consumers:
         kind = DurableSubscription if name else OwnSubscription
         subscription = kind(id_, name, interest, DURABLE_WINDOW_MAX, self)
         subscription.change_by(self.requests)
+        subscription.record_type = record_type
         await self.requests.add(id_, wanted, subscription)
         return subscription
 

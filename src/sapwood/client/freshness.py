@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Any, Final, NamedTuple, Self
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple, Self, TypedDict
 
 from sapwood.errors import InputError
 
 LATE: Final = ("mark", "drop")
 """What can be done with a delivery that may be older than is wanted."""
+
+
+class Live(TypedDict, total=False):
+    """What `subscribe` takes beside a filter, where the subscription has no durable name."""
+
+    durable: None
+    waiting_max: int
+    since: str | datetime | None
+    max_age: float | timedelta | None
+    late: str
 
 
 class Freshness(NamedTuple):

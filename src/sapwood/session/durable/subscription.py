@@ -16,6 +16,7 @@ from sapwood.wire.interests import InterestText
 BOUNDS_PASSED = "its mailbox was full"
 TOO_OLD = "it waited longer than the mailbox keeps"
 SPENT = "it was delivered as often as may be, and never acknowledged"
+OVER = "its time to live was over"
 NOT_KEPT = "the journal does not keep it any more"
 
 
@@ -98,7 +99,7 @@ class DurableSubscription:
         """Publications come into the mailbox; how many go for it."""
         put = self.mailbox.put
         gone = self.age(time)
-        full = sum(put(place, size, time) for place, size in arrivals)
+        full = sum(put(place, size, time - age_s) for place, size, age_s in arrivals)
         if full:
             self.reason = BOUNDS_PASSED
         return gone + full

@@ -419,12 +419,14 @@ class DurableSubscriptions:
         """Whether there is something to be kept, or taken away, or handed out."""
         return bool(self._removed or self._touched or self._waiting)
 
-    def unreadable(self, consumer: Consumer, numbers: Iterable[int]) -> list[Effect]:
-        """What was handed to a consumer is not in the journal: it is let go, aloud."""
+    def not_handed(
+        self, consumer: Consumer, numbers: Iterable[int], reason: str = NOT_KEPT
+    ) -> list[Effect]:
+        """What was to be handed to a consumer is not in the journal, say: it is let go, aloud."""
         there = self._consumers.get(consumer)
         if there is None:
             return []
-        there.reason = NOT_KEPT
+        there.reason = reason
         return self._let_go(there, sum(there.mailbox.let_go(number) for number in numbers))
 
     def _named(self, name: str) -> DurableSubscription:

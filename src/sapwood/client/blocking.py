@@ -120,9 +120,9 @@ class BlockingSubscription(BlockingDeliveries):
         self.filter = subscription.filter
         self._subscription = subscription
 
-    def change(self, filter: str | Interest) -> None:
+    def change(self, filter: str | Interest, *, dialect: str | None = None) -> None:
         """Give the subscription another filter, without a gap; as `ClientSubscription.change`."""
-        self._client.wait(self._subscription.change(filter))
+        self._client.wait(self._subscription.change(filter, dialect=dialect))
         self.filter = self._subscription.filter
 
 
@@ -260,6 +260,7 @@ class BlockingClient:
         max_attempts: int | None = None,
         dead_letter: str | None = None,
         moved_from: str | None = None,
+        dialect: str | None = None,
     ) -> BlockingDurableSubscription: ...
 
     @overload
@@ -273,6 +274,7 @@ class BlockingClient:
         since: str | datetime | None = None,
         max_age: float | timedelta | None = None,
         late: str = "mark",
+        dialect: str | None = None,
     ) -> BlockingSubscription: ...
 
     def subscribe(

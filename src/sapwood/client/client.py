@@ -224,6 +224,7 @@ class Client:
         max_attempts: int | None = None,
         dead_letter: str | None = None,
         moved_from: str | None = None,
+        dialect: str | None = None,
     ) -> DurableSubscription: ...
 
     @overload
@@ -237,6 +238,7 @@ class Client:
         since: str | datetime | None = None,
         max_age: float | timedelta | None = None,
         late: str = "mark",
+        dialect: str | None = None,
     ) -> ClientSubscription: ...
 
     async def subscribe(
@@ -247,12 +249,14 @@ class Client:
         waiting_max: int = DELIVERIES_WAITING_MAX,
         moved_from: str | None = None,
         late: str = "mark",
+        dialect: str | None = None,
         **durably: Any,
     ) -> ClientSubscription:
         """Subscribe; returns when the subscription is in force in the whole overlay.
 
         `filter` is the text of a record filter, or what `sapwood.parse_filter` and
-        `sapwood.parse_xpath` return.
+        `sapwood.parse_xpath` return. With a `dialect` it is a text of that: a JMS selector
+        (`"jms"`), a filter policy of SNS (`"sns"`) and so on, see docs/dialects.md.
         The result is an asynchronous iterator of `Delivery`. At most `waiting_max` deliveries wait
         in it; one more, and the subscription is withdrawn and its iterator ends with a
         `LimitError`. Its `change` gives it another filter without a gap. `id` must be new to this
@@ -285,7 +289,7 @@ class Client:
         self._check_usable()
         if moved_from is not None:
             return await self._move(moved_from, filter, id, durably)
-        interest = None if filter is None else given_interest(filter)
+        interest = None if filter is None else given_interest(filter, dialect)
         freshness = Freshness.of(durably, late)
         wanted = Durably(**durably)
         taken = self._subscriptions

@@ -214,6 +214,7 @@ class Client(PublishingClient):
         type: type[T],
         waiting_max: int = DELIVERIES_WAITING_MAX,
         moved_from: str | None = None,
+        dialect: str | None = None,
         **bounds: Unpack[Bounds],
     ) -> TypedDurableSubscription[T]: ...
 
@@ -226,6 +227,7 @@ class Client(PublishingClient):
         durable: str,
         waiting_max: int = DELIVERIES_WAITING_MAX,
         moved_from: str | None = None,
+        dialect: str | None = None,
         **bounds: Unpack[Bounds],
     ) -> DurableSubscription: ...
 
@@ -248,11 +250,14 @@ class Client(PublishingClient):
         waiting_max: int = DELIVERIES_WAITING_MAX,
         moved_from: str | None = None,
         late: str = "mark",
+        dialect: str | None = None,
         **durably: Any,
     ) -> Any:
         """Subscribe; returns when the subscription is in force in the whole overlay.
 
-        `filter` is a text, or what `sapwood.parse_filter` and `sapwood.parse_xpath` return.
+        `filter` is the text of a record filter, or what `sapwood.parse_filter` and
+        `sapwood.parse_xpath` return. With a `dialect` it is a text of that: a JMS selector
+        (`"jms"`), a filter policy of SNS (`"sns"`) and so on, see docs/dialects.md.
         The result is an asynchronous iterator of `Delivery`. At most `waiting_max` deliveries wait
         in it; one more, and the subscription is withdrawn and its iterator ends with a
         `LimitError`. Its `change` gives it another filter without a gap. `id` must be new to this
@@ -287,9 +292,9 @@ class Client(PublishingClient):
         """
         self._check_usable()
         record_type = None if type is None else RecordType(type)
+        interest = None if filter is None else given_interest(filter, dialect)
         if moved_from is not None:
-            return await self._move(moved_from, filter, id, durably, type)
-        interest = None if filter is None else given_interest(filter)
+            return await self._move(moved_from, interest, id, durably, type)
         if record_type is not None and interest is not None:
             record_type.check(interest, stacklevel=2)
         freshness = Freshness.of(durably, late)

@@ -19,6 +19,7 @@ class Live(TypedDict, total=False):
     since: str | datetime | None
     max_age: float | timedelta | None
     late: str
+    dialect: str | None
 
 
 class Freshness(NamedTuple):

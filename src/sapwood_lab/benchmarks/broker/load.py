@@ -126,7 +126,7 @@ class Load:
                 lines.write(msgspec.json.encode({key: text, "deliveries": count}) + b"\n")
 
     def _said(self, interest: Interest) -> dict[str, Any]:
-        _, text, _ = canonical(interest)
+        text = canonical(interest).text
         if self.holds_documents:
             return {"xpath": text}
         return {"filter": text, "any": conditions(interest)}  # type: ignore[arg-type]

@@ -30,12 +30,13 @@ from typing import Final, NamedTuple, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.errors import InvariantError
+from sapwood.errors import FileFormatError, InvariantError
 from sapwood.matching.batch_matches import match_documents, match_records
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.index import Index
 from sapwood.matching.protocol import ALL, SlotBatch, Slots
 from sapwood.matching.publication_batch import take
+from sapwood.matching.storage import Folder
 from sapwood.model.interest import Interest
 from sapwood.model.kept import Kept, content_of, kept
 from sapwood.model.publication import Publication
@@ -159,16 +160,19 @@ class Pool:
     def add_many_for_link(self, bit: int, contents: Sequence[Kept]) -> list[int]:
         """`add_for_link` for each of some filters as they are kept; returns their slots."""
         slots, fresh = self._prepare(contents)
-        if fresh:
-            self._held |= bit
-            self._ways[np.array(fresh, np.int64)] = self._gates.enter(bit, len(fresh)) << 1
+        held, at = np.array(slots, np.int64), None
         if slots is not fresh:
-            first = set(fresh)
-            for slot in slots:
-                if slot in first:
-                    first.remove(slot)
-                else:
-                    self._hold_for_link(bit, slot)
+            held, at = np.unique(held, return_index=True)
+            is_free = self._ways[held] == 0
+            held, at = held[is_free], at[is_free]
+        if len(held):
+            self._held |= bit
+            self._ways[held] = self._gates.enter(bit, len(held)) << 1
+        if at is not None:
+            others = np.ones(len(slots), np.bool_)
+            others[at] = False
+            for place in np.flatnonzero(others).tolist():
+                self._hold_for_link(bit, slots[place])
         return slots
 
     def remove_for_link(self, bit: int, slot: int, *, is_last: bool) -> None:
@@ -394,6 +398,25 @@ class Pool:
             return []
         names = self.holders.names
         return [names[number] for number in self.holders.from_head(self._heads[slot])]
+
+    def adopt(self, engine: Folder, filters: dict[bytes, int]) -> None:
+        """Begin with the filters of a saved engine, by slot; `let_go` those that nobody holds then.
+
+        The dictionary is the pool's from then on. Raises `FileFormatError` for other engines.
+        """
+        count = len(filters)
+        self._index.adopt(engine, count)
+        if len(self._index) != count:
+            raise FileFormatError(str(engine), f"has {len(self._index)} filters, and not {count}")
+        self._slots = cast("dict[Kept, int]", filters)
+        self._provide(count - 1)
+        self._filters[:count] = np.fromiter(filters, np.object_, count)
+
+    def let_go(self) -> None:
+        """Remove the filters that nobody holds."""
+        for slot in np.flatnonzero(self._ways == 0).tolist():
+            if self._filters[slot] is not None:
+                self._release(slot)
 
     def _slot(self, wanted: Interest) -> int:
         """The slot of a filter, taken if need be."""

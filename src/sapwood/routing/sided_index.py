@@ -29,12 +29,14 @@ from sapwood.limits import KEYS_AT_ONCE
 from sapwood.matching.beside import worker
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.engines import engine_info
+from sapwood.matching.prepared import ENGINE
 from sapwood.matching.publication_batch import may_have_documents
 from sapwood.model.interest import Interest
 from sapwood.model.kept import KeptFilters, named
 from sapwood.model.publication import Publication
 from sapwood.routing.holders import Holders, KeyBatch
 from sapwood.routing.pool import Pool
+from sapwood.routing.ready_made import LINKS, OWN, ReadyMade
 from sapwood.routing.shares import Share, Side
 from sapwood.routing.tables import CLIENTS
 
@@ -139,6 +141,30 @@ class SidedIndex:
         Raises `UnknownNameError`, `UnknownIdError`.
         """
         return self._known(side).share_of(key).filter(key)
+
+    def adopt(self, ready: ReadyMade) -> int:
+        """Begin with saved engines, of clients and of links, where they are of the right filters.
+
+        Returns of how many filters they are, which nobody holds: sides get them next, and then
+        `let_go`. Raises `FileFormatError` for what is no engine.
+        """
+        info = engine_info(self._engines.records)
+        if (info.saved_as or info.name) != ENGINE:
+            return 0
+        adopted = 0
+        for pool, name in ((self._clients, OWN), (self._together, LINKS)):
+            filters = ready.filters[name]
+            engine = ready.prepared.engine_of(name, [*filters])
+            if pool is not None and engine is not None:
+                pool.adopt(engine, filters)
+                adopted += len(filters)
+        return adopted
+
+    def let_go(self) -> None:
+        """Remove the filters that nobody holds."""
+        for pool in (self._clients, self._together):
+            if pool is not None:
+                pool.let_go()
 
     def add_side(self, side: str) -> None:
         """Add a side without filters; raises `DuplicateIdError` if there is one of that name."""

@@ -30,7 +30,7 @@ from sapwood.routing.inputs import (
 )
 from sapwood.routing.messages import SubscribeMany, Unsubscribe
 from sapwood.routing.pool import Pool
-from sapwood.routing.ready_made import LINKS, OWN, ReadyMade, filters_by_slot
+from sapwood.routing.ready_made import LINKS, OWN, Lists, ReadyMade
 from sapwood.routing.router import Router
 from tests.examples import examples
 from tests.routing.wiring import core_of
@@ -78,14 +78,14 @@ def core_with(*changes: Change, engines: Engines | None = None) -> RoutingCore:
 def come_back(folder: Path, begun: tuple[Change, ...], *since: Change) -> RoutingCore:
     """A core with those changes behind it, for which engines were built after the first ones."""
     before = core_with(*begun)
-    filters = filters_by_slot(before.subscriptions.entries)
-    prepare(folder / "made", {name: [*by_slot] for name, by_slot in filters.items()})
+    lists = Lists.of(before.subscriptions.entries)
+    is_made = prepare(folder / "made", {OWN: lists.own, LINKS: lists.links}) > 0
     core = core_with()
     core.put_off()
     for change in begun:
         core.apply(change)
     assert isinstance(core.forwarding, Later)
-    core.forwarding.ready = ReadyMade(Prepared(folder / "made"), filters)
+    core.forwarding.ready = ReadyMade(Prepared(folder / "made"), lists) if is_made else None
     for change in since:
         core.apply(change)
     core.caught_up()
@@ -97,19 +97,24 @@ def routed(core: RoutingCore, value: int) -> Any:
     return sorted(found.keys[0]), [one.neighbor for one in found.onward]
 
 
-def test_filters_are_numbered_in_the_order_of_entries_each_once() -> None:
-    core = core_with(
-        *BEGUN,
-        ClientSubscribeMany("c", (("x", parse_xpath("//a")), ("l", LIKE))),
-        stated("c", [40, 2], first=50),
-    )
-    found = filters_by_slot(core.subscriptions.entries)
-    packed = [parse_filter(f"a = {number}").packed for number in (*range(20), 40)]
-    assert [*found[OWN]] == packed
-    assert [*found[OWN].values()] == [*range(21)]
-    links = [parse_filter(f"a = {number}").packed for number in (5, *range(10, 35))]
-    assert [*found[LINKS]] == links
-    assert [*found[LINKS].values()] == [*range(26)]
+def packed(*numbers: int) -> list[bytes | None]:
+    return [parse_filter(f"a = {number}").packed for number in numbers]
+
+
+def test_lists_are_in_the_order_of_entries() -> None:
+    entries = core_with(*BEGUN, stated("c", [40, 2], first=50)).subscriptions.entries
+    found = Lists.of(entries)
+    assert found.keys == [*entries.by_key]
+    assert found.own == packed(*range(20), 3, 4, 40, 2)
+    assert found.links == packed(5, 5, *range(10, 30), 5, *range(25, 35))
+
+
+def test_what_has_no_packed_form_is_left_out_and_then_nobody_says_whose_filters_they_are() -> None:
+    other = ClientSubscribeMany("c", (("x", parse_xpath("//a")), ("l", LIKE)))
+    found = Lists.of(core_with(*BEGUN, other).subscriptions.entries)
+    assert found.keys == ()
+    assert found.own == packed(*range(20), 3, 4)
+    assert Lists.of(core_with().subscriptions.entries) == Lists((), [], [])
 
 
 def test_a_core_that_comes_back_has_both_engines_and_routes_as_ever(tmp_path: Path) -> None:
@@ -136,7 +141,15 @@ def test_a_core_that_comes_back_has_both_engines_and_routes_as_ever(tmp_path: Pa
 NUMBERS = st.lists(st.integers(0, 12), max_size=12)
 
 
-@given(NUMBERS, NUMBERS, NUMBERS, st.lists(st.integers(0, 11), max_size=8), NUMBERS, NUMBERS)
+@given(
+    NUMBERS,
+    NUMBERS,
+    NUMBERS,
+    st.lists(st.integers(0, 11), max_size=8),
+    NUMBERS,
+    NUMBERS,
+    st.booleans(),
+)
 @settings(max_examples=examples(60), deadline=None)
 def test_pools_that_begin_with_engines_agree_with_those_that_grow(
     own: list[int],
@@ -145,8 +158,11 @@ def test_pools_that_begin_with_engines_agree_with_those_that_grow(
     gone: list[int],
     more: list[int],
     later: list[int],
+    has_other: bool,
 ) -> None:
     begun = (*BEGUN[:3], stated("c", own), heard("r2", first), heard("r3", second))
+    if has_other:  # not all filters have a packed form
+        begun = (*begun, ClientSubscribeMany("c", (("l", LIKE),)))
     since: tuple[Change, ...] = (
         *(Receive("r2", Unsubscribe(f"r2.{at}")) for at in dict.fromkeys(gone) if at < len(first)),
         *(ClientUnsubscribe("c", f"s{at}") for at in dict.fromkeys(gone) if at < len(own)),
@@ -154,8 +170,6 @@ def test_pools_that_begin_with_engines_agree_with_those_that_grow(
         stated("c", later, first=100),
     )
     with TemporaryDirectory() as folder:
-        if not (own or first or second):
-            return
         core, usual = come_back(Path(folder), begun, *since), core_with(*begun, *since)
         core.validate()
         assert [routed(core, value) for value in range(13)] == [
@@ -165,14 +179,14 @@ def test_pools_that_begin_with_engines_agree_with_those_that_grow(
 
 def test_engines_without_saved_files_are_built(tmp_path: Path) -> None:
     before = core_with(*BEGUN)
-    filters = filters_by_slot(before.subscriptions.entries)
-    prepare(tmp_path / "made", {name: [*by_slot] for name, by_slot in filters.items()})
+    lists = Lists.of(before.subscriptions.entries)
+    prepare(tmp_path / "made", {OWN: lists.own, LINKS: lists.links})
     core = core_with(engines=Engines("counting"))
     core.put_off()
     for change in BEGUN:
         core.apply(change)
     assert isinstance(core.forwarding, Later)
-    core.forwarding.ready = ReadyMade(Prepared(tmp_path / "made"), filters)
+    core.forwarding.ready = ReadyMade(Prepared(tmp_path / "made"), lists)
     core.caught_up()
     assert core.ready_made == 0
     core.validate()
@@ -193,10 +207,9 @@ def test_whole_files_of_something_else_are_as_none(
 
 
 def test_an_engine_with_another_number_of_filters_is_refused(tmp_path: Path) -> None:
-    filters = filters_by_slot(core_with(*BEGUN).subscriptions.entries)[OWN]
-    prepare(tmp_path / "made", {OWN: [*filters]})
-    engine = Prepared(tmp_path / "made").engine_of(OWN, [*filters])
+    own = Lists.of(core_with(*BEGUN).subscriptions.entries).own
+    prepare(tmp_path / "made", {OWN: own})
+    engine = Prepared(tmp_path / "made").engine_of(OWN, own)
     assert engine is not None
-    fewer = dict([*filters.items()][:-1])
-    with pytest.raises(FileFormatError, match="has 20 filters, and not 19"):
-        Pool(Engines()).adopt(engine, fewer)
+    with pytest.raises(FileFormatError, match="has not as many filters as it says"):
+        Pool(Engines()).adopt(engine._replace(filters=19), own)

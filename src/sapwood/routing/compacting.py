@@ -15,7 +15,7 @@ from sapwood.routing.core import RoutingCore
 from sapwood.routing.forwarding.later import Later
 from sapwood.routing.forwarding.protocol import Forwarding
 from sapwood.routing.inputs import Checkpoint, Note, Record, Restored
-from sapwood.routing.ready_made import filters_by_slot
+from sapwood.routing.ready_made import LINKS, OWN, Lists
 from sapwood.routing.router import Router
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.upkeep.detour.detour import Detour
@@ -72,11 +72,11 @@ def checkpoint_of(router: Router) -> Checkpoint | None:
 
 
 def filters_of(router: Router) -> Mapping[str, Sequence[bytes]]:
-    """The filters that its engines would have, by slot (`ready_made`); none on many trees."""
+    """The filters of which its engines are, in lists (`ready_made`); none on many trees."""
     if not isinstance(router.membership, RoutingCore):
         return {}
-    filters = filters_by_slot(router.membership.subscriptions.entries)
-    return {name: [*by_slot] for name, by_slot in filters.items()}
+    lists = Lists.of(router.membership.subscriptions.entries)
+    return {OWN: lists.own, LINKS: lists.links}
 
 
 def _recover(router: Router) -> Recover | None:

@@ -9,13 +9,15 @@ nobody holds by then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from sapwood.matching.prepared import Prepared
 from sapwood.model.interest import Interest
-from sapwood.model.kept import Kept
-from sapwood.routing.tables import Entries
+from sapwood.model.kept import Kept, are_packed
+from sapwood.routing.tables import Entries, LocalEntry, ReceivedEntry
 
 OWN: Final = "clients"
 """The engine with the filters of clients."""
@@ -23,30 +25,37 @@ OWN: Final = "clients"
 LINKS: Final = "links"
 """The engine with what came over links, whichever."""
 
+_CONTENT: Final[Callable[[LocalEntry[Any] | ReceivedEntry[Any]], Kept]] = attrgetter("content")
+
+
+class Lists(NamedTuple):
+    """The filters of a router as they are packed, in the order of its entries.
+
+    Those that have no packed form, and tree patterns, are left out. `keys` are those of `own`, the
+    filters of clients, where nothing was left out of these.
+    """
+
+    keys: Sequence[str]
+    own: Sequence[bytes]
+    links: Sequence[bytes]
+
+    @classmethod
+    def of(cls, entries: Entries[Interest]) -> Lists:
+        """Those of a router with these entries."""
+        received = chain.from_iterable(heard.values() for heard in entries.received.values())
+        own, links = [*map(_CONTENT, entries.by_key.values())], [*map(_CONTENT, received)]
+        keys = [*entries.by_key] if are_packed(own) else ()
+        return cls(keys, _packed(own), _packed(links))
+
 
 class ReadyMade(NamedTuple):
-    """Saved engines, and for each of them the filters that it must be of, by slot."""
+    """Saved engines, and what the router had when they were saved."""
 
     prepared: Prepared
-    filters: Mapping[str, dict[bytes, int]]
+    lists: Lists
 
 
-def filters_by_slot(entries: Entries[Interest]) -> dict[str, dict[bytes, int]]:
-    """The different filters of records that entries have, as they are packed, for each engine.
-
-    They are numbered in the order of the entries. Filters that have no packed form, and tree
-    patterns, are in no engine that is saved.
-    """
-    received = (one.content for heard in entries.received.values() for one in heard.values())
-    return {
-        OWN: _numbered(one.content for one in entries.by_key.values()),
-        LINKS: _numbered(received),
-    }
-
-
-def _numbered(contents: Iterable[Kept]) -> dict[bytes, int]:
-    numbered: dict[Any, int] = dict.fromkeys(contents, 0)
-    if {*map(type, numbered)} - {bytes}:
-        numbered = dict.fromkeys((one for one in numbered if type(one) is bytes), 0)
-    numbered.update(zip(numbered, range(len(numbered)), strict=True))
-    return numbered
+def _packed(contents: Sequence[Kept]) -> Sequence[bytes]:
+    if are_packed(contents):
+        return contents
+    return [one for one in contents if isinstance(one, bytes)]

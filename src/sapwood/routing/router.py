@@ -52,7 +52,7 @@ from sapwood.routing.inputs import (
 from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.protocols import protocol as protocol_named
-from sapwood.routing.ready_made import ReadyMade, filters_by_slot
+from sapwood.routing.ready_made import Lists, ReadyMade
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import LinkSubscription, Stated, Table
 from sapwood.routing.upkeep.protocol import (
@@ -368,8 +368,8 @@ class Router:
         if prepared is not None and isinstance(self.membership, RoutingCore):
             forwarding = self.membership.forwarding
             if isinstance(forwarding, Later):
-                filters = filters_by_slot(self.membership.subscriptions.entries)
-                forwarding.ready = ReadyMade(prepared, filters)
+                lists = Lists.of(self.membership.subscriptions.entries)
+                forwarding.ready = ReadyMade(prepared, lists)
 
     def _become(self, incarnation: int) -> None:
         """Be another incarnation, with nothing that is known."""

@@ -21,7 +21,7 @@ all sides are together: a document is read once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from sapwood.errors import DuplicateIdError, InvariantError, UnknownNameError
@@ -70,6 +70,13 @@ class BatchMatches(NamedTuple):
 
     keys: KeyBatch
     places: dict[str, list[int]]
+
+
+class Adopted(NamedTuple):
+    """How many filters an index has begun with, and how many keys of clients hold some of them."""
+
+    filters: int
+    held: int
 
 
 class SidedIndex:
@@ -142,23 +149,26 @@ class SidedIndex:
         """
         return self._known(side).share_of(key).filter(key)
 
-    def adopt(self, ready: ReadyMade) -> int:
+    def adopt(self, ready: ReadyMade, present: Mapping[str, object]) -> Adopted:
         """Begin with saved engines, of clients and of links, where they are of the right filters.
 
-        Returns of how many filters they are, which nobody holds: sides get them next, and then
-        `let_go`. Raises `FileFormatError` for what is no engine.
+        Of clients the keys that are `present` are held, where it is known whose filters they are;
+        else, and for links, nobody holds any. Sides get the rest next, and then `let_go`. Raises
+        `FileFormatError` for what is no engine.
         """
-        info = engine_info(self._engines.records)
+        info, (keys, own, links) = engine_info(self._engines.records), ready.lists
+        filters = held = 0
         if (info.saved_as or info.name) != ENGINE:
-            return 0
-        adopted = 0
-        for pool, name in ((self._clients, OWN), (self._together, LINKS)):
-            filters = ready.filters[name]
-            engine = ready.prepared.engine_of(name, [*filters])
-            if pool is not None and engine is not None:
-                pool.adopt(engine, filters)
-                adopted += len(filters)
-        return adopted
+            return Adopted(0, 0)
+        for pool, name, given in ((self._clients, OWN, own), (self._together, LINKS, links)):
+            engine = ready.prepared.engine_of(name, given)
+            if pool is None or engine is None:
+                continue
+            pool.adopt(engine, given)
+            filters += engine.filters
+            if name == OWN:
+                held = pool.hold_present(keys, engine.slots, present)
+        return Adopted(filters, held)
 
     def let_go(self) -> None:
         """Remove the filters that nobody holds."""

@@ -17,7 +17,7 @@ from sapwood.model.publication import Publication
 from sapwood.routing.forwarding.protocol import NO_DIGEST, Onward, Routed
 from sapwood.routing.holders import Holders
 from sapwood.routing.ready_made import ReadyMade
-from sapwood.routing.sided_index import SidedIndex
+from sapwood.routing.sided_index import Adopted, SidedIndex
 from sapwood.routing.tables import CLIENTS
 
 _ONLY: Final = (0,)
@@ -45,9 +45,9 @@ class EveryHop:
         """The keys of the clients' subscriptions by number."""
         return self._index.holders
 
-    def adopt(self, ready: ReadyMade) -> int:
+    def adopt(self, ready: ReadyMade, present: Mapping[str, object]) -> Adopted:
         """Begin with engines that are ready-made: see `later.Adopting`."""
-        return self._index.adopt(ready)
+        return self._index.adopt(ready, present)
 
     def let_go(self) -> None:
         """Remove what nobody holds of that."""

@@ -15,6 +15,7 @@ from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.forwarding.protocol import Forwarding, Routed
 from sapwood.routing.ready_made import ReadyMade
+from sapwood.routing.sided_index import Adopted
 from sapwood.routing.tables import Entries
 
 
@@ -66,11 +67,12 @@ class Later:
 class Adopting(Protocol):
     """A strategy that can begin with engines that are ready-made."""
 
-    def adopt(self, ready: ReadyMade) -> int:
-        """Begin with them, as far as they are of these filters; returns how many filters that is.
+    def adopt(self, ready: ReadyMade, present: Mapping[str, object]) -> Adopted:
+        """Begin with them, as far as they are of these filters.
 
-        It follows the entries next, and then it is to `let_go`. Raises `FileFormatError` for what
-        is no engine.
+        What of clients' keys is `present` and held now is not told again; the rest of the entries
+        is followed next, and then it is to `let_go`. Raises `FileFormatError` for what is no
+        engine.
         """
         ...
 
@@ -86,16 +88,17 @@ def following(
 
     Where the `former` one only stands for it, it says what there is.
     """
-    made, adopted = make(), 0
+    made = make()
     ready = former.ready if isinstance(former, Later) else None
     if ready is None or not isinstance(made, Adopting):
         entries.follow(made)
         return made, 0
     try:
-        adopted = made.adopt(ready)
-    except FileFormatError:
-        made = make()  # whole files, of something else: it is as if there were none
-    entries.follow(made)
-    if adopted:
-        made.let_go()
-    return made, adopted
+        adopted = made.adopt(ready, entries.by_key)
+    except FileFormatError:  # whole files, of something else: it is as if there were none
+        made = make()
+        entries.follow(made)
+        return made, 0
+    entries.follow(made, told=adopted.held)
+    made.let_go()
+    return made, adopted.filters

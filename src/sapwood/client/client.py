@@ -255,13 +255,12 @@ class Client(PublishingClient):
     ) -> Any:
         """Subscribe; returns when the subscription is in force in the whole overlay.
 
-        `filter` is the text of a record filter, or what `sapwood.parse_filter` and
-        `sapwood.parse_xpath` return. With a `dialect` it is a text of that: a JMS selector
-        (`"jms"`), a filter policy of SNS (`"sns"`) and so on, see docs/dialects.md.
-        The result is an asynchronous iterator of `Delivery`. At most `waiting_max` deliveries wait
-        in it; one more, and the subscription is withdrawn and its iterator ends with a
-        `LimitError`. Its `change` gives it another filter without a gap. `id` must be new to this
-        client; without one, `s1`, `s2`, ... are used.
+        `filter` is a text (of a `dialect` as in docs/dialects.md, if one is named), or what
+        `sapwood.parse_filter` and `sapwood.parse_xpath` return. The result is an asynchronous
+        iterator of `Delivery`. At most `waiting_max` deliveries wait in it; one more, and the
+        subscription is withdrawn and its iterator ends with a `LimitError`. Its `change` gives it
+        another filter without a gap. `id` must be new to this client; without one, `s1`, `s2`, ...
+        are used.
 
         With a `type` (a dataclass, a `msgspec.Struct`) each delivery has a `value`, its record as
         one of these (or an `UnfitDeliveryError`), and the filter is held against it.

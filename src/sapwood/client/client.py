@@ -279,12 +279,9 @@ class Client(PublishingClient):
         the durable subscription named by `dead_letter`. No filter means the one that the name has.
 
         `since` begins in the broker's journal: with `"all"`, at a time (a `datetime`, or ISO 8601),
-        or after the publication of an id; then it goes over to what comes, without a gap and
-        without repeating. A durable name that is there goes on where it is.
-
-        A name that is at another broker moves here with `moved_from`, its address: the result hands
-        out what waits there first, and then what comes here, without a gap. When all of the former
-        is acknowledged, it is removed there.
+        or behind an id; then what comes follows, without a gap or a repetition. A durable name that
+        is there goes on where it is. One at another broker moves here with `moved_from`, its
+        address: what waits there is handed out first, and is removed there once acknowledged.
 
         Raises `FilterSyntaxError` or `LimitError` for a filter that cannot be used, and
         `InputError` for what is no filter, and with the broker's reason where it refuses.

@@ -41,6 +41,7 @@ ROOMS: Final = (
     ("files",),
     ("store",),
     ("deadline_timer", "local_clock", "tls"),
+    ("asking",),
     ("broker", "client"),
     ("pipeline",),
     ("testing",),

@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from sapwood.cli.explain_overlay import is_full
+from sapwood.asking.answers import is_full
 from sapwood.cli.main import main
 from sapwood.client.blocking import connect
 from sapwood.wire.durable import DurableState, Policy

@@ -9,6 +9,7 @@ from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
 from sapwood.broker.debug_log import DebugLog
 from sapwood.broker.dialing import Dialers
+from sapwood.broker.hits import Hits
 from sapwood.broker.keeping import Keeper
 from sapwood.broker.logs import Log
 from sapwood.errors import InvariantError
@@ -100,6 +101,8 @@ class EffectRunner:
         #: what the effects of that ask for to be handed in next
         self._remaining: BatchInput | None = None
         self._composer = Composer()
+        #: counts what accepts publications, as long as somebody looks
+        self.hits: Hits | None = None
         self._frame_bytes_max = frame_bytes_max
         self._runners: dict[type[Effect], Callable[..., None]] = {
             Deliver: self._deliver,
@@ -141,6 +144,8 @@ class EffectRunner:
         return self._remaining
 
     def _deliver(self, effect: Deliver) -> None:
+        if self.hits is not None:
+            self.hits.count(effect)
         if self._owners is not None and is_owner(effect.client):
             self._owners.deliver(effect, self._asked())
         else:
@@ -153,6 +158,8 @@ class EffectRunner:
             client.deliver(effect.subscriptions, effect.publication)
 
     def _deliver_many(self, effect: DeliverMany) -> None:
+        if self.hits is not None:
+            self.hits.count_many(effect)
         if self._owners is not None:
             self._owners.deliver_many(effect, self._asked())
         place, count, born = 0, len(effect.keys), oldest(effect.batch)
@@ -168,6 +175,7 @@ class EffectRunner:
                 client = self._connections.to_client(name)
                 if client is not None:
                     self._counters.deliveries += deliveries
+                    client.delivered += deliveries
                     client.connection.mark(born)
                     client.connection.send_frames(frames)
             place = composed.end

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from sapwood.client.explaining import Explainer
+from sapwood.asking.explaining import Explaining
 from sapwood.errors import ConnectionLostError, InputError
 from sapwood.model.publication import Publication
 from sapwood.overlay.ways import way_between
@@ -35,11 +35,15 @@ class BrokersAsked:
     """
 
     def __init__(
-        self, addresses: Iterable[str], connect: Callable[[str], Explainer], *, follow: bool = False
+        self,
+        addresses: Iterable[str],
+        connect: Callable[[str], Explaining],
+        *,
+        follow: bool = False,
     ) -> None:
         self._stack = ExitStack()
         self._connect = connect
-        self._explainers: dict[str, Explainer] = {}
+        self._explainers: dict[str, Explaining] = {}
         self.replies: dict[str, ExplainReply] = {}
         #: addresses at which nobody answered, with the reason
         self.unreached: dict[str, str] = {}

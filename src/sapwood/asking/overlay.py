@@ -28,8 +28,8 @@ class Placed:
 class BrokersAsked:
     """Connections to several brokers of one overlay; a context manager that closes them.
 
-    `connect` makes one for an address. With `follow`, brokers at the addresses that others have
-    connected to are asked as well, as far as they answer.
+    `connect` makes one for an address. With `follow`, brokers at the addresses that others know
+    of their neighbors are asked as well, as far as they answer.
 
     #: _explainers has those that answer, by the name of the broker; replies what they said first
     """
@@ -126,7 +126,7 @@ class BrokersAsked:
         return reply.broker
 
     def _follow(self) -> None:
-        """Ask the brokers that others have connected to."""
+        """Ask the neighbors of those that are asked, and theirs."""
         waiting = list(self.replies.values())
         for reply in waiting:
             for neighbor, address in reply.addresses.items():

@@ -112,8 +112,8 @@ class _Unusable:
 @click.option(
     "--follow",
     is_flag=True,
-    help="Ask the brokers, too, that others have connected to, under the addresses that they say. "
-    "They get what this command shows who it is with.",
+    help="Ask their neighbors, too, and the neighbors of these, at the addresses at which they say "
+    "that they listen. They get what this command shows who it is with.",
 )
 @client_access
 @json_option

@@ -127,9 +127,8 @@ def browser() -> Iterator[Browser]:
             assert driver.stdout is not None
             line = next(line for line in driver.stdout if "successfully on port" in line)
             port = int(line.rpartition("on port ")[2].strip(". \n"))
-            options = {
-                "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-            }
+            flags = ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage")
+            options = {"args": [f"--{flag}" for flag in flags]}
             wanted = {
                 "browserName": "chrome",
                 "goog:chromeOptions": options,

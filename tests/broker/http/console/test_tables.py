@@ -174,7 +174,7 @@ async def test_mailboxes_and_the_journal_are_those_of_the_store(tmp_path: Path) 
         assert (last["rows"][0]["text"], last["rows"][0]["home"]) == ('{"a":119}', "hub")
         seen, before = [], None
         while True:
-            given = {} if before is None else {"before": before}
+            given: dict[str, int] = {} if before is None else {"before": before}
             found = await hub.told("journal", rows=33, filter="a >= 20 and a < 90", **given)
             seen += [row["place"] for row in found["rows"]]
             before = found["next"]

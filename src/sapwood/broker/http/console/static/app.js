@@ -91,7 +91,7 @@ function heard(name, data) {
     overlay.takeOwn(data);
     const { status } = data;
     say(by("broker"), status.broker);
-    say(by("about"), `${status.routing} · ${status.version} · up ${span(status.uptime_s)}`);
+    say(by("about"), `${status.routing} · Sapwood ${status.version} · up ${span(status.uptime_s)}`);
     pulse("live", "live");
     if (isFirst) route();
   } else if (name === "overlay") {

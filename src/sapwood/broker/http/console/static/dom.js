@@ -136,8 +136,8 @@ function write(element, cell) {
   element.seen = seen;
   element.title = given.title ?? "";
   const text = given.href ? h("a", { href: given.href }, given.text) : given.text;
-  const parts = [given.class ? h("span", { class: given.class }, text) : text];
-  if (given.note) parts.push(h("span", { class: "note" }, given.note));
+  const said = given.class ? h("span", { class: given.class }, text) : text;
+  const parts = [given.note ? h("span", {}, said, h("span", { class: "note" }, given.note)) : said];
   if (given.share !== undefined) parts.push(bar(given.share));
   element.replaceChildren(...parts);
 }

@@ -36,11 +36,18 @@ export class ExplainView {
       form, this.problem, this.found);
   }
 
-  open(given) {
-    const names = [...this.overlay.brokers.keys()];
+  /** Brokers come and go: the choice of one stays. */
+  show() {
+    const names = [...this.overlay.brokers.values()].filter((broker) => broker.status).map((broker) => broker.name);
+    const seen = names.join("\n");
+    if (seen === this.seen) return;
+    this.seen = seen;
     const chosen = this.source.value || this.overlay.own;
     this.source.replaceChildren(...names.map((name) => h("option", { value: name }, name)));
     if (names.includes(chosen)) this.source.value = chosen;
+  }
+
+  open(given) {
     for (const name of ["client", "durable"]) if (given[name]) this[name].value = given[name];
     if (given.filter) {
       this.field.value = given.filter;

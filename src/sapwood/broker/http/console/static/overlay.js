@@ -143,7 +143,7 @@ function facts(list, pairs) {
 // The drawing ------------------------------------------------------------------------------------
 
 const GAP = { across: 92, along: 210 };
-const NARROW = { across: 132, along: 118 };
+const NARROW = { across: 34, along: 70, width: 330 };
 
 /** Brokers as a tree from this one on, as far as links form one; further links are bows. */
 class Drawing {
@@ -172,14 +172,18 @@ class Drawing {
   }
 
   lay(around, pairs) {
-    const { places, tree, box } = layout(around, this.overlay.own, this.narrow.matches ? NARROW : GAP, this.narrow.matches);
+    const narrow = (this.isNarrow = this.narrow.matches);
+    const { places, above, box } = layout(around, this.overlay.own, narrow);
     this.places = places;
+    this.above = above;
+    this.element.classList.toggle("narrow", narrow);
     this.element.setAttribute("viewBox", box.join(" "));
     this.element.setAttribute("width", box[2]);
     this.element.setAttribute("height", box[3]);
     this.known.clear();
     this.edges.replaceChildren(...pairs.map(([one, other]) => {
-      const line = s("path", { d: curve(places.get(one), places.get(other), tree.has(`${one} ${other}`), this.narrow.matches) });
+      const isTree = above.get(one) === other || above.get(other) === one;
+      const line = s("path", { d: (narrow && isTree ? elbow : isTree ? curve : bow)(places.get(one), places.get(other)) });
       const title = s("title");
       const to = s("text", { class: "flow" });
       const back = s("text", { class: "flow" });
@@ -190,14 +194,15 @@ class Drawing {
     this.nodes.replaceChildren(...[...places.keys()].map((name) => {
       const { x, y } = places.get(name);
       const title = s("title");
-      const load = s("text", { class: "load", y: 43 });
+      const load = s("text", narrow ? { class: "load", x: 18, y: 16 } : { class: "load", y: 43 });
+      const called = s("text", narrow ? { class: "called", x: 18 } : { class: "called", y: 28 }, name);
       const act = (event) => {
         if (event.type === "keydown" && event.key !== "Enter" && event.key !== " ") return;
         event.preventDefault();
         this.choose(name);
       };
       const node = s("g", { class: "node", transform: `translate(${x} ${y})`, tabindex: "0", role: "button", onclick: act, onkeydown: act },
-        title, s("circle", { class: "reach", r: 22 }), s("circle", { class: "body", r: 9 }), s("text", { class: "called", y: 28 }, name), load);
+        title, s("circle", { class: "reach", r: 22 }), s("circle", { class: "body", r: 9 }), called, load);
       this.known.set(name, { node, title, load });
       return node;
     }));
@@ -207,7 +212,7 @@ class Drawing {
     const { group, line, title, to, back } = this.known.get(`${one} ${other}`);
     const a = this.places.get(one);
     const b = this.places.get(other);
-    const [from, into] = a.x < b.x || (a.x === b.x && a.y < b.y) ? [one, other] : [other, one];
+    const [from, into] = this.above.get(other) === one || (this.above.get(one) !== other && a.x < b.x) ? [one, other] : [other, one];
     const forth = this.overlay.flow(from, into);
     const home = this.overlay.flow(into, from);
     const busy = Math.log10(1 + (forth ?? 0) + (home ?? 0));
@@ -216,13 +221,18 @@ class Drawing {
     group.setAttribute("class", `edge${ends.some((link) => link.behind || link.unconfirmed) ? " late" : ""}${forth || home ? " busy" : ""}`);
     const told = ends.filter((link) => link.told !== null).map((link) => `${link.name} was told ${count(link.told)} of ${count(link.known)} subscriptions`);
     say(title, [`${from} to ${into}: ${rate(forth)} publications a second; back: ${rate(home)}`, ...told].join("\n"));
-    const middle = { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
-    const upright = Math.abs(a.x - b.x) < Math.abs(a.y - b.y);
-    const words = (value, arrow) => (value ? `${arrow} ${rate(value)}/s` : "");
-    // Beside a line that goes down; else above and below, further away where it is steep.
-    const steep = upright ? 0 : Math.min(14, Math.abs(a.y - b.y) / 6);
-    place(to, middle.x + (upright ? 12 : 0), middle.y - (upright ? 6 : 9 + steep), words(forth, upright ? "↓" : "→"), upright);
-    place(back, middle.x + (upright ? 12 : 0), middle.y + (upright ? 10 : 18 + steep), words(home, upright ? "↑" : "←"), upright);
+    if (this.isNarrow) {
+      // Below the name of the one that is further away, whose line to this one it is.
+      const to_ = this.places.get(into);
+      const isTree = this.above.get(into) === from;
+      place(to, to_.x + 18, to_.y + 32, isTree ? [words(forth, "↓"), words(home, "↑")].filter(Boolean).join("   ") : "");
+      return;
+    }
+    // Above and below the line, further away where it is steep.
+    const isForward = this.places.get(from).x <= this.places.get(into).x;
+    const steep = Math.min(14, Math.abs(a.y - b.y) / 6);
+    place(to, (a.x + b.x) / 2, (a.y + b.y) / 2 - 9 - steep, words(forth, isForward ? "→" : "←"));
+    place(back, (a.x + b.x) / 2, (a.y + b.y) / 2 + 18 + steep, words(home, isForward ? "←" : "→"));
   }
 
   node(name, chosen) {
@@ -242,83 +252,100 @@ class Drawing {
   }
 }
 
-function place(text, x, y, said, upright) {
+const words = (value, arrow) => (value ? `${arrow} ${rate(value)}/s` : "");
+
+function place(text, x, y, said) {
   text.setAttribute("x", x);
   text.setAttribute("y", y);
-  text.setAttribute("text-anchor", upright ? "start" : "middle");
   say(text, said);
 }
 
-function curve(a, b, isTree, narrow) {
-  if (isTree) {
-    const half = narrow ? (a.y + b.y) / 2 : (a.x + b.x) / 2;
-    return narrow ? `M${a.x} ${a.y}C${a.x} ${half} ${b.x} ${half} ${b.x} ${b.y}` : `M${a.x} ${a.y}C${half} ${a.y} ${half} ${b.y} ${b.x} ${b.y}`;
-  }
-  const bow = 0.18;
-  return `M${a.x} ${a.y}Q${(a.x + b.x) / 2 + bow * (b.y - a.y)} ${(a.y + b.y) / 2 - bow * (b.x - a.x)} ${b.x} ${b.y}`;
+function curve(a, b) {
+  const half = (a.x + b.x) / 2;
+  return `M${a.x} ${a.y}C${half} ${a.y} ${half} ${b.y} ${b.x} ${b.y}`;
 }
 
-/** Where each broker stands: level by level from one on, which stands between its branches.
+/** Down from the upper one, and then to the side. */
+function elbow(a, b) {
+  const [upper, lower] = a.y < b.y ? [a, b] : [b, a];
+  return `M${upper.x} ${upper.y}V${lower.y - 14}Q${upper.x} ${lower.y} ${upper.x + 14} ${lower.y}H${lower.x}`;
+}
+
+function bow(a, b) {
+  return `M${a.x} ${a.y}Q${(a.x + b.x) / 2 + 0.18 * (b.y - a.y)} ${(a.y + b.y) / 2 - 0.18 * (b.x - a.x)} ${b.x} ${b.y}`;
+}
+
+/** Where each broker stands, level by level from one on, and which one is above it in that tree.
  *
- * Branches go to both sides where there are several, or downward where that is narrow.
+ * Branches go to both sides where there are several. Where it is narrow, each broker has a row, in
+ * which it stands further right than the one above it.
  */
-function layout(around, root, gap, narrow) {
+function layout(around, root, narrow) {
   const below = new Map();
-  const tree = new Set();
-  const seen = new Set();
-  const walk = (from) => {
-    seen.add(from);
-    let level = [from];
-    while (level.length) {
+  const above = new Map();
+  const roots = [];
+  for (const name of [root, ...[...around.keys()].sort()]) {
+    if (!around.has(name) || below.has(name)) continue;
+    roots.push(name);
+    above.set(name, null);
+    for (let level = [name]; level.length; ) {
       const next = [];
-      for (const name of level) {
-        const mine = [...around.get(name)].filter((other) => !seen.has(other)).sort();
-        mine.forEach((other) => { seen.add(other); tree.add([name, other].sort().join(" ")); });
-        below.set(name, mine);
+      for (const one of level) {
+        const mine = [...around.get(one)].filter((other) => !above.has(other)).sort();
+        mine.forEach((other) => above.set(other, one));
+        below.set(one, mine);
         next.push(...mine);
       }
       level = next;
     }
+  }
+  return { above, ...(narrow ? rows(roots, below) : sides(roots, below)) };
+}
+
+function rows(roots, below) {
+  const places = new Map();
+  const walk = (name, depth) => {
+    places.set(name, { x: depth * NARROW.across, y: places.size * NARROW.along });
+    for (const other of below.get(name)) walk(other, depth + 1);
   };
-  const roots = [root, ...[...around.keys()].filter((name) => name !== root).sort()].filter((name) => {
-    if (seen.has(name) || !around.has(name)) return false;
-    walk(name);
-    return true;
-  });
+  for (const name of roots) walk(name, 0);
+  const right = Math.max(...[...places.values()].map(({ x }) => x));
+  return { places, box: [-26, -26, Math.max(NARROW.width, right + 200), places.size * NARROW.along + 12] };
+}
+
+function sides(roots, below) {
   const leaves = (name) => below.get(name).reduce((sum, other) => sum + leaves(other), 0) || 1;
-  const spots = new Map();
+  const places = new Map();
+  const at = (depth, row) => ({ x: depth * GAP.along, y: row * GAP.across });
   const put = (name, depth, first, side) => {
-    let at = first;
+    let row = first;
     for (const other of below.get(name)) {
-      put(other, depth + side, at, side);
-      at += leaves(other);
+      put(other, depth + side, row, side);
+      row += leaves(other);
     }
-    spots.set(name, [depth, first + (leaves(name) - 1) / 2]);
+    places.set(name, at(depth, first + (leaves(name) - 1) / 2));
   };
   let first = 0;
   for (const name of roots) {
     const mine = below.get(name);
-    const sides = narrow || mine.length < 2 ? [mine, []] : halves(mine, leaves);
-    const sizes = sides.map((side) => side.reduce((sum, other) => sum + leaves(other), 0));
-    const rows = Math.max(1, ...sizes);
-    sides.forEach((side, number) => {
-      let at = first + (rows - sizes[number]) / 2;
+    const both = mine.length < 2 ? [mine, []] : halves(mine, leaves);
+    const sizes = both.map((side) => side.reduce((sum, other) => sum + leaves(other), 0));
+    const most = Math.max(1, ...sizes);
+    both.forEach((side, number) => {
+      let row = first + (most - sizes[number]) / 2;
       for (const other of side) {
-        put(other, number ? -1 : 1, at, number ? -1 : 1);
-        at += leaves(other);
+        put(other, number ? -1 : 1, row, number ? -1 : 1);
+        row += leaves(other);
       }
     });
-    spots.set(name, [0, first + (rows - 1) / 2]);
-    first += rows;
+    places.set(name, at(0, first + (most - 1) / 2));
+    first += most;
   }
-  const places = new Map([...spots].map(([name, [depth, at]]) =>
-    [name, narrow ? { x: at * gap.across, y: depth * gap.along } : { x: depth * gap.along, y: at * gap.across }]));
   const xs = [...places.values()].map(({ x }) => x);
   const ys = [...places.values()].map(({ y }) => y);
-  const side = narrow ? 70 : 95;
-  const left = Math.min(...xs) - side;
+  const left = Math.min(...xs) - 95;
   const top = Math.min(...ys) - 34;
-  return { places, tree, box: [left, top, Math.max(...xs) + side - left, Math.max(...ys) + 58 - top] };
+  return { places, box: [left, top, Math.max(...xs) + 95 - left, Math.max(...ys) + 58 - top] };
 }
 
 function halves(names, leaves) {

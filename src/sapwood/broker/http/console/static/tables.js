@@ -12,7 +12,8 @@ class Paged {
     this.problem = h("p", { class: "notice", role: "alert", hidden: true });
     this.back = h("button", { type: "button", onclick: () => this.turn(this.behind.pop()) }, "Earlier rows");
     this.onward = h("button", { type: "button", onclick: () => { this.behind.push(this.at); this.turn(this.next); } }, "Further rows");
-    this.pager = h("div", { class: "pager" }, this.status, h("span", { class: "buttons" }, this.back, this.onward));
+    this.hold = h("button", { type: "button", "aria-pressed": "false", onclick: () => this.toggle() }, "Hold still");
+    this.pager = h("div", { class: "pager" }, this.status, h("span", { class: "buttons" }, this.hold, this.back, this.onward));
     this.behind = [];
     this.at = undefined;
   }
@@ -28,6 +29,13 @@ class Paged {
   close() {
     this.closed = true;
     clearTimeout(this.timer);
+  }
+
+  /** Stay as it is, or go on being asked for. */
+  toggle() {
+    this.held = !this.held;
+    this.hold.setAttribute("aria-pressed", String(this.held));
+    if (!this.held) this.load();
   }
 
   turn(place) {
@@ -58,7 +66,7 @@ class Paged {
     }
     this.back.disabled = !this.behind.length;
     this.onward.disabled = this.next === null || this.next === undefined;
-    this.timer = setTimeout(() => (document.hidden ? this.wait() : this.load()), AGAIN_MS);
+    this.timer = setTimeout(() => (document.hidden ? this.wait() : this.held || this.load()), AGAIN_MS);
   }
 
   /** Nobody looks: go on when somebody does. */
@@ -147,18 +155,23 @@ export class SubscriptionsView extends Paged {
   }
 
   open(given) {
-    this.sides(given);
+    this.seen = null;
     super.open(given);
+    this.show();
   }
 
   /** What there is to choose from: those of clients, and both directions of each link. */
-  sides(given) {
+  show() {
+    const given = this.given;
     const links = [...(this.overlay.here?.links.values() ?? [])].filter((link) => link.up).map((link) => link.name);
     for (const name of [given.from, given.to]) if (name && !links.includes(name)) links.push(name);
     const options = [["", "of clients here"]];
     for (const name of links.sort()) {
       options.push([`?from=${encodeURIComponent(name)}`, `heard from ${name}`], [`?to=${encodeURIComponent(name)}`, `told to ${name}`]);
     }
+    const seen = JSON.stringify([options, given]);
+    if (seen === this.seen) return;
+    this.seen = seen;
     this.side.replaceChildren(...options.map(([value, text]) => h("option", { value }, text)));
     this.side.value = given.from ? `?from=${encodeURIComponent(given.from)}` : given.to ? `?to=${encodeURIComponent(given.to)}` : "";
   }

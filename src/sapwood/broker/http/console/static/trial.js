@@ -81,7 +81,7 @@ export class TrialView {
     this.number = h("span", { class: "value" }, "0");
     this.each = h("span", { class: "value" }, "–");
     this.line = sparkline();
-    this.figures = h("dl", { class: "figures", hidden: true },
+    this.figures = h("dl", { class: "figures few", hidden: true },
       h("div", { class: "figure" }, h("dt", {}, "Matched"), h("dd", {}, this.number)),
       h("div", { class: "figure" }, h("dt", {}, "A second"), h("dd", {}, this.each, this.line)));
     this.list = h("ol", { class: "matches", reversed: true });
@@ -157,7 +157,7 @@ export class TrialView {
 
   put(newest, number) {
     if (newest.length) say(this.state, `in force; the last ${plural(Math.min(SHOWN, number), "match", "matches")} below`);
-    this.list.prepend(...newest.map((one) => h("li", {}, h("span", { class: "code id" }, one.id), h("span", { class: "code" }, one.text))));
+    this.list.prepend(...newest.map((one) => h("li", {}, h("span", { class: "code" }, one.text), h("span", { class: "code id", title: one.id }, one.id))));
     while (this.list.children.length > SHOWN) this.list.lastChild.remove();
     this.list.setAttribute("start", number);
   }

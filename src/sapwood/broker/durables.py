@@ -317,6 +317,10 @@ class Durables:
             reply = DurablesReply(refusal=shortened(str(error)))
         client.connection.send(reply)
 
+    def listed(self, after: str) -> DurablesReply:
+        """The durable subscriptions whose names come after one, as many as go at once."""
+        return self._subscriptions.listed(after, self._time(), _any_name)
+
     def state(self, owner: str) -> DurableState | None:
         """The state of an owner's mailbox, if there is one."""
         return self._subscriptions.state(owner, self._time())

@@ -10,6 +10,7 @@ from sapwood.broker.counters import Counters
 from sapwood.broker.debug_log import DebugLog
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.expiry import Expiry
+from sapwood.broker.hits import Hits
 from sapwood.broker.keeping import Keeper
 from sapwood.broker.logs import Log
 from sapwood.errors import InvariantError
@@ -103,6 +104,8 @@ class EffectRunner:
         #: what the effects of that ask for to be handed in next
         self._remaining: BatchInput | None = None
         self._composer = Composer()
+        #: counts what accepts publications, as long as somebody looks
+        self.hits: Hits | None = None
         self._frame_bytes_max = connecting.frame_bytes_max
         self._expiry = Expiry(connecting.clock)
         self._runners: dict[type[Effect], Callable[..., None]] = {
@@ -151,6 +154,8 @@ class EffectRunner:
                 self._counters.expired += 1
                 return
             age_s = self._expiry.age_s(publication)
+        if self.hits is not None:
+            self.hits.count(effect)
         if self._owners is not None and is_owner(effect.client):
             self._owners.deliver(effect, self._asked(), age_s)
         else:
@@ -163,6 +168,8 @@ class EffectRunner:
             client.deliver(effect.subscriptions, effect.publication)
 
     def _deliver_many(self, effect: DeliverMany) -> None:
+        if self.hits is not None:
+            self.hits.count_many(effect)
         if self._owners is not None:
             self._owners.deliver_many(effect, self._asked())
         place, count, born = 0, len(effect.keys), oldest(effect.batch)
@@ -179,6 +186,7 @@ class EffectRunner:
                 client = self._connections.to_client(name)
                 if client is not None:
                     self._counters.deliveries += deliveries
+                    client.delivered += deliveries
                     client.connection.mark(born)
                     client.connection.send_frames(frames)
             place = composed.end

@@ -253,10 +253,9 @@ class Client(PublishingClient):
         """Subscribe; returns when the subscription is in force in the whole overlay.
 
         `filter` is a text, or what `sapwood.parse_filter` and `sapwood.parse_xpath` return.
-        The result is an asynchronous iterator of `Delivery`. At most `waiting_max` deliveries wait
-        in it; one more, and the subscription is withdrawn and its iterator ends with a
-        `LimitError`. Its `change` gives it another filter without a gap. `id` must be new to this
-        client; without one, `s1`, `s2`, ... are used.
+        The result is an asynchronous iterator of `Delivery`, in which at most `waiting_max` wait;
+        one more, and the subscription is withdrawn and its iterator ends with a `LimitError`. Its
+        `change` gives it another filter. `id` must be new to this client, or is `s1`, `s2`, ....
 
         With a `type` (a dataclass, a `msgspec.Struct`) each delivery has a `value`, its record as
         one of these (or an `UnfitDeliveryError`), and the filter is held against it.
@@ -276,7 +275,8 @@ class Client(PublishingClient):
 
         `since` begins in the broker's journal: with `"all"`, at a time (a `datetime`, or ISO 8601),
         or after the publication of an id; then it goes over to what comes, without a gap and
-        without repeating. A durable name that is there goes on where it is.
+        without repeating. A durable name that is there goes on where it is. With `replay="last"`
+        the journal gives, for each value of the attributes `by`, the last publication alone.
 
         A name that is at another broker moves here with `moved_from`, its address: the result hands
         out what waits there first, and then what comes here, without a gap. When all of the former

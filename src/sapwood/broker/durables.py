@@ -22,10 +22,10 @@ from sapwood.broker.connections import Connections
 from sapwood.broker.counters import Counters
 from sapwood.broker.expiry import has_outlived
 from sapwood.broker.logs import Log
+from sapwood.broker.looking import looked_at
 from sapwood.broker.owned import owned
 from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import FrameError, InputError
-from sapwood.limits import TURN_S
 from sapwood.limits.durable import DURABLE_RECENT_BYTES, DURABLE_SCAN_PLACES
 from sapwood.model.interest import Interest
 from sapwood.routing.effects import Deliver, DeliverMany
@@ -86,7 +86,7 @@ from sapwood.wire.messages import (
     UnsubscribedReply,
     UnsubscribeRequest,
 )
-from sapwood.wire.publications import decode_publication, encode_publication, has_envelope
+from sapwood.wire.publications import encode_publication
 
 _NO_STORE: Final = "this broker keeps nothing; start it with --data"
 _SPREAD: Final = 4
@@ -505,21 +505,9 @@ class Durables:
             self._carry_out(self._subscriptions.not_kept_before(first, self._time()))
         else:
             end = min(look.before, look.first + DURABLE_SCAN_PLACES, self._store.done)
-            interest, enough = self._filters[look.owner], time.thread_time() + TURN_S / 2
-            found: list[Arrival] = []
-            through = look.first
-            for stored in self._store.read(look.first, end):
-                age_s = max(0.0, self._time() - stored.published_at)
-                if has_outlived(stored.encoded, age_s):
-                    self._counters.expired += 1
-                elif interest.matches(decode_publication(stored.encoded)):
-                    limited = age_s if has_envelope(stored.encoded) else 0.0
-                    found.append(Arrival(stored.place, len(stored.encoded), limited))
-                through = stored.place + 1
-                if time.thread_time() >= enough:
-                    break
-            else:
-                through = end
+            interest, read = self._filters[look.owner], self._store.read(look.first, end)
+            found, through, expired = looked_at(look, end, read, interest, self._time())
+            self._counters.expired += expired
             self._carry_out(self._subscriptions.looked(look.owner, found, through, self._time()))
         self._flush()
 

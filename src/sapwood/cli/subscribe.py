@@ -71,6 +71,14 @@ TAKE: Final = 1024
     help="Begin in the broker's journal: at a time (ISO 8601), after a publication, or with all.",
 )
 @click.option(
+    "--last-by",
+    "last_by",
+    multiple=True,
+    metavar="ATTRIBUTE",
+    help="Print first, of what the journal has, the last publication for each value of this "
+    "attribute (of these, if given several times), and then what comes.",
+)
+@click.option(
     "--moved-from",
     metavar="HOST:PORT",
     help="Move the durable subscription here from this broker: print what waits there first.",
@@ -143,6 +151,7 @@ def command(
     strict: bool,
     fresh_s: float | None,
     late: str,
+    last_by: tuple[str, ...],
     **durably: Any,
 ) -> None:
     """Print publications that match FILTER, or documents that match an XPath, as they come.
@@ -176,6 +185,8 @@ def command(
     )
     if durably["moved_from"] is not None and durably["durable"] is None:
         raise click.UsageError("--moved-from moves a --durable NAME")
+    if last_by:
+        durably |= {"replay": "last", "by": last_by}
     given = _given(durably, fresh_s, late)
     if file is None:
         interest = None
@@ -185,7 +196,8 @@ def command(
         asyncio.run(following(subscribing))
         ctx.exit(ExitStatus.DONE)
     if given:
-        raise click.UsageError(f"--{next(iter(given))} is for one FILTER; leave --file out")
+        option = "last-by" if last_by else next(iter(given))
+        raise click.UsageError(f"--{option} is for one FILTER; leave --file out")
     if filter_text is not None or xpath is not None or namespaces or subscription_id is not None:
         raise click.UsageError("--file has the filters and their ids; leave the others out")
     with SubscriptionFile(file, strict=strict, dialect=dialect) as subscriptions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, Self, TypedDict
 
@@ -20,6 +21,8 @@ class Live(TypedDict, total=False):
     max_age: float | timedelta | None
     late: str
     dialect: str | None
+    replay: str | None
+    by: str | Sequence[str] | None
 
 
 class Freshness(NamedTuple):
@@ -44,7 +47,7 @@ class Freshness(NamedTuple):
                     "subscription that is not durable"
                 )
             return cls()
-        if given.get("since") is not None:
+        if given.get("since") is not None or given.get("replay") is not None:
             raise InputError("how old a journal's publications are is not known: leave one out")
         max_age = given.pop("max_age")
         seconds = max_age.total_seconds() if isinstance(max_age, timedelta) else float(max_age)

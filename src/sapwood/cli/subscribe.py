@@ -185,9 +185,7 @@ def command(
     )
     if durably["moved_from"] is not None and durably["durable"] is None:
         raise click.UsageError("--moved-from moves a --durable NAME")
-    if last_by:
-        durably |= {"replay": "last", "by": last_by}
-    given = _given(durably, fresh_s, late)
+    given = _given(durably, fresh_s, late, last_by)
     if file is None:
         interest = None
         if filter_text is not None or xpath is not None or "durable" not in given:
@@ -205,8 +203,12 @@ def command(
     ctx.exit(ExitStatus.REJECTED if subscriptions.rejected else ExitStatus.DONE)
 
 
-def _given(durably: dict[str, Any], fresh_s: float | None, late: str) -> dict[str, Any]:
-    """What was asked for beside the filter: durably, or no older than so many seconds."""
+def _given(
+    durably: dict[str, Any], fresh_s: float | None, late: str, last_by: tuple[str, ...]
+) -> dict[str, Any]:
+    """What was asked for beside the filter: durably, the last values, or no older than seconds."""
+    if last_by:
+        durably |= {"replay": "last", "by": last_by}
     given = {option: value for option, value in durably.items() if value is not None}
     if fresh_s is None:
         if late == "drop":

@@ -110,7 +110,6 @@ def _paired(draw: st.DrawFn, cls: type[Any], *columns: str) -> Any:
     return cls(**fields)
 
 
-@cache
 def messages(cls: type[Any]) -> st.SearchStrategy[Any]:
     """All that a message of this class may hold."""
     if cls in _VALUES:

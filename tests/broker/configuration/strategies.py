@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from functools import cache
 
 from hypothesis import strategies as st
 
@@ -25,7 +24,6 @@ _WORD = st.text(st.characters(categories=("L", "N", "P", "S")), min_size=1, max_
 _TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 
 
-@cache
 def values(kind: Kind) -> st.SearchStrategy[Value]:
     """What an option of that kind may be set to."""
     if isinstance(kind, Switch):

@@ -532,7 +532,7 @@ class Broker:
             owners=None if self.store is None else self.store.durables,
             recall=self._recall,
             takes=self._backpressure.takes,
-            frame_bytes_max=settings.connection.frame_bytes_max,
+            connecting=self.connecting,
         )
         if self.store is not None:
             effects = self.store.restore(asyncio.get_running_loop().time(), self._kernels)

@@ -112,12 +112,14 @@ class LinkSession:
     def send_many(self, publications: PublishMany) -> None:
         """Send publications that follow each other."""
         self.sent += len(publications.batch)
-        self.connection.mark(oldest(publications.batch))
         frames = forwards(publications)
         if frames is not None:
+            self.connection.mark(oldest(publications.batch))
             self.connection.send_frames(frames)
             return
-        for message in publications.messages():
+        batch = publications.batch
+        for message, publication in zip(publications.messages(), batch, strict=True):
+            self.connection.mark(publication.born)
             self.connection.send_routing(message)
 
     def tell(self, state: LinkState) -> None:

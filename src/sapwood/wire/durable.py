@@ -24,17 +24,20 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct
 
-from sapwood.limits import NAME_CHARS_MAX
+from sapwood.limits import ATTRIBUTE_NAME_CHARS_MAX, NAME_CHARS_MAX
 from sapwood.limits.durable import (
     ACKNOWLEDGE_RUNS_MAX,
     DURABLE_WINDOW_MAX,
     DURABLES_LISTED_MAX,
+    LAST_BY_MAX,
 )
 from sapwood.model.fields import Count, Id, Name
 from sapwood.wire.greetings import Reason
 from sapwood.wire.interests import InterestText
 
 Numbers: TypeAlias = tuple[Count, ...]
+
+_Attribute: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ATTRIBUTE_NAME_CHARS_MAX)]
 
 
 class Overflow(StrEnum):
@@ -95,7 +98,8 @@ class DurableRequest(Struct, array_like=True, frozen=True, tag=61, gc=False):
     `id` is the client's own for its end. Without a name the subscription is its own, begins
     `since`, and ends with the connection. Without a filter the one that is there is meant. At most
     `window` deliveries are with the consumer unacknowledged. Where it `is_change`, the subscription
-    gets the filter, whichever it had, and the consumer may be there already.
+    gets the filter, whichever it had, and the consumer may be there already. Of what the journal
+    has, with attributes `last_by` only the last publication comes for each value of these.
     """
 
     id: Id
@@ -105,6 +109,7 @@ class DurableRequest(Struct, array_like=True, frozen=True, tag=61, gc=False):
     policy: Policy = Policy()
     window: Annotated[int, Meta(ge=1, le=DURABLE_WINDOW_MAX)] = 1
     is_change: bool = False
+    last_by: Annotated[tuple[_Attribute, ...], Meta(max_length=LAST_BY_MAX)] = ()
 
 
 class AcknowledgeRequest(Struct, array_like=True, frozen=True, tag=62, gc=False):

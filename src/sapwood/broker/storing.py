@@ -149,6 +149,7 @@ class Storing:
             "state restored",
             clients=len(self._router.absent),
             publications=self.store.done - first,
+            ready_made=self._router.ready_made,
             seconds=round(time.monotonic() - began, 3),
             **self._router.table_sizes(),
         )

@@ -85,6 +85,13 @@ engines_option = click.option(
     help="See `sapwood engines`; one for records and one for documents may be given.",
 )
 
+dialect_option = click.option(
+    "--dialect",
+    metavar="NAME",
+    help="Filters are in another language: jms, sns or eventbridge. In a file, those that do not "
+    "name their own.",
+)
+
 id_member_option = click.option(
     "--id",
     "id_member",

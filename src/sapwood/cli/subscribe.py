@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from sapwood.cli.access import connection_settings
-from sapwood.cli.output import ExitStatus, input_file, json_option, say, strict_option
+from sapwood.cli.output import (
+    ExitStatus,
+    dialect_option,
+    input_file,
+    json_option,
+    say,
+    strict_option,
+)
 from sapwood.cli.subscribing import SubscriptionFile
 
 if TYPE_CHECKING:
@@ -121,6 +128,7 @@ TAKE: Final = 1024
     type=click.Path(dir_okay=False),
     help="File of what this client has printed: started again with it, it prints nothing twice.",
 )
+@dialect_option
 @json_option
 @strict_option
 @click.pass_context
@@ -138,11 +146,11 @@ def command(
     name: str | None,
     reconnect: bool,
     state: str | None,
+    dialect: str | None,
     as_json: bool,
     strict: bool,
     fresh_s: float | None,
     late: str,
-    last_by: tuple[str, ...],
     **durably: Any,
 ) -> None:
     """Print publications that match FILTER, or documents that match an XPath, as they come.
@@ -176,22 +184,20 @@ def command(
     )
     if durably["moved_from"] is not None and durably["durable"] is None:
         raise click.UsageError("--moved-from moves a --durable NAME")
-    if last_by:
-        durably |= {"replay": "last", "by": last_by}
     given = _given(durably, fresh_s, late)
     if file is None:
         interest = None
         if filter_text is not None or xpath is not None or "durable" not in given:
-            interest = wanted_interest(filter_text, xpath, namespaces)
+            interest = wanted_interest(filter_text, xpath, namespaces, dialect)
         subscribing = partial(_subscribe, interest, subscription_id or "s1", broker, given)
         asyncio.run(following(subscribing))
         ctx.exit(ExitStatus.DONE)
     if given:
-        option = "last-by" if last_by else next(iter(given))
+        option = "last-by" if "by" in given else next(iter(given))
         raise click.UsageError(f"--{option} is for one FILTER; leave --file out")
     if filter_text is not None or xpath is not None or namespaces or subscription_id is not None:
         raise click.UsageError("--file has the filters and their ids; leave the others out")
-    with SubscriptionFile(file, strict=strict) as subscriptions:
+    with SubscriptionFile(file, strict=strict, dialect=dialect) as subscriptions:
         asyncio.run(following(partial(subscriptions.subscribe, broker=broker)))
     ctx.exit(ExitStatus.REJECTED if subscriptions.rejected else ExitStatus.DONE)
 
@@ -199,6 +205,9 @@ def command(
 def _given(durably: dict[str, Any], fresh_s: float | None, late: str) -> dict[str, Any]:
     """What was asked for beside the filter: durably, or no older than so many seconds."""
     given = {option: value for option, value in durably.items() if value is not None}
+    last_by = given.pop("last_by")
+    if last_by:
+        given |= {"replay": "last", "by": last_by}
     if fresh_s is None:
         if late == "drop":
             raise click.UsageError("--late drop leaves out what is older than --max-age SECONDS")
@@ -220,7 +229,10 @@ async def _subscribe(
 
 
 def wanted_interest(
-    filter_text: str | None, xpath: str | None, namespaces: tuple[str, ...]
+    filter_text: str | None,
+    xpath: str | None,
+    namespaces: tuple[str, ...],
+    dialect: str | None = None,
 ) -> Interest:
     """The interest on the command line, in either language."""
     from sapwood.language.written import Written, read_interest
@@ -230,7 +242,9 @@ def wanted_interest(
     if filter_text is not None:
         if namespaces:
             raise click.UsageError("a FILTER has no namespaces; leave --namespace out")
-        return read_interest(Written("filter", filter_text))
+        return read_interest(Written("filter", filter_text, dialect=dialect))
+    if dialect is not None:
+        raise click.UsageError("only a FILTER has a dialect; leave --dialect out")
     assert xpath is not None, "one of the two is there"
     return read_interest(Written("xpath", xpath, read_bindings(namespaces)))
 

@@ -122,9 +122,9 @@ class BlockingSubscription(BlockingDeliveries):
         self.filter = subscription.filter
         self._subscription = subscription
 
-    def change(self, filter: str | Interest) -> None:
+    def change(self, filter: str | Interest, *, dialect: str | None = None) -> None:
         """Give the subscription another filter, without a gap; as `ClientSubscription.change`."""
-        self._client.wait(self._subscription.change(filter))
+        self._client.wait(self._subscription.change(filter, dialect=dialect))
         self.filter = self._subscription.filter
 
 
@@ -254,6 +254,7 @@ class BlockingClient:
         type: type[T],
         waiting_max: int = DELIVERIES_WAITING_MAX,
         moved_from: str | None = None,
+        dialect: str | None = None,
         **bounds: Unpack[Bounds],
     ) -> BlockingTypedDurableSubscription[T]: ...
 
@@ -266,6 +267,7 @@ class BlockingClient:
         durable: str,
         waiting_max: int = DELIVERIES_WAITING_MAX,
         moved_from: str | None = None,
+        dialect: str | None = None,
         **bounds: Unpack[Bounds],
     ) -> BlockingDurableSubscription: ...
 
@@ -288,12 +290,13 @@ class BlockingClient:
         waiting_max: int = DELIVERIES_WAITING_MAX,
         moved_from: str | None = None,
         late: str = "mark",
+        dialect: str | None = None,
         **durably: Any,
     ) -> Any:
         """Subscribe, durably if a name is given; see `Client.subscribe`."""
         subscribing: Any = self._client.subscribe
         wanted = {"type": type, "waiting_max": waiting_max, "moved_from": moved_from, "late": late}
-        subscription = self.wait(subscribing(filter, id, **wanted, **durably))
+        subscription = self.wait(subscribing(filter, id, dialect=dialect, **wanted, **durably))
         if isinstance(subscription, DurableSubscription) and subscription.name:
             return BlockingDurableSubscription(self, subscription)
         assert isinstance(subscription, ClientSubscription), "that is what subscribing leads to"

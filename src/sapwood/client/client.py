@@ -214,6 +214,7 @@ class Client(PublishingClient):
         type: type[T],
         waiting_max: int = DELIVERIES_WAITING_MAX,
         moved_from: str | None = None,
+        dialect: str | None = None,
         **bounds: Unpack[Bounds],
     ) -> TypedDurableSubscription[T]: ...
 
@@ -226,6 +227,7 @@ class Client(PublishingClient):
         durable: str,
         waiting_max: int = DELIVERIES_WAITING_MAX,
         moved_from: str | None = None,
+        dialect: str | None = None,
         **bounds: Unpack[Bounds],
     ) -> DurableSubscription: ...
 
@@ -248,14 +250,16 @@ class Client(PublishingClient):
         waiting_max: int = DELIVERIES_WAITING_MAX,
         moved_from: str | None = None,
         late: str = "mark",
+        dialect: str | None = None,
         **durably: Any,
     ) -> Any:
         """Subscribe; returns when the subscription is in force in the whole overlay.
 
-        `filter` is a text, or what `sapwood.parse_filter` and `sapwood.parse_xpath` return.
-        The result is an asynchronous iterator of `Delivery`, in which at most `waiting_max` wait;
-        one more, and the subscription is withdrawn and its iterator ends with a `LimitError`. Its
-        `change` gives it another filter. `id` must be new to this client, or is `s1`, `s2`, ....
+        `filter` is a text (of a `dialect` as in docs/dialects.md, if one is named), or what
+        `sapwood.parse_filter` and `sapwood.parse_xpath` return. The result is an asynchronous
+        iterator of `Delivery`, in which at most `waiting_max` wait; one more, and it is withdrawn
+        and ends with a `LimitError`. Its `change` gives it another filter. `id` must be new to this
+        client, or is `s1`, `s2`, ....
 
         With a `type` (a dataclass, a `msgspec.Struct`) each delivery has a `value`, its record as
         one of these (or an `UnfitDeliveryError`), and the filter is held against it.
@@ -274,22 +278,19 @@ class Client(PublishingClient):
         the durable subscription named by `dead_letter`. No filter means the one that the name has.
 
         `since` begins in the broker's journal: with `"all"`, at a time (a `datetime`, or ISO 8601),
-        or after the publication of an id; then it goes over to what comes, without a gap and
-        without repeating. A durable name that is there goes on where it is. With `replay="last"`
-        the journal gives, for each value of the attributes `by`, the last publication alone.
-
-        A name that is at another broker moves here with `moved_from`, its address: the result hands
-        out what waits there first, and then what comes here, without a gap. When all of the former
-        is acknowledged, it is removed there.
+        or behind an id; then what comes follows, without a gap or a repetition. With
+        `replay="last"` it gives, for each value of the attributes `by`, the last one alone. A
+        durable name that is there goes on where it is. One at another broker moves here with
+        `moved_from`, its address: what waits there comes first, and is removed there then.
 
         Raises `FilterSyntaxError` or `LimitError` for a filter that cannot be used, and
         `InputError` for what is no filter, and with the broker's reason where it refuses.
         """
         self._check_usable()
         record_type = None if type is None else RecordType(type)
+        interest = None if filter is None else given_interest(filter, dialect)
         if moved_from is not None:
-            return await self._move(moved_from, filter, id, durably, type)
-        interest = None if filter is None else given_interest(filter)
+            return await self._move(moved_from, interest, id, durably, type)
         if record_type is not None and interest is not None:
             record_type.check(interest, stacklevel=2)
         freshness = Freshness.of(durably, late)

@@ -22,6 +22,7 @@ class Live(TypedDict, total=False):
     late: str
     replay: str | None
     by: str | Sequence[str] | None
+    dialect: str | None
 
 
 class Freshness(NamedTuple):

@@ -222,8 +222,10 @@ class ClientSubscription(Deliveries):
         """Let the subscription be changed through these requests, of which it is one."""
         self._requests = requests
 
-    async def change(self, filter: str | Interest) -> None:
+    async def change(self, filter: str | Interest, *, dialect: str | None = None) -> None:
         """Give the subscription another filter; returns when that is in force everywhere.
+
+        `filter` and `dialect` are as in `Client.subscribe`.
 
         What both filters accept arrives once all the while. What only the former one accepts may
         arrive until then, and is among what waits in the iterator; nothing is lost that only the
@@ -234,7 +236,7 @@ class ClientSubscription(Deliveries):
         withdrawn, and `InputError` with the broker's reason where it refuses: then the subscription
         goes on as it was. A call that is cancelled does not take the change back.
         """
-        interest = given_interest(filter)
+        interest = given_interest(filter, dialect)
         if self.record_type is not None:
             self.record_type.check(interest, stacklevel=2)
         never, self.never_match = self.never_match, {}

@@ -228,7 +228,7 @@ class TypedSubscription(Protocol[T]):
         """As `Deliveries.batches`."""
         ...
 
-    async def change(self, filter: str | Interest) -> None:
+    async def change(self, filter: str | Interest, *, dialect: str | None = None) -> None:
         """As `ClientSubscription.change`; warns as `subscribe` does."""
         ...
 
@@ -253,7 +253,7 @@ class TypedDurableSubscription(Protocol[T]):
         """As `Deliveries.batches`."""
         ...
 
-    async def change(self, filter: str | Interest) -> None:
+    async def change(self, filter: str | Interest, *, dialect: str | None = None) -> None:
         """As `ClientSubscription.change`; warns as `subscribe` does."""
         ...
 
@@ -280,7 +280,7 @@ class BlockingTypedSubscription(Protocol[T]):
         """As `BlockingDeliveries.batches`."""
         ...
 
-    def change(self, filter: str | Interest) -> None:
+    def change(self, filter: str | Interest, *, dialect: str | None = None) -> None:
         """As `BlockingSubscription.change`."""
         ...
 
@@ -300,7 +300,7 @@ class BlockingTypedDurableSubscription(Protocol[T]):
         """As `BlockingDeliveries.take`."""
         ...
 
-    def change(self, filter: str | Interest) -> None:
+    def change(self, filter: str | Interest, *, dialect: str | None = None) -> None:
         """As `BlockingSubscription.change`."""
         ...
 

@@ -12,6 +12,8 @@ from sapwood.broker.dialing import Dialers
 from sapwood.broker.expiry import Expiry
 from sapwood.broker.keeping import Keeper
 from sapwood.broker.logs import Log
+from sapwood.broker.storing import Storing
+from sapwood.broker.tracing import Tracing
 from sapwood.errors import InvariantError
 from sapwood.limits import COMPOSED_BYTES
 from sapwood.matching.publication_batch import PublicationBatch, oldest
@@ -80,16 +82,19 @@ class EffectRunner:
         counters: Counters,
         log: Log,
         *,
-        keeper: Keeper | None,
-        owners: Owners | None = None,
-        recall: Callable[[tuple[int, ...]], None],
+        storing: Storing | None,
+        handle: Callable[[Input], None],
         takes: Callable[[str, int], bool],
         connecting: ConnectionSettings,
+        tracing: Tracing | None = None,
     ) -> None:
         self._connections = connections
-        self._keeper = keeper
-        self._owners = owners
-        self._recall = recall
+        self._storing = storing
+        self._keeper: Keeper | None = None if storing is None else storing.keeper
+        self._owners: Owners | None = None if storing is None else storing.durables
+        #: hands in what nobody has sent
+        self._handle = handle
+        self._tracing = tracing
         #: whether a client may get so many bytes at once
         self._takes = takes
         self._dialers = dialers
@@ -151,6 +156,8 @@ class EffectRunner:
                 self._counters.expired += 1
                 return
             age_s = self._expiry.age_s(publication)
+            if self._tracing is not None:
+                self._tracing.delivered(effect, is_kept=is_owner(effect.client))
         if self._owners is not None and is_owner(effect.client):
             self._owners.deliver(effect, self._asked(), age_s)
         else:
@@ -211,6 +218,8 @@ class EffectRunner:
         if is_over and inner is effect.message:
             self._counters.expired += 1
             return
+        if self._tracing is not None and isinstance(inner, Publish):
+            self._tracing.forwarded(effect.neighbor, inner.publication, inner.hops)
         link.send(effect.message, effect.age_ns)
 
     def _accepted(self, effect: Accepted) -> None:
@@ -298,7 +307,9 @@ class EffectRunner:
         self._kept().store.release(effect.before)
 
     def _recall_places(self, effect: Recall) -> None:
-        self._recall(effect.places)
+        if self._storing is None:
+            raise InvariantError("a broker without a store is to read what it has kept")
+        self._storing.recall(effect.places, self._handle)
 
     def _kept(self) -> Keeper:
         if self._keeper is None:

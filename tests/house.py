@@ -40,6 +40,7 @@ ROOMS: Final = (
     ("files",),
     ("store",),
     ("deadline_timer", "local_clock", "tls"),
+    ("asking",),
     ("broker", "client"),
     ("pipeline",),
     ("testing",),

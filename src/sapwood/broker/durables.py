@@ -17,6 +17,7 @@ from typing import Final, Protocol
 
 from msgspec import structs
 
+from sapwood.broker.brought import body_of, places_by_id, publication_count
 from sapwood.broker.connections import Connections
 from sapwood.broker.counters import Counters
 from sapwood.broker.expiry import has_outlived
@@ -24,15 +25,12 @@ from sapwood.broker.logs import Log
 from sapwood.broker.looking import looked_at
 from sapwood.broker.owned import owned
 from sapwood.deadline_timer import DeadlineTimer
-from sapwood.errors import FrameError, InputError, InvariantError
+from sapwood.errors import FrameError, InputError
 from sapwood.limits.durable import DURABLE_RECENT_BYTES, DURABLE_SCAN_PLACES
-from sapwood.matching.publication_batch import PublicationBatch
 from sapwood.model.interest import Interest
 from sapwood.routing.effects import Deliver, DeliverMany
 from sapwood.routing.inputs import (
     AttachClient,
-    ClientPublish,
-    ClientPublishMany,
     ClientSubscribe,
     DetachClient,
     Input,
@@ -317,6 +315,10 @@ class Durables:
             reply = DurablesReply(refusal=shortened(str(error)))
         client.connection.send(reply)
 
+    def listed(self, after: str) -> DurablesReply:
+        """The durable subscriptions whose names come after one, as many as go at once."""
+        return self._subscriptions.listed(after, self._time(), _any_name)
+
     def state(self, owner: str) -> DurableState | None:
         """The state of an owner's mailbox, if there is one."""
         return self._subscriptions.state(owner, self._time())
@@ -342,7 +344,7 @@ class Durables:
         if place is None:
             first = self._first_place(request)
             if self._by_id is None:
-                self._by_id = _places_by_id(request)
+                self._by_id = places_by_id(request)
             place = first + self._by_id.get(effect.publication.id, 0)
         encoded = effect.publication.encoded or encode_publication(effect.publication)
         self._arrived(effect.client, [(place, encoded)], age_s)
@@ -354,7 +356,7 @@ class Durables:
             return
         first, batch = self._first_place(request), effect.batch
         for owner, places in found.items():
-            self._arrived(owner, [(first + at, _body(batch, at)) for at in places], 0.0)
+            self._arrived(owner, [(first + at, body_of(batch, at)) for at in places], 0.0)
 
     def _arrived(self, owner: str, publications: Iterable[tuple[int, bytes]], age_s: float) -> None:
         arrivals = []
@@ -373,7 +375,7 @@ class Durables:
             if not self._persists and isinstance(request, Receive | ReceiveMany):
                 self._store.add(request)
             self._by_id = None
-        return self._store.places.stop - _count(request)
+        return self._store.places.stop - publication_count(request)
 
     # Effects -----------------------------------------------------------------------------------
 
@@ -554,34 +556,3 @@ def _canonical(request: DurableRequest, interest: Interest) -> DurableRequest:
 
 def _generation() -> str:
     return secrets.token_hex(8)
-
-
-def _body(batch: object, at: int) -> bytes:
-    if isinstance(batch, PublicationBatch):
-        return batch.body(at)
-    assert isinstance(batch, Sequence), "a batch has places"
-    return batch[at].encoded or encode_publication(batch[at])
-
-
-def _count(request: Input) -> int:
-    """How many publications an input brings."""
-    match request:
-        case ClientPublishMany(_, publications):
-            return len(publications)
-        case ReceiveMany(_, publications):
-            return len(publications.batch)
-        case ClientPublish() | Receive():
-            return 1
-        case _:
-            raise InvariantError(f"a delivery without a place came of a {type(request).__name__}")
-
-
-def _places_by_id(request: Input) -> dict[str, int]:
-    """The publications of a batch that the router delivers one by one, by their ids."""
-    match request:
-        case ClientPublishMany(_, publications):
-            return {one.id: at for at, one in enumerate(publications)}
-        case ReceiveMany(_, many):
-            return {one.id: at for at, one in enumerate(many.batch)}
-        case _:
-            return {}

@@ -10,6 +10,7 @@ from sapwood.broker.counters import Counters
 from sapwood.broker.debug_log import DebugLog
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.expiry import Expiry
+from sapwood.broker.hits import Hits
 from sapwood.broker.keeping import Keeper
 from sapwood.broker.logs import Log
 from sapwood.broker.storing import Storing
@@ -108,6 +109,8 @@ class EffectRunner:
         #: what the effects of that ask for to be handed in next
         self._remaining: BatchInput | None = None
         self._composer = Composer()
+        #: counts what accepts publications, as long as somebody looks
+        self.hits: Hits | None = None
         self._frame_bytes_max = connecting.frame_bytes_max
         self._expiry = Expiry(connecting.clock)
         self._runners: dict[type[Effect], Callable[..., None]] = {
@@ -150,6 +153,12 @@ class EffectRunner:
         return self._remaining
 
     def _deliver(self, effect: Deliver) -> None:
+        if self.hits is not None:
+            self.hits.count(effect)
+        self._hand_over(effect)
+
+    def _hand_over(self, effect: Deliver) -> None:
+        """Let a client, or a mailbox, have what is not over."""
         publication, age_s = effect.publication, 0.0
         if publication.envelope is not None:
             if self._expiry.is_over(publication):
@@ -170,6 +179,8 @@ class EffectRunner:
             client.deliver(effect.subscriptions, effect.publication)
 
     def _deliver_many(self, effect: DeliverMany) -> None:
+        if self.hits is not None:
+            self.hits.count_many(effect)
         if self._owners is not None:
             self._owners.deliver_many(effect, self._asked())
         place, count, born = 0, len(effect.keys), oldest(effect.batch)
@@ -180,12 +191,13 @@ class EffectRunner:
             if composed is None:
                 for one in effect.each(place):
                     if not is_owner(one.client):  # which have got theirs
-                        self._deliver(one)
+                        self._hand_over(one)
                 return
             for name, frames, deliveries in composed.by_client(self._takes):
                 client = self._connections.to_client(name)
                 if client is not None:
                     self._counters.deliveries += deliveries
+                    client.delivered += deliveries
                     client.connection.mark(born)
                     client.connection.send_frames(frames)
             place = composed.end

@@ -14,7 +14,6 @@ from sapwood.cli.access import client_access, connection_settings
 from sapwood.cli.output import (
     Advance,
     ExitStatus,
-    amount,
     id_member_option,
     input_file,
     json_option,
@@ -24,6 +23,7 @@ from sapwood.cli.output import (
     strict_option,
 )
 from sapwood.limits import UNACKNOWLEDGED_MAX
+from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
     from sapwood.client import Client, PublishBatch, Published

@@ -257,9 +257,9 @@ class Client(PublishingClient):
 
         `filter` is a text (of a `dialect` as in docs/dialects.md, if one is named), or what
         `sapwood.parse_filter` and `sapwood.parse_xpath` return. The result is an asynchronous
-        iterator of `Delivery`, in which at most `waiting_max` wait; one more, and it is withdrawn
-        and ends with a `LimitError`. Its `change` gives it another filter. `id` must be new to this
-        client, or is `s1`, `s2`, ....
+        iterator of `Delivery`, in which at most `waiting_max` wait; one more, and the subscription
+        is withdrawn and its iterator ends with a `LimitError`. Its `change` gives it another
+        filter. `id` must be new to this client, or is `s1`, `s2`, ....
 
         With a `type` (a dataclass, a `msgspec.Struct`) each delivery has a `value`, its record as
         one of these (or an `UnfitDeliveryError`), and the filter is held against it.
@@ -278,10 +278,10 @@ class Client(PublishingClient):
         the durable subscription named by `dead_letter`. No filter means the one that the name has.
 
         `since` begins in the broker's journal: with `"all"`, at a time (a `datetime`, or ISO 8601),
-        or behind an id; then what comes follows, without a gap or a repetition. With
-        `replay="last"` it gives, for each value of the attributes `by`, the last one alone. A
-        durable name that is there goes on where it is. One at another broker moves here with
-        `moved_from`, its address: what waits there comes first, and is removed there then.
+        or behind an id; then what comes follows, without a gap or a repetition. A durable name that
+        is there goes on where it is. With `replay="last"` the journal gives, for each value of the
+        attributes `by`, the last publication alone. A name that is at another broker moves here
+        with `moved_from`, its address: what waits there is handed out first, then removed there.
 
         Raises `FilterSyntaxError` or `LimitError` for a filter that cannot be used, and
         `InputError` for what is no filter, and with the broker's reason where it refuses.

@@ -20,9 +20,9 @@ class Live(TypedDict, total=False):
     since: str | datetime | None
     max_age: float | timedelta | None
     late: str
+    dialect: str | None
     replay: str | None
     by: str | Sequence[str] | None
-    dialect: str | None
 
 
 class Freshness(NamedTuple):

@@ -20,7 +20,7 @@ acknowledged. Runs of numbers travel as pairs of a first and a last one: 3, 4, 5
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct
 
@@ -221,3 +221,29 @@ class DurablesReply(Struct, array_like=True, frozen=True, tag=68, gc=False):
     durables: Annotated[tuple[DurableState, ...], Meta(max_length=DURABLES_LISTED_MAX)] = ()
     refusal: Reason = ""
     more: bool = False
+
+
+def durable_members(state: DurableState) -> dict[str, Any]:
+    """A durable subscription as a JSON object."""
+    text = state.filter
+    language = {"filter": text} if isinstance(text, str) else {"xpath": text.text}
+    policy = state.policy
+    return {
+        "name": state.name,
+        **language,
+        "state": state.state,
+        "waiting": state.waiting,
+        "bytes": state.bytes,
+        "oldest_s": round(state.oldest_s, 3),
+        "out": state.out,
+        "consumers": list(state.consumers),
+        "unread_s": round(state.last_seen_s, 3),
+        "dropped": state.dropped,
+        "max_count": policy.count_max,
+        "max_bytes": policy.bytes_max,
+        "max_age_s": policy.age_max_s,
+        "overflow": policy.overflow,
+        "acknowledge_within_s": policy.acknowledge_s,
+        "max_attempts": policy.attempts_max,
+        "dead_letter": policy.dead_letter,
+    }

@@ -127,6 +127,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.bloom_false_positives"),
         ),
         Experiment(
+            "skiptree-fingers",
+            "XSiena, figure 5.8",
+            "the skiptree of table 5.1, and what a search in it looks at",
+            _design("sapwood_lab.experiments.skiptree_fingers"),
+        ),
+        Experiment(
             "bit-unions",
             "XSiena, figure 5.7",
             "joining two Bloom filters word by word and by vectors, by their size",
@@ -143,6 +149,18 @@ EXPERIMENTS: Final = Catalogue(
             "XSiena, figures 9.34, 9.36, 9.38 and 9.39",
             "how leases are extended and used along a way, and how often entries are absent",
             _design("sapwood_lab.experiments.lease_times"),
+        ),
+        Experiment(
+            "lease-uncertainty",
+            "XSiena, figures 9.35 and 9.37",
+            "what leases are extended by where delays are uncertain, by bounds and by the truth",
+            _design("sapwood_lab.experiments.lease_uncertainty"),
+        ),
+        Experiment(
+            "processing-bounds",
+            "XSiena, figure 9.28",
+            "bounds of what a router takes for a publication beside those of its way",
+            _design("sapwood_lab.experiments.processing_bounds"),
         ),
         Experiment(
             "delay-bounds",

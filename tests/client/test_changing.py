@@ -11,6 +11,7 @@ from sapwood import parse_filter
 from sapwood.client import connect
 from sapwood.client.subscription import Deliveries
 from sapwood.errors import ConnectionLostError, FilterSyntaxError, InputError, UnknownIdError
+from sapwood.language.written import Written
 from sapwood.routing.messages import Confirm, Subscribe, Unsubscribe
 from tests.broker.helpers import Raw, running, settings, soon
 
@@ -51,6 +52,21 @@ async def test_what_both_filters_accept_arrives_once_while_they_are_exchanged() 
         assert await numbers(wanted, count) == list(range(count + 1))
         assert wanted.filter == parse_filter("exists n")
         assert broker.router.table_sizes()["local"] == 1
+
+
+async def test_filters_of_dialects_are_subscribed_to_and_changed() -> None:
+    async with running() as broker, connect(str(broker.address)) as client:
+        wanted = await client.subscribe("NOT n BETWEEN 1 AND 5", dialect="jms")
+        await client.publish_many([{"n": n} for n in range(7)])
+        assert await numbers(wanted, 6) == [0, 6]
+        await wanted.change('{"n": [7]}', dialect="sns")
+        await client.publish_many([{"n": n} for n in range(8)])
+        assert await numbers(wanted, 7) == [7]
+        with pytest.raises(FilterSyntaxError, match="compares attributes with constants"):
+            await client.subscribe("n = m", dialect="jms")
+        group = await client.subscribe_many([Written("filter", "n > 2 * 4", dialect="jms")])
+        await client.publish({"n": 9})
+        assert (await soon(anext(group))).attributes["n"] == 9
 
 
 async def test_a_change_is_in_force_when_the_whole_overlay_has_confirmed_it() -> None:

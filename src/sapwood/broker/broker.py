@@ -160,8 +160,7 @@ class Broker:
         protocol = settings.planned(self.name, self.address)
         self.router = Router(self.name, protocol, settings.engines, incarnation=time.time_ns())
         spoken, bytes_max = self.router.protocol.name, settings.connection.frame_bytes_max
-        listens = str(self.address) if protocol.membership.finds_links else ""
-        me = Identity(self.name, secrets.token_hex(8), spoken, bytes_max, listens)
+        me = Identity(self.name, secrets.token_hex(8), spoken, bytes_max, str(self.address))
         circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
         self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
         shared = (me, self.connections, self._memory, self._log, circles)
@@ -472,7 +471,7 @@ class Broker:
                 effects = self.router.handle(request, now)
             if self._growth is not None:
                 self._growth.handled(request)
-            runner = self._effect_runner
+            runner = self.effect_runner
             remaining = runner.run(effects, request)
             if isinstance(request, ClientPublish | ClientPublishMany):
                 self._backpressure.published(request.client, runner.told)
@@ -524,7 +523,7 @@ class Broker:
             self.handshake.earlier = self.store
             shell = Shell(self.connections, self.counters, self._handle, self._flush)
             self.store.keep_subscriptions(shell)
-        self._effect_runner = EffectRunner(
+        self.effect_runner = EffectRunner(
             self.connections,
             self.dialers,
             self.counters,
@@ -533,11 +532,11 @@ class Broker:
             owners=None if self.store is None else self.store.durables,
             recall=self._recall,
             takes=self._backpressure.takes,
-            frame_bytes_max=settings.connection.frame_bytes_max,
+            connecting=self.connecting,
         )
         if self.store is not None:
             effects = self.store.restore(asyncio.get_running_loop().time(), self._kernels)
-            self._effect_runner.run(effects, Tick())
+            self.effect_runner.run(effects, Tick())
             self.store.begin(self._handle_now, self.connections)
             self._telling.check()
             self._flush()
@@ -584,7 +583,7 @@ class Broker:
         self._memory.remembered_max = settings.sessions_remembered_max
         self.handshake.take(self.connecting.credentials, is_strict=settings.strict)
         self.dialers.keep_only(settings.dialed)
-        self._effect_runner.look_again()
+        self.effect_runner.look_again()
         if self.store is not None:
             self.store.retain(settings)
         self.doorkeeper.take(settings.identities, self.connecting.tls, self.connections.all)

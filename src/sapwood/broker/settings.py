@@ -59,9 +59,9 @@ class BrokerSettings:
     addressed. With a file of `identities` only these may connect; a broker that other machines
     reach has identities or speaks TLS, unless it is to `allow_anyone`. Metrics and health are at
     `http`, and with a `gateway` clients publish and subscribe there, `http_streams_max` at a time;
-    browsers may for pages of `http_origins`. A `strict` one refuses subscriptions that no
-    publication can match. Raises `InputError` (or one of its kinds) that names the option of
-    `sapwood broker` and what it takes.
+    browsers may for pages of `http_origins`. With a `console` people look at the broker there. A
+    `strict` one refuses subscriptions that no publication can match. Raises `InputError` (or one of
+    its kinds) that names the option of `sapwood broker` and what it takes.
     """
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
@@ -88,6 +88,7 @@ class BrokerSettings:
     allow_anyone: bool = False
     http: Address | None = None
     gateway: bool = False
+    console: bool = False
     http_origins: tuple[str, ...] = ()
     http_streams_max: int = GATEWAY_STREAMS_MAX
     strict: bool = False
@@ -191,7 +192,11 @@ class BrokerSettings:
                 )
 
     def _check_gateway(self) -> None:
-        for option, given in (("--gateway", self.gateway), ("--http-origin", self.http_origins)):
+        for option, given in (
+            ("--gateway", self.gateway),
+            ("--console", self.console),
+            ("--http-origin", self.http_origins),
+        ):
             if given and self.http is None:
                 raise InputError(f"{option}: say where with --http HOST:PORT")
         for origin in self.http_origins:

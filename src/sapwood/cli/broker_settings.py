@@ -54,6 +54,7 @@ def _settings(told: Configuration) -> BrokerSettings:
         strict=told["strict"],
         http=None if http is None else _address("--http", http, listening=True),
         gateway=told["gateway"],
+        console=told["console"],
         http_origins=tuple(told["http_origin"] or ()),
         http_streams_max=told["http_streams_max"],
         data=None if data is None else Path(data),

@@ -7,10 +7,10 @@ from typing import Final
 
 import click
 
-from sapwood.cli.output import json_option, print_json
+from sapwood.cli.output import dialect_option, json_option, print_json
 from sapwood.cli.subscribe import read_bindings
 from sapwood.errors import InputError
-from sapwood.language.written import Written, read_interest
+from sapwood.language.written import Language, Written, read_interest
 from sapwood.limits import COVERING_STEPS_MAX
 from sapwood.model.canonical import held_by
 from sapwood.model.filter import Filter
@@ -61,15 +61,33 @@ class Answer:
     metavar="PREFIX=NAMESPACE",
     help="A prefix of the XPaths; with one, names compare expanded. May be given several times.",
 )
+@dialect_option
 @json_option
-def command(*, a: str, b: str, as_xpath: bool, namespaces: tuple[str, ...], as_json: bool) -> None:
+def command(
+    *,
+    a: str,
+    b: str,
+    as_xpath: bool,
+    namespaces: tuple[str, ...],
+    dialect: str | None,
+    as_json: bool,
+) -> None:
     """Say whether one filter covers the other, and whether they intersect.
 
     A covers B if every publication that B accepts is accepted by A. "Covers: yes" and
     "intersects: no" are always right; an answer on the safe side, that could not be proved, is
     marked.
     """
-    one, other = (_read(name, text, as_xpath, namespaces) for name, text in (("A", a), ("B", b)))
+    if namespaces and not as_xpath:
+        raise click.UsageError("only XPaths have namespaces; add --xpath")
+    if dialect is not None and as_xpath:
+        raise click.UsageError("only filters have a dialect; leave --dialect out")
+    bindings = read_bindings(namespaces)
+    language: Language = "xpath" if as_xpath else "filter"
+    one, other = (
+        _read(name, Written(language, text, bindings, dialect))
+        for name, text in (("A", a), ("B", b))
+    )
     answers = compared(one, other)
     if as_json:
         holds = {name: answer.holds for name, answer in answers.items()}
@@ -84,14 +102,10 @@ def command(*, a: str, b: str, as_xpath: bool, namespaces: tuple[str, ...], as_j
         click.echo(f"\n{_PATTERN_DOUBTS if as_xpath else _DOUBTS}")
 
 
-def _read(name: str, text: str, as_xpath: bool, namespaces: tuple[str, ...]) -> Interest:  # noqa: FBT001 - the option
+def _read(name: str, written: Written) -> Interest:
     """Read an argument; a syntax error names the argument and the position."""
-    if namespaces and not as_xpath:
-        raise click.UsageError("only XPaths have namespaces; add --xpath")
     try:
-        if as_xpath:
-            return read_interest(Written("xpath", text, read_bindings(namespaces)))
-        return read_interest(Written("filter", text))
+        return read_interest(written)
     except InputError as error:
         raise click.BadParameter(str(error), param_hint=f"'{name}'") from None
 

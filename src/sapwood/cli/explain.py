@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 import click
 
 from sapwood.cli.access import client_access, connection_settings
 from sapwood.cli.explain_filter import about_filter, check_journal, filter_members, filter_text
-from sapwood.cli.explain_overlay import Asked, ask_overlay, overlay_members, overlay_text
-from sapwood.cli.match_words import explanation_members, way_lines
 from sapwood.cli.output import (
     ExitStatus,
-    amount,
+    dialect_option,
     id_member_option,
     input_file,
     json_option,
@@ -24,14 +22,19 @@ from sapwood.cli.output import (
 from sapwood.cli.subscribe import read_bindings
 from sapwood.errors import InputError
 from sapwood.files import STANDARD_INPUT, read_publications, read_subscriptions
+from sapwood.language.explanation_words import explanation_members, way_lines
 from sapwood.language.explanations import explain
-from sapwood.language.written import Written, read_interest
+from sapwood.language.written import Language, Written, read_interest
+from sapwood.model.amounts import amount
 from sapwood.model.explanation import Explanation
 from sapwood.model.interest import Interest
 from sapwood.model.json_objects import check_members, decode_object
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.xml.encodings import encode_text
+
+if TYPE_CHECKING:
+    from sapwood.asking.answers import Asked
 
 _GIVEN: Final = "given"
 """The id of a publication or a subscription that is given as an argument."""
@@ -110,10 +113,11 @@ class _Unusable:
 @click.option(
     "--follow",
     is_flag=True,
-    help="Ask the brokers, too, that others have connected to, under the addresses that they say. "
-    "They get what this command shows who it is with.",
+    help="Ask their neighbors, too, and the neighbors of these, at the addresses at which they say "
+    "that they listen. They get what this command shows who it is with.",
 )
 @client_access
+@dialect_option
 @json_option
 def command(
     *,
@@ -131,6 +135,7 @@ def command(
     client: str,
     durable: str,
     follow: bool,
+    dialect: str | None,
     as_json: bool,
 ) -> None:
     """Say why a publication matches a subscription, or what of the filter it fails.
@@ -146,8 +151,9 @@ def command(
             raise click.UsageError(
                 "--filter goes with --xpath, --journal, and one of --subscriptions and --broker"
             )
+        spelling = _Spelling.of(namespaces, dialect, as_xpath=as_xpath)
         options = (subscriptions, brokers[0] if brokers else None, journal)
-        _filter(filter_, read_bindings(namespaces), *options, as_xpath=as_xpath, as_json=as_json)
+        _filter(filter_, spelling, *options, as_json=as_json)
         return
     if journal is not None:
         raise click.UsageError("--journal is for a --filter")
@@ -155,19 +161,19 @@ def command(
         raise click.UsageError("only one of the two files can be standard input")
     if subscriptions is not None and (as_xpath or namespaces):
         raise click.UsageError("--xpath and --namespace are for an XPath given as --subscription")
-    if namespaces and not as_xpath:
-        raise click.UsageError("only XPaths have namespaces; add --xpath")
     if id_member is not None and publications is None:
         raise click.UsageError("--id names a member in the lines of a file; add --publications")
-    bindings = read_bindings(namespaces)
-    wanted = (
-        None
-        if subscription is None
-        else _subscription(subscription, subscriptions, bindings, as_xpath=as_xpath)
-    )
+    spelling = _Spelling.of(namespaces, dialect, as_xpath=as_xpath)
+    wanted = None
+    if subscription is not None:
+        wanted = _subscription(subscription, subscriptions, spelling)
     given = None if publication is None else _publication(publication, publications, id_member)
     if brokers:
         interest = None if wanted is None else wanted.filter
+        if interest is None and not client and not durable:
+            raise click.UsageError("name what to look for: --subscription, --client or --durable")
+        from sapwood.asking.answers import Asked
+
         _overlay(brokers, Asked(interest, client, durable, given, source), follow, as_json=as_json)
         return
     if source or client or durable or follow:
@@ -181,25 +187,39 @@ def command(
         click.echo(_text(wanted, given, found))
 
 
+class _Spelling(NamedTuple):
+    """How the filter on the command line is written; its `dialect` goes for files as well."""
+
+    language: Language
+    bindings: tuple[tuple[str, str], ...] | None
+    dialect: str | None
+
+    @classmethod
+    def of(cls, namespaces: tuple[str, ...], dialect: str | None, *, as_xpath: bool) -> _Spelling:
+        """What the options say. Raises `UsageError` where they do not go together."""
+        if namespaces and not as_xpath:
+            raise click.UsageError("only XPaths have namespaces; add --xpath")
+        if dialect is not None and as_xpath:
+            raise click.UsageError("only filters have a dialect; leave --dialect out")
+        return cls("xpath" if as_xpath else "filter", read_bindings(namespaces), dialect)
+
+
 def _filter(
     text: str,
-    bindings: tuple[tuple[str, str], ...] | None,
+    spelling: _Spelling,
     subscriptions: str | None,
     broker: str | None,
     journal: Path | None,
     *,
-    as_xpath: bool,
     as_json: bool,
 ) -> None:
     """Say what there is to say of one filter."""
-    if bindings and not as_xpath:
-        raise click.UsageError("only XPaths have namespaces; add --xpath")
     if journal is not None:
         check_journal(journal)
-    interest = _interest(text, bindings, "--filter", as_xpath=as_xpath)
+    interest = _interest(text, spelling, "--filter")
     named, unusable = None, _Unusable()
     if subscriptions is not None:
-        lines = read_subscriptions(subscriptions, unusable)
+        lines = read_subscriptions(subscriptions, unusable, dialect=spelling.dialect)
         named = ((line.id, line.filter) for line in lines)
     found = about_filter(
         interest,
@@ -218,21 +238,18 @@ def _filter(
         click.get_current_context().exit(ExitStatus.REJECTED)
 
 
-def _interest(
-    text: str, bindings: tuple[tuple[str, str], ...] | None, option: str, *, as_xpath: bool
-) -> Interest:
+def _interest(text: str, spelling: _Spelling, option: str) -> Interest:
     """Read an option; a syntax error names it."""
     try:
-        written = Written("xpath", text, bindings) if as_xpath else Written("filter", text)
-        return read_interest(written)
+        return read_interest(Written(spelling.language, text, spelling.bindings, spelling.dialect))
     except InputError as error:
         raise click.BadParameter(str(error), param_hint=f"'{option}'") from None
 
 
 def _overlay(brokers: tuple[str, ...], asked: Asked, follow: bool, *, as_json: bool) -> None:  # noqa: FBT001 - the option
     """Ask running brokers, and say what they say."""
-    if asked.interest is None and not asked.client and not asked.durable:
-        raise click.UsageError("name what to look for: --subscription, --client or --durable")
+    from sapwood.asking.answers import ask_overlay, overlay_members, overlay_text
+
     found = ask_overlay(brokers, asked, connection_settings(), follow=follow)
     if as_json:
         print_json(overlay_members(found))
@@ -240,14 +257,14 @@ def _overlay(brokers: tuple[str, ...], asked: Asked, follow: bool, *, as_json: b
         click.echo(overlay_text(found))
 
 
-def _subscription(
-    given: str, file: str | None, bindings: tuple[tuple[str, str], ...] | None, *, as_xpath: bool
-) -> Subscription:
+def _subscription(given: str, file: str | None, spelling: _Spelling) -> Subscription:
     """The subscription of this id in a file, or one to the filter that was given."""
     if file is not None:
         unusable = _Unusable()
-        return _named(given, read_subscriptions(file, unusable), file, unusable)
-    return Subscription(_GIVEN, _interest(given, bindings, "--subscription", as_xpath=as_xpath))
+        return _named(
+            given, read_subscriptions(file, unusable, dialect=spelling.dialect), file, unusable
+        )
+    return Subscription(_GIVEN, _interest(given, spelling, "--subscription"))
 
 
 def _publication(given: str, file: str | None, id_member: str | None) -> Publication:

@@ -13,6 +13,7 @@ import click
 from sapwood.cli.idle import say_idle
 from sapwood.cli.output import (
     ExitStatus,
+    dialect_option,
     engines_option,
     id_member_option,
     input_file,
@@ -62,6 +63,7 @@ T = TypeVar("T")
     "the publications, with .rejected added]",
 )
 @id_member_option
+@dialect_option
 @json_option
 @strict_option
 @click.pass_context
@@ -74,6 +76,7 @@ def command(
     out: str | None,
     rejected: str | None,
     id_member: str | None,
+    dialect: str | None,
     as_json: bool,
     strict: bool,
 ) -> None:
@@ -95,7 +98,7 @@ def command(
         rejected_file = stack.enter_context(RejectedFile(aside))
         rejections: Rejections = StrictRejections() if strict else rejected_file
         stream = stack.enter_context(replacing(out)) if out else sys.stdout.buffer
-        filters = read_subscriptions(subscriptions, rejections)
+        filters = read_subscriptions(subscriptions, rejections, dialect=dialect)
         published = read_publications(publications, rejections, id_member=id_member)
         deliveries = DeliveryWriter(stream)
         index = _build(filters, chosen, is_strict=strict)

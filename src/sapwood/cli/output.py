@@ -85,6 +85,13 @@ engines_option = click.option(
     help="See `sapwood engines`; one for records and one for documents may be given.",
 )
 
+dialect_option = click.option(
+    "--dialect",
+    metavar="NAME",
+    help="Filters are in another language: jms, sns or eventbridge. In a file, those that do not "
+    "name their own.",
+)
+
 id_member_option = click.option(
     "--id",
     "id_member",
@@ -129,11 +136,6 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         click.echo(_row([*row[:-1], wrapped[0]], widths))
         for line in wrapped[1:]:
             click.echo(" " * indent + line)
-
-
-def amount(count: int, one: str, many: str | None = None) -> str:
-    """A count with its noun: `1 line`, `2,000 lines`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 @contextmanager

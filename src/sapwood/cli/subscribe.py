@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from sapwood.cli.access import connection_settings
-from sapwood.cli.output import ExitStatus, input_file, json_option, say, strict_option
+from sapwood.cli.output import (
+    ExitStatus,
+    dialect_option,
+    input_file,
+    json_option,
+    say,
+    strict_option,
+)
 from sapwood.cli.subscribing import SubscriptionFile
 
 if TYPE_CHECKING:
@@ -64,6 +71,14 @@ TAKE: Final = 1024
     help="Begin in the broker's journal: at a time (ISO 8601), after a publication, or with all.",
 )
 @click.option(
+    "--last-by",
+    "last_by",
+    multiple=True,
+    metavar="ATTRIBUTE",
+    help="Print first, of what the journal has, the last publication for each value of this "
+    "attribute (of these, if given several times), and then what comes.",
+)
+@click.option(
     "--moved-from",
     metavar="HOST:PORT",
     help="Move the durable subscription here from this broker: print what waits there first.",
@@ -113,6 +128,7 @@ TAKE: Final = 1024
     type=click.Path(dir_okay=False),
     help="File of what this client has printed: started again with it, it prints nothing twice.",
 )
+@dialect_option
 @json_option
 @strict_option
 @click.pass_context
@@ -130,10 +146,12 @@ def command(
     name: str | None,
     reconnect: bool,
     state: str | None,
+    dialect: str | None,
     as_json: bool,
     strict: bool,
     fresh_s: float | None,
     late: str,
+    last_by: tuple[str, ...],
     **durably: Any,
 ) -> None:
     """Print publications that match FILTER, or documents that match an XPath, as they come.
@@ -167,25 +185,30 @@ def command(
     )
     if durably["moved_from"] is not None and durably["durable"] is None:
         raise click.UsageError("--moved-from moves a --durable NAME")
-    given = _given(durably, fresh_s, late)
+    given = _given(durably, fresh_s, late, last_by)
     if file is None:
         interest = None
         if filter_text is not None or xpath is not None or "durable" not in given:
-            interest = wanted_interest(filter_text, xpath, namespaces)
+            interest = wanted_interest(filter_text, xpath, namespaces, dialect)
         subscribing = partial(_subscribe, interest, subscription_id or "s1", broker, given)
         asyncio.run(following(subscribing))
         ctx.exit(ExitStatus.DONE)
     if given:
-        raise click.UsageError(f"--{next(iter(given))} is for one FILTER; leave --file out")
+        option = "last-by" if last_by else next(iter(given))
+        raise click.UsageError(f"--{option} is for one FILTER; leave --file out")
     if filter_text is not None or xpath is not None or namespaces or subscription_id is not None:
         raise click.UsageError("--file has the filters and their ids; leave the others out")
-    with SubscriptionFile(file, strict=strict) as subscriptions:
+    with SubscriptionFile(file, strict=strict, dialect=dialect) as subscriptions:
         asyncio.run(following(partial(subscriptions.subscribe, broker=broker)))
     ctx.exit(ExitStatus.REJECTED if subscriptions.rejected else ExitStatus.DONE)
 
 
-def _given(durably: dict[str, Any], fresh_s: float | None, late: str) -> dict[str, Any]:
-    """What was asked for beside the filter: durably, or no older than so many seconds."""
+def _given(
+    durably: dict[str, Any], fresh_s: float | None, late: str, last_by: tuple[str, ...]
+) -> dict[str, Any]:
+    """What was asked for beside the filter: durably, the last values, or no older than seconds."""
+    if last_by:
+        durably |= {"replay": "last", "by": last_by}
     given = {option: value for option, value in durably.items() if value is not None}
     if fresh_s is None:
         if late == "drop":
@@ -208,7 +231,10 @@ async def _subscribe(
 
 
 def wanted_interest(
-    filter_text: str | None, xpath: str | None, namespaces: tuple[str, ...]
+    filter_text: str | None,
+    xpath: str | None,
+    namespaces: tuple[str, ...],
+    dialect: str | None = None,
 ) -> Interest:
     """The interest on the command line, in either language."""
     from sapwood.language.written import Written, read_interest
@@ -218,7 +244,9 @@ def wanted_interest(
     if filter_text is not None:
         if namespaces:
             raise click.UsageError("a FILTER has no namespaces; leave --namespace out")
-        return read_interest(Written("filter", filter_text))
+        return read_interest(Written("filter", filter_text, dialect=dialect))
+    if dialect is not None:
+        raise click.UsageError("only a FILTER has a dialect; leave --dialect out")
     assert xpath is not None, "one of the two is there"
     return read_interest(Written("xpath", xpath, read_bindings(namespaces)))
 

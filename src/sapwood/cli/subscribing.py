@@ -7,7 +7,11 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 from sapwood.cli.idle import say_idle
-from sapwood.cli.output import amount, progress, say
+from sapwood.cli.output import (
+    progress,
+    say,
+)
+from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
     from sapwood.client import Client, SubscriptionGroup
@@ -28,7 +32,7 @@ class SubscriptionFile:
     #: lines are there as long as the broker has not answered
     """
 
-    def __init__(self, path: str, *, strict: bool) -> None:
+    def __init__(self, path: str, *, strict: bool, dialect: str | None = None) -> None:
         from sapwood.files import (
             REJECTED_SUFFIX,
             RejectedFile,
@@ -42,7 +46,9 @@ class SubscriptionFile:
         self._aside = RejectedFile(beside, new=is_input)
         self._stack = ExitStack()
         rejections: Rejections = StrictRejections() if strict else self._aside
-        self._reading: Reading[SubscriptionText] = read_subscription_texts(path, rejections)
+        self._reading: Reading[SubscriptionText] = read_subscription_texts(
+            path, rejections, dialect=dialect
+        )
         self._strict = strict
         self._lines: dict[str, Line[SubscriptionText]] = {}
         self._refused = 0

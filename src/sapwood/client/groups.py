@@ -65,7 +65,7 @@ def texts(items: Items, new_id: Callable[[], str]) -> Iterator[tuple[str, Intere
 
 def _text(wanted: Wanted) -> InterestText:
     if isinstance(wanted, Written):
-        if wanted.language == "filter":
+        if wanted.language == "filter" and wanted.dialect is None:
             return _text(wanted.text)
         if wanted.language == "xpath" and len(wanted.text) <= FILTER_TEXT_CHARS_MAX:
             return XPathText(wanted.text, wanted.bindings)

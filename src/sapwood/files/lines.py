@@ -4,14 +4,16 @@
 
     subscription:  {"id": "s1", "filter": "price > 10", "home": "r7"}
                    {"id": "s2", "xpath": "//body[headline]//p", "home": "r2"}
+                   {"id": "s3", "filter": {"state": ["open"]}, "dialect": "sns"}
     publication:   {"id": "p1", "attributes": {"price": 12}, "home": "r1"}
                    {"id": "p2", "document": "<nitf>...</nitf>", "home": "r1"}
 
-A subscription has a filter or an XPath (with `namespaces`, prefix to namespace, where names compare
-expanded), a publication a record, a document or both. `home` may be left out, and a key whose value
-is `null` counts as left out. Further keys are the user's own and ignored, but for those that would
-be a wrong delivery later: a misspelled key (`hom`), a key of the other kind of line, and a name
-that stands twice in one object (JSON readers keep one of the two, and which one is chance).
+A subscription has a filter (in another `dialect`, where that is named) or an XPath (with
+`namespaces`, prefix to namespace, where names compare expanded), a publication a record, a document
+or both. `home` may be left out, and a key whose value is `null` counts as left out. Further keys
+are the user's own and ignored, but for those that would be a wrong delivery later: a misspelled key
+(`hom`), a key of the other kind of line, and a name that stands twice in one object (JSON readers
+keep one of the two, and which one is chance).
 """
 
 from __future__ import annotations
@@ -27,17 +29,19 @@ import msgspec
 
 from sapwood.errors import FilterSyntaxError, InputError, InvalidValueError
 from sapwood.files.flat_lines import decode_flat_line
+from sapwood.language.dialects import DIALECTS
 from sapwood.language.written import Language, Written, as_given, read_advertised, read_interest
 from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.envelope import Envelope, lasting
 from sapwood.model.interest import Interest
 from sapwood.model.json_objects import check_members, decode_flat, decode_object, kind_of
 from sapwood.model.publication import Publication, plain_value
 from sapwood.model.subscription import Subscription
 from sapwood.xml.encodings import decode_text, encode_text
 
-SUBSCRIPTION_KEYS: Final = ("id", "filter", "xpath", "namespaces", "home")
-ADVERTISEMENT_KEYS: Final = ("id", "filter", "xpath", "namespaces", "paths", "home")
-PUBLICATION_KEYS: Final = ("id", "attributes", "document", "payload", "blind", "home")
+SUBSCRIPTION_KEYS: Final = ("id", "filter", "dialect", "xpath", "namespaces", "home")
+ADVERTISEMENT_KEYS: Final = ("id", "filter", "dialect", "xpath", "namespaces", "paths", "home")
+PUBLICATION_KEYS: Final = ("id", "attributes", "document", "payload", "blind", "ttl", "home")
 
 _EXAMPLES: Final[Mapping[Language, str]] = MappingProxyType(
     {"filter": "price > 10", "xpath": "//body[headline]//p", "paths": "/news/body(/list)+/p"}
@@ -74,20 +78,21 @@ class SubscriptionText(NamedTuple):
     home: str | None
 
 
-def decode_subscription(line: bytes) -> Subscription:
-    """The subscription on one line.
+def decode_subscription(line: bytes, dialect: str | None = None) -> Subscription:
+    """The subscription on one line; a filter that names no dialect is in the one given.
 
     Raises `InputError` (`FilterSyntaxError` with the position for a malformed filter,
     `LimitError` for one that is too large) with what is wrong and what to do about it.
     """
-    id_, written, home = split_subscription(line)
+    id_, written, home = split_subscription(line, dialect)
     return Subscription(id_, read_member(written), home)
 
 
-def split_subscription(line: bytes) -> SubscriptionText:
+def split_subscription(line: bytes, dialect: str | None = None) -> SubscriptionText:
     """As `decode_subscription`, without reading the filter, which costs the most by far."""
     members = _members(line, "subscription", SUBSCRIPTION_KEYS)
-    return SubscriptionText(_id(members, "subscription"), _written(members), _home(members))
+    id_ = _id(members, "subscription")
+    return SubscriptionText(id_, _written(members, dialect=dialect), _home(members))
 
 
 def read_member(written: Written) -> Interest:
@@ -142,9 +147,21 @@ def decode_publication(line: bytes) -> PublicationLine:
     payload, is_blind = _payload(members.get("payload")), members.get("blind", False)
     if not isinstance(is_blind, bool):
         raise InputError(f'"blind" is {kind_of(is_blind)}; it is true or false')
-    publication = Publication(id_, attributes, document, payload, is_blind=is_blind)
+    envelope = _envelope(members.get("ttl"))
+    publication = Publication(
+        id_, attributes, document, payload, is_blind=is_blind, envelope=envelope
+    )
     publication.read_document()
     return PublicationLine(publication, _home(members))
+
+
+def _envelope(written: object) -> Envelope | None:
+    """The envelope of a time to live, in seconds."""
+    if written is None:
+        return None
+    if isinstance(written, bool) or not isinstance(written, int | float):
+        raise InputError(f'"ttl" is {kind_of(written)}; it is a number of seconds')
+    return lasting(written)
 
 
 def _payload(written: object) -> bytes | None:
@@ -204,6 +221,8 @@ def encode_publication(publication: Publication, home: str | None = None) -> byt
         members["payload"] = publication.payload  # in base64
     if publication.is_blind:
         members["blind"] = True
+    if publication.envelope is not None and publication.envelope.ttl_ms is not None:
+        members["ttl"] = publication.envelope.ttl_ms / 1000
     if home is not None:
         members["home"] = home
     line = msgspec.json.encode(members, enc_hook=_plain)
@@ -222,7 +241,10 @@ def _members(line: bytes, what: str, known: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _written(
-    members: dict[str, Any], languages: tuple[Language, ...] = ("filter", "xpath")
+    members: dict[str, Any],
+    languages: tuple[Language, ...] = ("filter", "xpath"),
+    *,
+    dialect: str | None = None,
 ) -> Written:
     """The filter text in the members of a subscription or an advertisement, not parsed."""
     given = [language for language in languages if members.get(language) is not None]
@@ -234,11 +256,17 @@ def _written(
         raise InputError('a subscription has a "filter" or an "xpath", not both; make it two')
     language = given[0]
     text, namespaces = members[language], members.get("namespaces")
+    named = members.get("dialect")
+    if named is not None and (language != "filter" or not isinstance(named, str)):
+        raise InputError('a "dialect" is the name of the one that a "filter" is in, as text')
+    dialect = named or dialect if language == "filter" else None
+    if isinstance(text, dict) and dialect is not None and DIALECTS.named(dialect).is_json:
+        text = msgspec.json.encode(text).decode()
     if not isinstance(text, str):
         like = _EXAMPLES[language]
         raise InputError(f'"{language}" is {kind_of(text)}; write it as text, like "{like}"')
     if namespaces is None:
-        return Written(language, text)
+        return Written(language, text, dialect=dialect)
     if language != "xpath":
         raise InputError('"namespaces" belong to an "xpath"; leave them out')
     if not isinstance(namespaces, dict) or not all(

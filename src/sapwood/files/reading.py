@@ -29,10 +29,13 @@ from sapwood.files.lines import (
     decode_publication,
     decode_record,
     decode_subscription,
+    read_member,
     split_subscription,
 )
 from sapwood.files.rejections import Rejections
 from sapwood.files.writing import STANDARD_INPUT
+from sapwood.language.dialects import DIALECTS
+from sapwood.language.written import as_given
 from sapwood.limits import FILTER_TEXT_CHARS_MAX, LINE_BYTES_MAX
 from sapwood.model.publication import Record
 from sapwood.model.subscription import Subscription
@@ -225,20 +228,39 @@ class PublicationReading(Reading[PublicationLine]):
 
 
 def read_subscriptions(
-    path: str, rejections: Rejections, check_home: CheckHome | None = None
+    path: str,
+    rejections: Rejections,
+    check_home: CheckHome | None = None,
+    *,
+    dialect: str | None = None,
 ) -> Reading[Subscription]:
-    """The subscriptions in the file `path` (`-` is standard input), in its order."""
-    decode = _at_home(decode_subscription, check_home)
+    """The subscriptions in the file `path` (`-` is standard input), in its order.
+
+    Filters that name no dialect are in the one given; `UnknownNameError` if there is none such.
+    """
+    if dialect is not None:
+        DIALECTS.named(dialect)
+    decode = _at_home(partial(decode_subscription, dialect=dialect), check_home)
     return Reading(path, rejections, decode, lambda value: (value.id, 0))
 
 
-def read_subscription_texts(path: str, rejections: Rejections) -> Reading[SubscriptionText]:
-    """The same, whose filters nobody has read: a broker will, and refuse what is none."""
-    return Reading(path, rejections, _unread_subscription, lambda value: (value.id, 0))
+def read_subscription_texts(
+    path: str, rejections: Rejections, *, dialect: str | None = None
+) -> Reading[SubscriptionText]:
+    """The same, whose filters nobody has read: a broker will, and refuse what is none.
+
+    Those in a dialect are read, as no broker does that.
+    """
+    if dialect is not None:
+        DIALECTS.named(dialect)
+    decode = partial(_unread_subscription, dialect=dialect)
+    return Reading(path, rejections, decode, lambda value: (value.id, 0))
 
 
-def _unread_subscription(line: bytes) -> SubscriptionText:
-    found = split_subscription(line)
+def _unread_subscription(line: bytes, dialect: str | None) -> SubscriptionText:
+    found = split_subscription(line, dialect)
+    if found.interest.dialect is not None:
+        found = found._replace(interest=as_given(read_member(found.interest)))
     if len(found.interest.text) > FILTER_TEXT_CHARS_MAX:
         name, length = "FILTER_TEXT_CHARS_MAX", len(found.interest.text)
         raise LimitError(name, FILTER_TEXT_CHARS_MAX, length, "the length of the filter")

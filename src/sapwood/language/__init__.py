@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sapwood.errors import InputError
+from sapwood.language.dialects import DIALECTS, HOUSE
 from sapwood.language.normal import normal_form
 from sapwood.language.parser import parse
 from sapwood.language.plain import plain_filter
@@ -12,15 +13,24 @@ from sapwood.model.filter import Filter
 __all__ = ["parse_filter"]
 
 
-def parse_filter(text: str, *, steps_max: int = NORMAL_FORM_STEPS_MAX) -> Filter:
+def parse_filter(
+    text: str, *, dialect: str | None = None, steps_max: int = NORMAL_FORM_STEPS_MAX
+) -> Filter:
     """Read a record filter, such as `symbol = 'IBM' and price < 100`.
+
+    With a `dialect`, one of `sapwood.language.dialects.DIALECTS` by name, the text is a JMS
+    selector, an SNS filter policy and so on (docs/dialects.md).
 
     Raises `FilterSyntaxError` with the position of what does not fit, and `LimitError` for a
     filter that is too long, too deep, has too many conjunctions, or takes more than `steps_max`
-    of work, and `InputError` for what is no text.
+    of work, and `InputError` for what is no text, or says in its dialect
+    what no filter can.
     """
     if not isinstance(text, str):
         raise InputError(f'a filter is a text such as "price > 10", not {type(text).__name__}')
+    if dialect is not None and dialect != HOUSE:
+        read = DIALECTS.named(dialect).load()
+        return normal_form(read(text), steps_max=steps_max)
     plain = plain_filter(text)
     if plain is not None:
         return plain

@@ -6,7 +6,7 @@ goes without the name of its language.
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from sapwood.errors import InputError
 from sapwood.language import parse_filter
@@ -27,11 +27,16 @@ _NO_SUBSCRIPTION: Final = "paths are what publishers advertise; subscribe with a
 
 
 class Written(NamedTuple):
-    """An interest as text. Only an XPath can have `bindings`: its prefixes and their namespaces."""
+    """An interest as text.
+
+    Only an XPath can have `bindings`: its prefixes and their namespaces. Only a filter can be in a
+    `dialect`, which is a name in `sapwood.language.dialects.DIALECTS`.
+    """
 
     language: Language
     text: str
     bindings: tuple[tuple[str, str], ...] | None = None
+    dialect: str | None = None
 
     @property
     def namespaces(self) -> dict[str, str] | None:
@@ -56,17 +61,20 @@ def read_advertised(
 ) -> AdvertisedContent:
     """The advertised content that was written; errors as `read_interest`."""
     if written.language == "filter":
-        return parse_filter(written.text, steps_max=steps_max)
+        return parse_filter(written.text, dialect=written.dialect, steps_max=steps_max)
     if written.language == "paths":
         return parse_advertisement(written.text)
     return parse_xpath(written.text, written.namespaces)
 
 
-def given_interest(given: Interest | str) -> Interest:
+def given_interest(given: Interest | str, dialect: str | None = None) -> Interest:
     """The interest of a subscription, given as such or as the text of a record filter.
 
-    Raises `InputError` with what is accepted for anything else, and as `read_interest`.
+    With a `dialect` it is a text of that. Raises `InputError` with what is accepted for anything
+    else, and as `read_interest`.
     """
+    if dialect is not None:
+        return parse_filter(cast("str", given), dialect=dialect)
     advertised = given_advertised(given)
     if not isinstance(advertised, Interest):
         raise InputError(_NO_SUBSCRIPTION)

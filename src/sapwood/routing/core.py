@@ -42,6 +42,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from typing import assert_never
 
 from sapwood.errors import InvariantError
@@ -67,7 +68,7 @@ from sapwood.routing.effects import (
     Send,
     SendMany,
 )
-from sapwood.routing.forwarding.later import Later
+from sapwood.routing.forwarding.later import Later, following
 from sapwood.routing.forwarding.protocol import (
     NO_DIGEST,
     Forwarding,
@@ -146,6 +147,8 @@ class RoutingCore:
         self._engines = engines
         #: what forwarding's numbers of clients' subscriptions stand for
         self._rows = ClientRows()
+        #: of how many filters the engines were there when forwarding was made last
+        self.ready_made = 0
         self._admission = Admission(engines)
         identity = f"{name}.{incarnation}"
         self.advertisements: EntryPropagation[AdvertisedContent] = EntryPropagation(
@@ -265,8 +268,9 @@ class RoutingCore:
         self.advertisements.entries.exchange(former, self._types)
 
     def _follow_afresh(self) -> None:
-        self._forward_by(self.protocol.make_forwarding(self.name, self._engines))
-        self.subscriptions.entries.follow(self.forwarding)
+        make = partial(self.protocol.make_forwarding, self.name, self._engines)
+        made, self.ready_made = following(make, self.subscriptions.entries, self.forwarding)
+        self._forward_by(made)
         self._rows = ClientRows()
         self._renumber()
 

@@ -343,10 +343,13 @@ class Entries(Generic[W]):
         if self.follower is not None:
             self.follower.forgot(neighbor, key)
 
-    def follow(self, follower: Follower[W]) -> None:
-        """Let another one follow in the place of the first, and tell it of all that is here."""
+    def follow(self, follower: Follower[W], *, told: int = 0) -> None:
+        """Let another one follow in the place of the first, and tell it of all that is here.
+
+        It has been `told` of so many of the clients' entries, the first ones.
+        """
         self.follower = follower
-        self._tell(follower, CLIENTS, self.by_key)
+        self._tell(follower, CLIENTS, self.by_key, told)
         for neighbor, received in self.received.items():
             follower.add_side(neighbor)
             self._tell(follower, neighbor, received)
@@ -371,9 +374,10 @@ class Entries(Generic[W]):
         follower: Follower[W],
         side: str,
         entries: Mapping[str, LocalEntry[W] | ReceivedEntry[W]],
+        told: int = 0,
     ) -> None:
-        """Tell of all entries of a side: not of so many at once that they take much memory."""
-        keys, held = iter(entries), iter(entries.values())
+        """Tell of all entries of a side but the first: not of so many at once that need memory."""
+        keys, held = islice(entries, told, None), islice(entries.values(), told, None)
         while some := list(islice(keys, _FOLLOWED)):
             contents = [*map(_CONTENT, islice(held, len(some)))]
             if are_packed(contents):

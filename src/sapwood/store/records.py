@@ -196,7 +196,7 @@ def record_of(entry: Publications | State | Remembered, first: int = 0) -> Recor
         return state_record(entry.record)
     if entry.is_ours:
         if not entry.many:
-            return ClientPublish(entry.owner, decode_publication(entry.bodies))
+            return ClientPublish(entry.owner, _only(entry))
         return ClientPublishMany(entry.owner, _batch(entry)[first:])
     assert isinstance(entry.origin, bytes)
     if entry.many:
@@ -204,7 +204,7 @@ def record_of(entry: Publications | State | Remembered, first: int = 0) -> Recor
         whole = PublishMany(many.origin, many.hops, _batch(entry), many.digests, many.tree)
         return ReceiveMany(entry.owner, whole.part(first) if first else whole)
     one = msgspec.msgpack.decode(entry.origin, type=_Envelope)
-    publish = Publish(one.origin, one.hops, decode_publication(entry.bodies), one.digest)
+    publish = Publish(one.origin, one.hops, _only(entry), one.digest)
     message = publish if one.tree is None else OnTree(*one.tree, publish)
     return Receive(entry.owner, message if one.stamp is None else Stamped(one.stamp, message))
 
@@ -235,6 +235,13 @@ def bodies_of(entry: Publications) -> list[bytes]:
 
 def _batch(entry: Publications) -> Sequence[Publication]:
     return stored_publications(entry.bodies, entry.ends())
+
+
+def _only(entry: Publications) -> Publication:
+    """The one publication of an entry."""
+    publication = decode_publication(entry.bodies)
+    publication.keep_written_at(entry.at)
+    return publication
 
 
 def _of_one(

@@ -75,7 +75,7 @@ def to_text(interest: Interest) -> InterestText:
 
 def advertised_to_text(advertised: AdvertisedContent) -> AdvertisedText:
     """The wire form of advertised content: its canonical text; errors as `to_text`."""
-    language, text, bindings = canonical(advertised)
+    language, text, bindings, _ = canonical(advertised)
     name, bound = _BOUNDS[language]
     if len(text) > bound:
         raise LimitError(name, bound, len(text), "the length of the filter's normal form")

@@ -229,6 +229,36 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.covering_time"),
         ),
         Experiment(
+            "semantic-tree",
+            "XNet, figures 9.1 to 9.4, tables 9.1 and 9.2",
+            "false positives and degrees in the containment hierarchy, by joins and peers",
+            _design("sapwood_lab.experiments.semantic_tree"),
+        ),
+        Experiment(
+            "semantic-costs",
+            "XNet, figures 9.5 and 9.6",
+            "how many peers of the containment hierarchy a join and a full leave ask",
+            _design("sapwood_lab.experiments.semantic_costs"),
+        ),
+        Experiment(
+            "semantic-leaves",
+            "XNet, figure 9.7, sections 7.3.4 and 7.3.5",
+            "the containment hierarchy after leaves and crashes, and clusters below hot peers",
+            _design("sapwood_lab.experiments.semantic_leaves"),
+        ),
+        Experiment(
+            "semantic-graph",
+            "XNet, figures 9.8 to 9.12, tables 9.3 and 9.4",
+            "false positives, false negatives and degrees in the similarity graph",
+            _design("sapwood_lab.experiments.semantic_graph"),
+        ),
+        Experiment(
+            "semantic-repairs",
+            "XNet, sections 7.4.3 and 7.4.4",
+            "the similarity graph after leaves and crashes, indulgence, and what a JOIN costs",
+            _design("sapwood_lab.experiments.semantic_repairs"),
+        ),
+        Experiment(
             "irbr-messages",
             "IRBR, both figures",
             "messages for a subscription and a publication by IRBR, Scribe and reverse paths",

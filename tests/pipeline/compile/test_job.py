@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sapwood import parse_filter, parse_xpath
-from sapwood.errors import FileFormatError, InputError
+from sapwood.errors import FileFormatError, InputError, UnknownNameError
 from sapwood.model.filter import EVERYTHING, Filter
 from sapwood.model.publication import flatten
 from sapwood.pipeline.compile.job import CompileJob
@@ -211,6 +211,24 @@ def test_tables_are_compiled_like_lines(spark: Any, tmp_path: Path) -> None:
         (3, "a subscription needs"),
         (4, "filter: expected a n"),
     ]
+
+
+@pytest.mark.long
+def test_filters_of_dialects_are_compiled_to_what_they_say(spark: Any, tmp_path: Path) -> None:
+    policy = '{"x": [{"numeric": [">", 9]}]}'
+    rows = [("a", "not x <= 1", "sapwood"), ("b", policy, "sns"), ("c", "x > 1 + 1", None)]
+    table = spark.createDataFrame(rows, "id STRING, filter STRING, dialect STRING").coalesce(1)
+    table.write.parquet(str(tmp_path / "s"))
+    job = CompileJob(str(tmp_path / "s"), str(tmp_path / "set"), homes=("h",), dialect="jms")
+    summary = job.run(spark)
+    assert (summary.report.rejected, summary.report.entries) == (0, 1)
+    assert CompiledSet.load(summary.out).homes({"x": 1.5}) == ["h"]
+    source = write(tmp_path / "s.jsonl", [{"id": "a", "filter": json.loads(policy)}])
+    summary = CompileJob(source, str(tmp_path / "other"), homes=("h",), dialect="sns").run(spark)
+    assert summary.report.rejected == 0
+    assert CompiledSet.load(summary.out).homes({"x": 9}) == []
+    with pytest.raises(UnknownNameError, match="no dialect is called 'sql'"):
+        CompileJob(source, str(tmp_path / "other"), dialect="sql")
 
 
 @pytest.mark.long

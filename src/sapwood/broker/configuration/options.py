@@ -174,6 +174,14 @@ _OVERLAY: Final = (
         default=False,
     ),
     Option(
+        "console",
+        Switch(),
+        _RESTART,
+        "Serve a page there that shows the broker and its overlay (/console); where there are "
+        "identities, to those who may read the broker's state.",
+        default=False,
+    ),
+    Option(
         "http_origin",
         Several("ORIGIN"),
         _RESTART,

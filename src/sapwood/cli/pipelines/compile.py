@@ -8,7 +8,7 @@ import click
 
 from sapwood.cli.output import (
     ExitStatus,
-    amount,
+    dialect_option,
     json_option,
     print_json,
     say,
@@ -22,6 +22,7 @@ from sapwood.cli.pipelines.common import (
     rejected_option,
     session,
 )
+from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
     from sapwood.pipeline.compile.job import CompileSummary
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     help="Merge record filters; no member need accept this share of a merger (0: all perfect).",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="For drawing homes.")
+@dialect_option
 @rejected_option
 @engine_option
 @master_option
@@ -59,6 +61,7 @@ def compile_command(
     homes: tuple[str, ...],
     merge: float | None,
     seed: int,
+    dialect: str | None,
     rejected: str | None,
     engine: str,
     master: str | None,
@@ -86,6 +89,7 @@ def compile_command(
             engine=engine,
             strict=strict,
             merge=merge,
+            dialect=dialect,
         )
         if explain:
             click.echo(job.explain(spark))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sapwood.errors import FileFormatError, InputError
+from sapwood.language.dialects import DIALECTS
 from sapwood.limits.pipeline import COVER_GROUP_FILTERS_MAX
 from sapwood.pipeline.compile.steps import (
     DEFAULT_HOMES,
@@ -87,6 +88,7 @@ class CompileJob:
     `homes` are drawn from, by id and `seed`, for subscriptions that name no home. With `strict` the
     first rejected row ends the job before anything is written. With `merge`, from 0 up to 1, what
     is left of record filters is merged (`compile.merging`) by mergers of that degree at most.
+    Filters that name no dialect are in `dialect` (`sapwood.language.dialects`).
     """
 
     subscriptions: str
@@ -98,9 +100,12 @@ class CompileJob:
     strict: bool = False
     group_max: int = COVER_GROUP_FILTERS_MAX
     merge: float | None = None
+    dialect: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise `InputError` for a budget that is none."""
+        """Raise `InputError` for a budget that is none, and for a dialect that nobody knows."""
+        if self.dialect is not None:
+            DIALECTS.named(self.dialect)
         if self.merge is not None and not 0 <= self.merge < 1:
             raise InputError(f"{self.merge} is no budget for merging; name one from 0 up to 1")
 
@@ -118,7 +123,7 @@ class CompileJob:
         aside = self.aside or rejected_path(self.out)
         check_rejected(spark, aside)
         before = self._before(spark)
-        with spark_faults(), candidate_rows(spark, self.subscriptions) as rows:
+        with spark_faults(), self._rows(spark) as rows:
             digest = set_digest(homes=self.homes, seed=self.seed).alias("digest")
             counts, sums = sum_lines(rows, digest)
             bad = rejected(rows)
@@ -171,13 +176,16 @@ class CompileJob:
             report = _reduced(report, sizes, covered.gone)
             return self._write(report, subscriptions, filters, covered.table)
 
+    def _rows(self, spark: SparkSession) -> AbstractContextManager[DataFrame]:
+        return candidate_rows(spark, self.subscriptions, self.dialect)
+
     def _keyed(self, rows: DataFrame) -> DataFrame:
         good = rows.where("id IS NOT NULL").select("id", "attributes", "home")
         return keyed(good, homes=self.homes, seed=self.seed)
 
     def explain(self, spark: SparkSession) -> str:
         """The physical plan as far as the distinct filters, for what follows depends on them."""
-        with spark_faults(), candidate_rows(spark, self.subscriptions) as rows:
+        with spark_faults(), self._rows(spark) as rows:
             return plan_of(distinct(self._keyed(rows)))
 
     def _before(self, spark: SparkSession) -> CompileReport | None:

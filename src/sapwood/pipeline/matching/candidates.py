@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 NAMESPACES: Final = "namespaces"
 """A map from prefix to namespace, beside `xpath`."""
 
+DIALECT: Final = "dialect"
+"""The name of the dialect that `filter` is in, where it is text."""
+
+_TEXTS: Final = ("string", "char", "varchar")
+
 ROWS: Final = (
     "file STRING, line BIGINT, id STRING, attributes BINARY, document STRING, home STRING, "
     "invisible INT, undeclared ARRAY<STRING>, reason STRING, text STRING"
@@ -31,32 +36,35 @@ ROWS: Final = (
 
 
 @contextmanager
-def candidate_rows(spark: SparkSession, path: str) -> Iterator[DataFrame]:
+def candidate_rows(
+    spark: SparkSession, path: str, dialect: str | None = None
+) -> Iterator[DataFrame]:
     """The subscriptions at a path, JSON Lines or Parquet, decoded once; `ROWS`.
 
-    Raises `InputError` for files of another kind, and for a table that has no subscriptions.
+    Filters that name no dialect are in the one given. Raises `InputError` for files of another
+    kind, and for a table that has no subscriptions.
     """
     kind = file_kind(spark, path)
     if kind in (FileKind.CSV, FileKind.XML):
         raise FileFormatError(path, f"subscriptions are JSON Lines or Parquet, not {kind.upper()}")
     if kind is FileKind.LINES:
-        with line_rows(read_lines(spark, path)) as rows:
+        with line_rows(read_lines(spark, path), dialect) as rows:
             yield rows
     else:
-        with table_rows(read_table(spark, path)) as rows:
+        with table_rows(read_table(spark, path), dialect) as rows:
             yield rows
 
 
 @contextmanager
-def line_rows(lines: DataFrame) -> Iterator[DataFrame]:
+def line_rows(lines: DataFrame, dialect: str | None = None) -> Iterator[DataFrame]:
     """The rows of JSON Lines (`reading.read_lines`), decoded once; of one id the first is taken."""
     with ExitStack() as kept:
-        decoded = persisted(decode(lines, SubscriptionDecoder()), kept)
+        decoded = persisted(decode(lines, SubscriptionDecoder(dialect)), kept)
         yield without_repeated(decoded, kept)
 
 
 @contextmanager
-def table_rows(table: DataFrame) -> Iterator[DataFrame]:
+def table_rows(table: DataFrame, dialect: str | None = None) -> Iterator[DataFrame]:
     """The rows of a table (id, filter or xpath, and home, file, line if it has them), decoded once.
 
     Of two rows with one id the first is taken: by file and line, or else by home and filter.
@@ -72,25 +80,26 @@ def table_rows(table: DataFrame) -> Iterator[DataFrame]:
     value = F.to_json(F.struct(*texts)).cast("binary").alias("value")
     placed = table.select(file.alias("file"), line.cast("bigint").alias("line"), value)
     with ExitStack() as kept:
-        decoded = persisted(placed.mapInArrow(DecodeRows(), ROWS), kept)
+        decoded = persisted(placed.mapInArrow(DecodeRows(SubscriptionDecoder(dialect)), ROWS), kept)
         yield without_repeated(decoded, kept)
 
 
 def interest_columns(types: Mapping[str, str]) -> list[str]:
-    """The columns of a table of subscriptions that hold ids, filters and homes, by name and type.
+    """The columns of a table of subscriptions that make them what they are, by name and type.
 
     Raises `InputError` for a table that has not the columns that are needed, as text.
     """
     filters = [name for name in ("filter", "xpath") if name in types] or ["filter"]
     texts = ["id", *filters, *(["home"] if "home" in types else [])]
     for name in texts:
-        if types.get(name) not in ("string", "char", "varchar"):
+        if types.get(name) not in _TEXTS:
             has = ", ".join(f"{column} {kind.upper()}" for column, kind in types.items())
             raise InputError(
                 "a table of subscriptions has the text columns id and filter, or xpath, and home "
                 f"may be one more; this one has {has}"
             )
-    return [*texts, *([NAMESPACES] if types.get(NAMESPACES) == "map" else [])]
+    dialect = [DIALECT] if types.get(DIALECT) in _TEXTS else []
+    return [*texts, *dialect, *([NAMESPACES] if types.get(NAMESPACES) == "map" else [])]
 
 
 @dataclass(frozen=True, slots=True)

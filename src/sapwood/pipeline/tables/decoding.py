@@ -179,7 +179,12 @@ class CSVDecoder:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionDecoder:
-    """Lines with subscriptions; the attributes are the filter's normal form (`normalforms`)."""
+    """Lines with subscriptions; the attributes are the filter's normal form (`normalforms`).
+
+    Filters that name no dialect are in `dialect`.
+    """
+
+    dialect: str | None = None
 
     @property
     def attributes_sql(self) -> str:
@@ -196,7 +201,7 @@ class SubscriptionDecoder:
         forms: list[bytes | None] = []
         for row, line in enumerate(lines):
             try:
-                split = split_subscription(line)
+                split = split_subscription(line, self.dialect)
                 form = form_of(split.interest)
             except InputError as error:
                 faults[row] = one_line(error)
@@ -225,7 +230,8 @@ class LineDecoder(Protocol):
 
 def form_of(written: Written) -> bytes:
     """The normal form of a filter's text. Raises `InputError` for a text that is no filter."""
-    plain = plain_form(written.text) if written.language == "filter" else None
+    is_plain = written.language == "filter" and written.dialect is None
+    plain = plain_form(written.text) if is_plain else None
     return _parsed_form(written) if plain is None else plain
 
 

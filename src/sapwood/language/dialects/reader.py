@@ -1,0 +1,101 @@
+"""Reading a dialect that is written as an expression: tokens with their places, one after another.
+
+What the dialects have in common, and no more: each brings its own tokens and its own grammar.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from sapwood.errors import FilterSyntaxError, LimitError
+from sapwood.language.lexer import Kind, Token
+from sapwood.limits import FILTER_NESTING_MAX, FILTER_TEXT_CHARS_MAX
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+class Reader:
+    """The tokens of a text, one at a time; `depth` bounds the recursion of whoever reads.
+
+    `pattern` finds a token or the end, in groups that have the names of kinds in lower case, after
+    spaces. `make` makes a token of what was found, or raises `FilterSyntaxError`.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        pattern: re.Pattern[str],
+        make: Callable[[str, Kind, str, int], Token],
+    ) -> None:
+        if len(text) > FILTER_TEXT_CHARS_MAX:
+            subject = "the length of the filter"
+            raise LimitError("FILTER_TEXT_CHARS_MAX", FILTER_TEXT_CHARS_MAX, len(text), subject)
+        broken = _SURROGATE.search(text)
+        if broken is not None:
+            shown = _SURROGATE.sub("\ufffd", text)
+            raise FilterSyntaxError(
+                shown, broken.start(), "half of a surrogate pair is no character"
+            )
+        self.text = text
+        self.depth = 0
+        self._tokens = self._tokenized(pattern, make)
+        self.token = next(self._tokens)
+
+    def _tokenized(
+        self, pattern: re.Pattern[str], make: Callable[[str, Kind, str, int], Token]
+    ) -> Iterator[Token]:
+        position = 0
+        while True:
+            match = pattern.match(self.text, position)
+            if match is None:
+                while self.text[position].isspace():
+                    position += 1
+                reason = f"the character {self.text[position]!r} has no meaning here"
+                if self.text[position] in "'\"":
+                    reason = "this text is never closed"
+                raise FilterSyntaxError(self.text, position, reason)
+            group = match.lastgroup
+            assert group is not None, "every alternative has a name"
+            yield make(self.text, Kind[group.upper()], match[group], match.start(group))
+            position = match.end()
+
+    @property
+    def at_end(self) -> bool:
+        """Whether no token is left."""
+        return self.token.kind is Kind.END
+
+    def advance(self) -> Token:
+        """The token, and on to the next."""
+        token = self.token
+        self.token = next(self._tokens)
+        return token
+
+    def accept(self, *texts: str) -> Token | None:
+        """The token if it is one of these keywords, operators or marks, and on to the next."""
+        if self.token.kind in (Kind.NAME, Kind.TEXT, Kind.NUMBER) or self.token.text not in texts:
+            return None
+        return self.advance()
+
+    def expect(self, text: str, expectation: str) -> Token:
+        """The token, which is this one, and on to the next; `FilterSyntaxError` if it is not."""
+        token = self.accept(text)
+        if token is None:
+            raise self.error(expectation)
+        return token
+
+    def error(self, reason: str, at: Token | None = None) -> FilterSyntaxError:
+        """The error at a token, the next one if none is given."""
+        return FilterSyntaxError(self.text, (at or self.token).position, reason)
+
+    @contextmanager
+    def deeper(self) -> Iterator[None]:
+        """One level further in; `LimitError` beyond `limits.FILTER_NESTING_MAX`."""
+        self.depth += 1
+        if self.depth > FILTER_NESTING_MAX:
+            subject = "the nesting of the filter"
+            raise LimitError("FILTER_NESTING_MAX", FILTER_NESTING_MAX, None, subject)
+        yield
+        self.depth -= 1

@@ -57,6 +57,7 @@ def _settings(told: Configuration) -> BrokerSettings:
         console=told["console"],
         http_origins=tuple(told["http_origin"] or ()),
         http_streams_max=told["http_streams_max"],
+        traces=told["traces"],
         data=None if data is None else Path(data),
         durability=Durability.parse(told["durability"]),
         keep_bytes_max=told["keep_bytes"],

@@ -102,6 +102,7 @@ OTHER: dict[str, Value] = {
     "console": True,
     "http_origin": ("https://desk.example.org",),
     "http_streams_max": 5,
+    "traces": "http://collector:4318",
     "data": "folder",
     "durability": "none",
     "keep_bytes": 2**40,

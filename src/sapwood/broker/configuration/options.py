@@ -196,6 +196,14 @@ _OVERLAY: Final = (
         "Subscriptions by HTTP at a time.",
         GATEWAY_STREAMS_MAX,
     ),
+    Option(
+        "traces",
+        Text("URL"),
+        _RESTART,
+        "Send spans of traced publications to this collector (OpenTelemetry, OTLP over HTTP).",
+        without="nowhere",
+        example="http://127.0.0.1:4318",
+    ),
 )
 
 _KEPT: Final = (

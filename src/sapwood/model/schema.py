@@ -12,7 +12,8 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
-from sapwood.model.constraint import PRESENT, Constraint
+from sapwood.model.conjunction import Conjunction
+from sapwood.model.constraint import ABSENT, ANYTHING, PRESENT, Constraint
 from sapwood.model.filter import Filter
 from sapwood.model.numbers import ALL_NUMBERS, NO_NUMBERS
 from sapwood.model.printing import print_constraint
@@ -54,6 +55,22 @@ class Schema:
                 for doubt in self._doubts(attribute, constraint):
                     found[doubt] = None
         return tuple(found)
+
+    def objections(self, conjunction: Conjunction) -> tuple[str, ...]:
+        """Why no record of this kind meets a conjunction, a sentence each; none where one may."""
+        found: list[str] = []
+        for attribute, constraint in conjunction.constraints:
+            known = self.attributes.get(attribute)
+            if known is None:
+                known = ANYTHING if self._is_open(attribute) else ABSENT
+            if known.intersect(constraint).is_empty:
+                found += self._doubts(attribute, constraint)
+        return tuple(found)
+
+    def lacks(self, conjunction: Conjunction) -> int:
+        """How many attributes of a conjunction records of this kind do not have."""
+        asked = conjunction.attributes
+        return sum(one not in self.attributes and not self._is_open(one) for one in asked)
 
     def _is_open(self, attribute: str) -> bool:
         parts = attribute.split(".")

@@ -1,0 +1,53 @@
+"""What is published, as it was declared: filters are held against it before they are in force."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
+from sapwood.model.schema import Schema
+
+_CONJUNCTIONS_MAX: Final = 64
+"""Conjunctions of a filter that are held against schemas: what people write has fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Kinds of records, and what documents there are, each with a name.
+
+    Where no kind of records is declared filters of records are not judged, nor those of documents
+    where no documents are.
+    """
+
+    records: tuple[Schema, ...] = ()
+    documents: tuple[tuple[str, AdvertisedContent], ...] = ()
+
+    def why_never(self, interest: Interest) -> str | None:
+        """Why nothing that is declared can match, in a sentence; `None` where something may.
+
+        Each conjunction of a filter has to be impossible for every kind of records; then it says
+        what is wrong for the kind that comes nearest. An XPath is impossible where no document of a
+        declared DTD has what it asks for.
+        """
+        if isinstance(interest, Filter):
+            return self._why_no_record(interest) if self.records else None
+        if not self.documents or any(one.intersects(interest) for _, one in self.documents):
+            return None
+        names = ", ".join(name for name, _ in self.documents)
+        return f"no document that is declared ({names}) can match it"
+
+    def _why_no_record(self, filter: Filter) -> str | None:
+        conjunctions = filter.conjunctions
+        if not conjunctions or len(conjunctions) > _CONJUNCTIONS_MAX:
+            return None
+        reasons: list[str] = []
+        for one in conjunctions:
+            found = [(kind.objections(one), kind.lacks(one)) for kind in self.records]
+            nearest, _ = min(found, key=lambda kind: (len(kind[0]), kind[1]))
+            if not nearest:
+                return None
+            reasons += nearest
+        return "no record that is declared can match it: " + "; ".join(dict.fromkeys(reasons))

@@ -77,7 +77,7 @@ def read_declared(path: Path) -> Declared:
             f"{path}: declares {kinds} kinds; 1 to {SCHEMA_KINDS_MAX} of [[records]] and "
             "[[documents]] (SCHEMA_KINDS_MAX)"
         )
-    names = [one.name for one in (*file.records, *file.documents)]
+    names = [*(one.name for one in file.records), *(one.name for one in file.documents)]
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{path}: {name!r} is declared twice")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from sapwood.model.advertised_content import AdvertisedContent
@@ -12,6 +13,9 @@ from sapwood.model.schema import Schema
 
 _CONJUNCTIONS_MAX: Final = 64
 """Conjunctions of a filter that are held against schemas: what people write has fewer."""
+
+_REASONS_MAX: Final = 3
+"""Sentences that are looked for: to find out which attribute may be meant takes a while."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +47,15 @@ class Declared:
         conjunctions = filter.conjunctions
         if not conjunctions or len(conjunctions) > _CONJUNCTIONS_MAX:
             return None
-        reasons: list[str] = []
+        reasons: dict[str, None] = {}
         for one in conjunctions:
-            found = [(kind.objections(one), kind.lacks(one)) for kind in self.records]
-            nearest, _ = min(found, key=lambda kind: (len(kind[0]), kind[1]))
-            if not nearest:
-                return None
-            reasons += nearest
-        return "no record that is declared can match it: " + "; ".join(dict.fromkeys(reasons))
+            nearest, best = self.records[0], (len(one.constraints) + 1, 0)
+            for kind in self.records:
+                misses = kind.misses(one)
+                if not misses[0]:
+                    return None
+                if misses < best:
+                    nearest, best = kind, misses
+            if len(reasons) < _REASONS_MAX:
+                reasons |= dict.fromkeys(islice(nearest.objections(one), _REASONS_MAX))
+        return "no record that is declared can match it: " + "; ".join(reasons)

@@ -26,10 +26,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from sapwood.errors import InputError
+from sapwood.files.bounded_toml import read_bounded_toml
 from sapwood.language.declared import Declared
 from sapwood.limits import SCHEMA_BYTES_MAX, SCHEMA_KINDS_MAX
 from sapwood.model.constraint import ABSENT, ANYTHING, Constraint, one_of
@@ -63,14 +63,7 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
 
 def read_declared(path: Path) -> Declared:
     """What a file declares. Raises `InputError` that names the entry and the remedy."""
-    try:
-        if path.stat().st_size > SCHEMA_BYTES_MAX:
-            raise InputError(f"{path}: more than {SCHEMA_BYTES_MAX} bytes (SCHEMA_BYTES_MAX)")
-        file = msgspec.toml.decode(path.read_bytes(), type=_File)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: declares nothing that is understood: {error}") from error
+    file = read_bounded_toml(path, _File, SCHEMA_BYTES_MAX, "declared schemas")
     kinds = len(file.records) + len(file.documents)
     if not 1 <= kinds <= SCHEMA_KINDS_MAX:
         raise InputError(

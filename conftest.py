@@ -31,7 +31,7 @@ NICE: Final = 5
 
 STEPPED_BACK: Final = pytest.StashKey[bool]()
 
-GARBAGE_AFTER: Final = 10_000
+GARBAGE_AFTER: Final = 50_000
 """Objects between two looks for garbage. Python's own 700 are for programs that stay small; what is
 collected here stays to the end, and what tests make goes by itself."""
 

@@ -12,11 +12,15 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parent.parent
+
+SUITES: Final = ("tests", "tests_lab")
 
 _KEEPS_NOTHING: Final = "PYTHONDONTWRITEBYTECODE"
 
@@ -24,14 +28,17 @@ _KEEPS_NOTHING: Final = "PYTHONDONTWRITEBYTECODE"
 class Step(NamedTuple):
     """One tool: what it looks at, and the module and arguments that look.
 
-    One that runs `beside` the others says what it found when these have ended; one that is `quiet`
-    says something only if it fails.
+    One that runs `beside` others begins at once, and says what it found when these have ended, or
+    before the one that `awaits` it; one that is `quiet` says something only if it fails, and one
+    that is not `needed` says nothing.
     """
 
     name: str
     arguments: tuple[str, ...]
     beside: bool = False
     quiet: bool = False
+    awaits: tuple[str, ...] = ()
+    needed: Callable[[], bool] = lambda: True
 
 
 class Outcome(NamedTuple):
@@ -47,20 +54,33 @@ PARALLEL: Final = ("-n", "3", "--dist", "loadgroup")
 SLOWEST: Final = ("--durations=20", "--durations-min=2")
 """What comes into the gate and is slow is seen by whoever brings it."""
 
+
+def has_modules_to_compile() -> bool:
+    """Whether pytest has yet to compile most modules of tests, as on a clean clone."""
+    ending = f"{sys.implementation.cache_tag}-pytest-{version('pytest')}.pyc"
+    sources = [path for name in SUITES for path in (ROOT / name).rglob("test_*.py")]
+    compiled = (path.parent / "__pycache__" / f"{path.stem}.{ending}" for path in sources)
+    return sum(path.exists() for path in compiled) < len(sources) / 2
+
+
 STEPS: Final = (
     Step("style", ("ruff", "check", "--quiet")),
     Step("format", ("ruff", "format", "--check", "--quiet")),
+    Step("types", ("mypy", "--no-error-summary", "src", *SUITES, "scripts"), beside=True),
+    # Both once, and not by all who start with the tests: on a clean clone each module of the tests
+    # is compiled, which takes longer than to collect them.
+    Step("kernels", ("scripts.kernels",), beside=True),
     Step(
-        "types", ("mypy", "--no-error-summary", "src", "tests", "tests_lab", "scripts"), beside=True
+        "modules",
+        ("pytest", "-qq", "--collect-only", *SUITES),
+        beside=True,
+        quiet=True,
+        needed=has_modules_to_compile,
     ),
-    # Both once, while there is a processor to spare, and not by all who start with the tests: on a
-    # clean clone each module of the tests is compiled, which takes longer than to collect them.
-    Step("kernels", ("scripts.kernels",)),
-    Step("modules", ("pytest", "-qq", "--collect-only", "tests", "tests_lab"), quiet=True),
     # One worker begins with what runs on Spark, one with what starts brokers, both one after the
     # other. These wait for other processes at times; the third keeps two processors busy then. The
     # lab's come with the product's: a run of their own would collect anew, and start Spark again.
-    Step("tests", ("pytest", "-q", *PARALLEL, *SLOWEST, "tests", "tests_lab")),
+    Step("tests", ("pytest", "-q", *PARALLEL, *SLOWEST, *SUITES), awaits=("kernels", "modules")),
 )
 
 
@@ -72,6 +92,8 @@ def main() -> int:
         beside = {step.name: pool.submit(run, step) for step in STEPS if step.beside}
         for step in STEPS:
             if not step.beside:
+                for name in step.awaits:
+                    outcomes[name] = told(name, beside.pop(name).result())
                 print(f"gate: {step.name} ...", flush=True)
                 outcomes[step.name] = told(step.name, run(step))
         for name, running in beside.items():
@@ -88,11 +110,13 @@ def main() -> int:
 
 def spent(step: Step, outcome: Outcome) -> str:
     """How long a step took, for the sum at the end."""
-    return f"{step.name} {outcome.seconds:.0f} s{' beside the others' if step.beside else ''}"
+    return f"{step.name} {outcome.seconds:.0f} s{' beside others' if step.beside else ''}"
 
 
 def run(step: Step) -> Outcome:
     """Run one step; of one that is quiet or runs beside others, what it says is kept back."""
+    if not step.needed():
+        return Outcome(0, 0.0, "")
     started = time.monotonic()
     is_kept = step.beside or step.quiet
     done = subprocess.run(

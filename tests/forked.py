@@ -18,16 +18,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.reduction import DupFd
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import pytest
 
 from sapwood.testing import overlay
 
 _SERVER = get_context("forkserver")
-_SERVER.set_forkserver_preload(
-    ["sapwood.cli.main", "sapwood.cli.broker", "sapwood.broker.broker", "tests.kernels_at_hand"]
-)
+_SERVER.set_forkserver_preload(["tests.kernels_at_hand"])
 
 
 class Forked:
@@ -35,13 +33,15 @@ class Forked:
 
     def __init__(self, arguments: Sequence[str], log: IO[bytes]) -> None:
         reading, writing = os.pipe()
+        self._begin(arguments, writing, log.fileno())
+        os.close(writing)
+        self.stdout: IO[Any] = os.fdopen(reading, "rb")
+
+    def _begin(self, arguments: Sequence[str], out: int, log: int) -> None:
         self._process = _SERVER.Process(
-            target=_run,
-            args=(tuple(arguments), dict(os.environ), DupFd(writing), DupFd(log.fileno())),
+            target=_run, args=(tuple(arguments), dict(os.environ), DupFd(out), DupFd(log))
         )
         self._process.start()
-        os.close(writing)
-        self.stdout = os.fdopen(reading, "rb")
         assert self._process.pid is not None
         self.pid = self._process.pid
 
@@ -65,6 +65,39 @@ class Forked:
     def kill(self) -> None:
         """End the process at once."""
         self.send_signal(signal.SIGKILL)
+
+
+class ForkedCommand(Forked):
+    """As much of it as a client's command has use for, whose text and errors are read."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        (out, to_out), (err, to_err) = os.pipe(), os.pipe()
+        self._begin(arguments, to_out, to_err)
+        os.close(to_out)
+        os.close(to_err)
+        self.stdout = os.fdopen(out, encoding="utf-8")
+        self.stderr: IO[str] = os.fdopen(err, encoding="utf-8")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.wait()
+        self.stdout.close()
+        self.stderr.close()
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit status, once it has ended."""
+        return self.poll()
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """All that is still to be read, when it has ended; raises `subprocess.TimeoutExpired`.
+
+        It is less than a pipe holds.
+        """
+        self.wait(timeout)
+        return self.stdout.read(), self.stderr.read()
 
 
 def _run(arguments: tuple[str, ...], environment: dict[str, str], out: Any, log: Any) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -51,29 +52,47 @@ TEXTS: Final = (
 )
 
 
-@cache
-def package() -> tuple[Source, ...]:
-    return tuple(house.sources(PACKAGE))
+class Facts(NamedTuple):
+    """What the tests need to know of a module; its tree is forgotten."""
+
+    module: str
+    folder: Path
+    names: frozenset[str]
+    has_behavior: bool
+    #: the name of a rule -> what breaks it
+    breaches: Mapping[str, Sequence[str]]
+
+
+def facts(folder: Path, rules: Sequence[Rule]) -> Iterator[Facts]:
+    for source in house.sources(folder):
+        breaches = {rule.__name__: list(rule(source)) for rule in rules}
+        behaves = has_behavior(source)
+        yield Facts(source.module, source.folder, house.names(source), behaves, breaches)
 
 
 @cache
-def lab() -> tuple[Source, ...]:
-    return tuple(house.sources(LAB))
+def package() -> tuple[Facts, ...]:
+    return tuple(facts(PACKAGE, (*RULES, house.explains_bounds)))
+
+
+@cache
+def lab() -> tuple[Facts, ...]:
+    return tuple(facts(LAB, LAB_RULES))
 
 
 @pytest.mark.parametrize("rule", LAB_RULES, ids=lambda rule: rule.__name__)
 def test_the_lab_keeps(rule: Rule) -> None:
-    assert_none(breach for source in lab() for breach in rule(source))
+    assert_none(breach for module in lab() for breach in module.breaches[rule.__name__])
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_package_keeps(rule: Rule) -> None:
-    rooms = [source for source in package() if source.module not in FRONT_DOORS]
-    assert_none(breach for source in rooms for breach in rule(source))
+    rooms = [module for module in package() if module.module not in FRONT_DOORS]
+    assert_none(breach for module in rooms for breach in module.breaches[rule.__name__])
 
 
 def test_the_tests_fit_in_a_head_too() -> None:
-    suite = (*house.sources(ROOT / "tests"), *house.sources(ROOT / "tests_lab"))
+    suite = chain.from_iterable(house.sources(ROOT / name) for name in ("tests", "tests_lab"))
     assert_none(breach for source in suite for breach in house.fits_in_a_head(source))
 
 
@@ -153,28 +172,30 @@ def test_the_order_of_the_pipelines_folders_names_the_folders_there_are() -> Non
 
 
 def test_every_bound_has_a_docstring() -> None:
-    limits = [source for source in package() if source.module.startswith("sapwood.limits")]
+    limits = [module for module in package() if module.module.startswith("sapwood.limits")]
     assert limits
-    assert_none(breach for source in limits for breach in house.explains_bounds(source))
+    assert_none(breach for module in limits for breach in module.breaches["explains_bounds"])
 
 
 def test_every_module_is_used_by_another() -> None:
-    scripts = house.sources(ROOT / "scripts")
-    assert_none(house.unreferenced(list(package()), [*lab(), *scripts]))
+    modules = {module.module: module.names for module in package()}
+    scripts = map(house.names, house.sources(ROOT / "scripts"))
+    assert_none(house.unreferenced(modules, [*(module.names for module in lab()), *scripts]))
 
 
 def test_a_module_that_nobody_uses_is_found() -> None:
     used = Source.of("sapwood.a", "x = 1")
     user = Source.of("sapwood.b", "from sapwood.a import x")
-    lazy = Source.of("sapwood.c", "TABLE = ('sapwood.b',)")
-    assert list(house.unreferenced([used, user, lazy], [])) == ["sapwood.c"]
+    lazy = Source.of("sapwood.c", "TABLE = ('sapwood.b', 'sapwood.c')")
+    modules = {source.module: house.names(source) for source in (used, user, lazy)}
+    assert list(house.unreferenced(modules, [])) == ["sapwood.c"]
     script = Source.of("scripts.d", "import sapwood.c")
-    assert list(house.unreferenced([used, user, lazy], [script])) == []
+    assert list(house.unreferenced(modules, [house.names(script)])) == []
 
 
-@pytest.mark.parametrize(("sources", "suite"), [(package, "tests"), (lab, "tests_lab")])
-def test_every_folder_has_tests(sources: Callable[[], tuple[Source, ...]], suite: str) -> None:
-    folders = {source.folder for source in sources() if has_behavior(source)}
+@pytest.mark.parametrize(("modules", "suite"), [(package, "tests"), (lab, "tests_lab")])
+def test_every_folder_has_tests(modules: Callable[[], tuple[Facts, ...]], suite: str) -> None:
+    folders = {module.folder for module in modules() if module.has_behavior}
     tested = {
         path.relative_to(ROOT / suite).parent / path.stem.removeprefix("test_")
         for path in (ROOT / suite).rglob("test_*.py")
@@ -186,12 +207,9 @@ def test_every_folder_has_tests(sources: Callable[[], tuple[Source, ...]], suite
 
 def has_behavior(source: Source) -> bool:
     """Whether any function of a module does something; values and protocols only are."""
-    functions = (
-        node for node in source.nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    )
     return any(
         not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Constant)
-        for function in functions
+        for function in source.functions()
         for statement in function.body
     )
 

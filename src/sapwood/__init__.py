@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from sapwood.client import connect
-    from sapwood.errors import NeverMatchesWarning, SapwoodError
+    from sapwood.errors import (
+        FilterTypeWarning,
+        NeverMatchesWarning,
+        SapwoodError,
+        UnfitDeliveryError,
+    )
     from sapwood.language import parse_filter
     from sapwood.language.advertisements import parse_advertisement
     from sapwood.language.xpath import parse_xpath
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = (
     "Filter",
+    "FilterTypeWarning",
     "Index",
     "Merge",
     "NeverMatchesWarning",
@@ -31,6 +37,7 @@ __all__ = (
     "SapwoodError",
     "Subscription",
     "TreePattern",
+    "UnfitDeliveryError",
     "connect",
     "parse_advertisement",
     "parse_filter",
@@ -39,6 +46,7 @@ __all__ = (
 
 _HOMES: Final = (
     ("Filter", "sapwood.model.filter"),
+    ("FilterTypeWarning", "sapwood.errors"),
     ("Index", "sapwood.matching.index"),
     ("Merge", "sapwood.model.filter"),
     ("NeverMatchesWarning", "sapwood.errors"),
@@ -46,6 +54,7 @@ _HOMES: Final = (
     ("SapwoodError", "sapwood.errors"),
     ("Subscription", "sapwood.model.subscription"),
     ("TreePattern", "sapwood.model.patterns.pattern"),
+    ("UnfitDeliveryError", "sapwood.errors"),
     ("connect", "sapwood.client"),
     ("parse_advertisement", "sapwood.language.advertisements"),
     ("parse_filter", "sapwood.language"),

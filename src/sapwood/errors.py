@@ -16,12 +16,14 @@
     ├── PeerError                 the other end of a connection is at fault
     │   ├── FrameError            bytes that are no frame of ours, or one that is too large
     │   └── HandshakeError        another protocol, another version, a name already in use
+    ├── UnfitDeliveryError        a delivery is not of the type that its subscription asked for
     ├── ConnectionLostError       the connection ended before the work was done
     ├── EnvironmentMissingError   something the work needs is not on this machine (a Java, a port)
     ├── ContributionError         what another distribution adds to a catalogue cannot be used
     └── InvariantError            our own fault: a state that must never be
 
     NeverMatchesWarning           (a `UserWarning`) a filter that no publication can match
+    FilterTypeWarning             (a `UserWarning`) a filter that does not fit the type of records
 
 A caller can therefore tell apart its own mistake (`InputError`), the peer's (`PeerError`), the
 machine's (`ConnectionLostError`, `EnvironmentMissingError`), that of somebody else's code
@@ -175,6 +177,30 @@ class NeverMatchesWarning(UserWarning):
 
     `warnings.simplefilter("error", NeverMatchesWarning)` makes it an error.
     """
+
+
+class FilterTypeWarning(UserWarning):
+    """A filter asks for what no record of the declared type has: an attribute, a type, a value.
+
+    `warnings.simplefilter("error", FilterTypeWarning)` makes it an error.
+    """
+
+
+class UnfitDeliveryError(SapwoodError, ValueError):
+    """The record of one delivery is not of the type that its subscription asked for.
+
+    `publication` is its id, `type_name` the type, `reason` says where it does not fit. Deliveries
+    before and after it are as they are.
+    """
+
+    def __init__(self, publication: str, type_name: str, reason: str) -> None:
+        self.publication = publication
+        self.type_name = type_name
+        self.reason = reason
+        super().__init__(f"publication {publication!r} is no {type_name}: {reason}")
+
+    def __reduce__(self) -> tuple[type[UnfitDeliveryError], tuple[str, str, str]]:
+        return type(self), (self.publication, self.type_name, self.reason)
 
 
 class PeerError(SapwoodError):

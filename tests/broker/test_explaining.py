@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import sapwood
+from sapwood.asking.answers import Answers, Asked, ask_overlay, overlay_members, overlay_text
+from sapwood.asking.explaining import Explainer
 from sapwood.broker import explaining
 from sapwood.broker.broker import Broker
-from sapwood.cli.explain_overlay import Answers, Asked, ask_overlay, overlay_members, overlay_text
 from sapwood.client import connect
-from sapwood.client.explaining import Explainer
 from sapwood.errors import ConnectionLostError, InputError, SapwoodError
 from sapwood.language import parse_filter
 from sapwood.limits import BODY_BYTES_AT_ONCE

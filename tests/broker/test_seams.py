@@ -75,4 +75,4 @@ def test_a_broker_without_a_store_refuses_a_protocol_that_needs_one() -> None:
 async def test_a_broker_that_is_to_keep_something_after_all_has_a_defect() -> None:
     async with running() as broker:
         with pytest.raises(InvariantError, match="is to keep what survives a crash"):
-            broker._effect_runner.run([Persist(Note("n", b""))], Tick())
+            broker.effect_runner.run([Persist(Note("n", b""))], Tick())

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.asking.status import StatusReader
 from sapwood.broker.broker import Broker
 from sapwood.broker.status import delay_bounds_s
 from sapwood.client import connect
-from sapwood.client.status import StatusReader
 from sapwood.routing.messages import Subscribe
 from sapwood.timing.link_bounds import Passage
 from sapwood.wire.address import Address

@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from sapwood.cli.broker import command as broker
 from sapwood.cli.main import main
+from tests.forked import ForkedCommand
 from tests.patience import PATIENCE_S
 
 
@@ -122,15 +123,10 @@ def test_a_port_in_use_ends_with_one_clear_line_and_status_2() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        done = subprocess.run(
-            (sys.executable, "-m", "sapwood", "broker", "--listen", address),
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-        )
-    assert (done.returncode, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
+        with ForkedCommand(("broker", "--listen", address)) as process:
+            out, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, out) == (2, "")
+    (line,) = err.splitlines()
     assert line.startswith(f"sapwood: --listen {address}: the port is in use; stop what")
 
 
@@ -148,18 +144,10 @@ def test_a_reader_of_its_lines_that_goes_away_does_not_stop_a_broker(tmp_path: P
         address = process.stdout.readline().split()[2]
         process.stdout.close()
         # A second broker makes the first say that a link is up, to nobody.
-        with subprocess.Popen(
-            (
-                *(sys.executable, "-m", "sapwood", "broker", "--listen", "127.0.0.1:0"),
-                *("--name", "r2", "--peer", address),
-            ),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        ) as other:
-            assert other.stdout is not None
+        options = ("--listen", "127.0.0.1:0", "--name", "r2", "--peer", address)
+        with ForkedCommand(("broker", *options)) as other:
             assert [other.stdout.readline().split()[0] for _ in range(2)] == ["listening", "link"]
-            other.terminate()
+            other.send_signal(signal.SIGTERM)
             assert other.wait(30) == 0
         file.write_text('listen = "127.0.0.1:0"\nname = "other"\nstrict = true\n')
         process.send_signal(signal.SIGHUP)

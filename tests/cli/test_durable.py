@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from click.testing import CliRunner, Result
 from sapwood.cli.main import main
 from sapwood.client.blocking import connect
 from sapwood.testing import BrokerProcesses
-from tests.forked import forked_brokers, forking
+from tests.forked import ForkedCommand, forked_brokers, forking
 from tests.patience import PATIENCE_S
 
 __all__ = ("forked_brokers",)
@@ -39,11 +37,10 @@ def run(*arguments: str, **more: str) -> Result:
 
 def subscribe(address: str, *arguments: str) -> list[int]:
     """What is printed, of records with one attribute."""
-    command = (sys.executable, "-m", "sapwood", "subscribe", "--broker", address, "--json")
-    ended = subprocess.run(
-        (*command, *arguments), capture_output=True, text=True, timeout=PATIENCE_S, check=True
-    )
-    return [json.loads(line)["attributes"]["x"] for line in ended.stdout.splitlines()]
+    with ForkedCommand(("subscribe", "--broker", address, "--json", *arguments)) as process:
+        out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, err
+    return [json.loads(line)["attributes"]["x"] for line in out.splitlines()]
 
 
 def publish(address: str, *numbers: int) -> None:

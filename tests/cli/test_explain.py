@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sapwood.cli.main import main
-from sapwood.cli.match_words import WAYS_SHOWN_MAX
+from sapwood.language.explanation_words import WAYS_SHOWN_MAX
 
 SUBSCRIPTIONS = """\
 {"id": "cheap", "filter": "price < 50"}

@@ -7,10 +7,8 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from sapwood.cli.explain_overlay import is_full
 from sapwood.cli.main import main
 from sapwood.client.blocking import connect
-from sapwood.wire.durable import DurableState, Policy
 from tests.broker.helpers import broker_in_a_thread
 
 network = pytest.mark.network
@@ -65,14 +63,3 @@ def test_options_that_do_not_go_together_are_refused(arguments: tuple[str, ...],
     result = run(*arguments)
     assert result.exit_code == 2
     assert said in result.stderr
-
-
-def test_a_mailbox_is_full_when_either_bound_is_reached() -> None:
-    def state(waiting: int, size: int, policy: Policy) -> DurableState:
-        return DurableState("d", "g", "true", policy, waiting, size, 0, (), 0, 0.0, 0.0, "")
-
-    bounds = Policy(count_max=2, bytes_max=100)
-    assert not is_full(state(1, 99, bounds))
-    assert is_full(state(2, 0, bounds))
-    assert is_full(state(1, 100, bounds))
-    assert not is_full(state(9, 999, Policy()))

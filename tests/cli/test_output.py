@@ -10,7 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from sapwood.cli.main import main
-from sapwood.cli.output import amount, print_json, print_table, progress, say
+from sapwood.cli.output import (
+    print_json,
+    print_table,
+    progress,
+    say,
+)
+from sapwood.model.amounts import amount
 
 
 class Terminal(io.StringIO):

@@ -18,7 +18,7 @@ from sapwood.client.blocking import connect
 from sapwood.model.publication import Publication
 from sapwood.testing.overlay import BrokerProcesses
 from tests.client.helpers import free_address
-from tests.forked import forked_brokers, forking
+from tests.forked import ForkedCommand, forked_brokers, forking
 from tests.patience import PATIENCE_S
 
 __all__ = ("forked_brokers",)
@@ -33,14 +33,15 @@ def overlay() -> Iterator[BrokerProcesses]:
 
 
 @contextmanager
-def subscribing(address: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """The command, once it has said that the subscription is in force."""
-    with subprocess.Popen(
-        (sys.executable, "-m", "sapwood", "subscribe", "--broker", address, *arguments),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+def subscribing(
+    address: str, *arguments: str, by_name: bool = False
+) -> Iterator[subprocess.Popen[str] | ForkedCommand]:
+    """The command, once it has said that the subscription is in force.
+
+    `by_name`: in an interpreter of its own, as users start it, where streams and signals matter.
+    """
+    command = ("subscribe", "--broker", address, *arguments)
+    with by_its_name(command) if by_name else ForkedCommand(command) as process:
         try:
             assert process.stderr is not None
             said = process.stderr.readline()
@@ -48,6 +49,15 @@ def subscribing(address: str, *arguments: str) -> Iterator[subprocess.Popen[str]
             yield process
         finally:
             process.kill()
+
+
+def by_its_name(command: tuple[str, ...]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        (sys.executable, "-m", "sapwood", *command),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def test_documents_are_printed_as_they_were_published(overlay: BrokerProcesses) -> None:
@@ -106,7 +116,7 @@ def test_publications_are_printed_as_json_until_there_are_enough(overlay: Broker
 
 def test_each_line_is_there_as_soon_as_its_publication_is(overlay: BrokerProcesses) -> None:
     address = overlay.addresses["r1"]
-    with subscribing(address, "exists a") as process, connect(address) as client:
+    with subscribing(address, "exists a", by_name=True) as process, connect(address) as client:
         assert process.stdout is not None
         client.publish({"a": "x\ny"}, "p1")
         assert process.stdout.readline() == 'p1 {"a":"x\\ny"}\n'
@@ -119,7 +129,7 @@ def test_each_line_is_there_as_soon_as_its_publication_is(overlay: BrokerProcess
 
 def test_a_reader_that_goes_away_ends_the_command_quietly(overlay: BrokerProcesses) -> None:
     address = overlay.addresses["r1"]
-    with subscribing(address, "exists a") as process, connect(address) as client:
+    with subscribing(address, "exists a", by_name=True) as process, connect(address) as client:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()

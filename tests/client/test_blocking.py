@@ -111,7 +111,7 @@ def test_a_closed_client_says_so_and_has_no_thread(address: str) -> None:
 
 def test_the_two_clients_have_the_same_methods() -> None:
     def public(kind: type) -> set[str]:
-        return {name for name in vars(kind) if not name.startswith("_")}
+        return {name for name in dir(kind) if not name.startswith("_")}
 
     assert public(BlockingClient) - {"name", "wait"} == public(Client) - {"batch"}
     for name in sorted(public(Client) - {"batch", "name", "published", "reconnections"}):

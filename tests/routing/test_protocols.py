@@ -14,7 +14,7 @@ from tests.routing.wiring import LINE, Wiring
 
 def test_catalogue_names_are_the_protocols_names() -> None:
     kept = ("covering+recover", "covering+stabilize", "irbr", "scribe", "rpf", "rpf:plain")
-    listed = (*wiring.PROTOCOLS, *wiring.ADVERTISED, *kept)
+    listed = (*wiring.PROTOCOLS, *wiring.ADVERTISED, "advertisement+xroute+types", *kept)
     assert sorted(PROTOCOLS) == sorted(listed)
     assert all(PROTOCOLS[name].name == name and PROTOCOLS[name].exact for name in PROTOCOLS)
 
@@ -120,6 +120,7 @@ def test_advertisements_go_with_any_pair_that_finds_covers() -> None:
         "advertisement+identity",
         "advertisement",
         "advertisement+xroute",
+        "advertisement+xroute+types",
     ]
     with pytest.raises(UnknownNameError):
         protocol("advertisement+")
@@ -169,6 +170,13 @@ def test_mesh_stands_before_any_protocol() -> None:
         ("mesh+given+covering", "mesh and given say who the neighbors are"),
         ("covering+identity", "covering and identity say which subscriptions travel"),
         ("covering+flood+every-hop", "flood and every-hop say where publications go"),
+        (
+            "xroute+types",
+            "tables for the DTDs that it hears advertised: put advertisement in front",
+        ),
+        ("advertisement+flooding+types", "publications have to be flooded"),
+        ("advertisement+xroute+types:2", "types takes nothing behind a colon"),
+        ("advertisement+simple+reuse+types", "reuse and types say where publications go"),
         ("covering+replay+replay", "replay say how state is kept right"),
         ("advertisement+advertisement", "advertisement is there twice"),
         ("covering+merging+merging:0.1", "merging is there twice"),

@@ -118,3 +118,29 @@ def test_a_follower_that_comes_later_is_told_what_is_there() -> None:
         "r2": {"k2": WANTED},
         "r3": {"k3": WANTED},
     }
+
+
+def test_several_may_follow_and_one_takes_the_place_of_another() -> None:
+    known, first, second, third = entries(), Written(), Written(), Written()
+    known.exchange(None, first)
+    known.exchange(None, second)
+    assert known.followers == [first, second]
+    assert first.told == second.told != []
+    known.link_up("r4")
+    known.enter("r4", "k4", ReceivedEntry(WANTED, 1))
+    known.exchange(first, third)
+    assert known.followers == [second, third]
+    known.leave("r4", "k4")
+    known.remove(known.by_key["k1"])
+    known.link_down("r4")
+    ended = [("forgot", "r4", "k4"), ("forgot", CLIENTS, "k1"), ("no side", "r4")]
+    begun = [("side", "r4"), ("learned", "r4", "k4")]
+    assert first.told[-2:] == begun
+    assert second.told[-5:] == [*begun, *ended]
+    assert third.told[-3:] == ended
+    assert ("learned", "r4", "k4") in third.told  # what is there is told to whoever comes
+    known.exchange(second, None)
+    assert known.follower is third
+    known.exchange(third, None)
+    assert known.follower is None
+    assert known.followers == ()

@@ -37,6 +37,9 @@ from sapwood.routing.messages import Message
 from sapwood.routing.router import Router
 from sapwood.routing.strategies import Protocol
 
+LOOK_EVERY = 4
+"""What is wrong after one input is wrong after the next ones, too, but for few mistakes."""
+
 
 def core_of(router: Router) -> RoutingCore:
     """The only core of a router on a tree."""
@@ -47,8 +50,10 @@ def core_of(router: Router) -> RoutingCore:
 class Wiring:
     """Some routers and the links between them.
 
-    `step` moves one message; `settle` moves all until nothing is left. Every router is validated
-    after every input.
+    `step` moves one message; `settle` moves all until nothing is left, and then validates every
+    router that took something. On the way there is a look after each `LOOK_EVERY`th input.
+
+    #: _unseen have taken something since they were validated
     """
 
     def __init__(self, protocol: str | Protocol, edges: Iterable[tuple[str, str]] = ()) -> None:
@@ -56,6 +61,8 @@ class Wiring:
         self.routers: dict[str, Router] = {}
         self.queues: dict[tuple[str, str], deque[Message]] = {}
         self.log: list[tuple[str, Effect]] = []
+        self._given = 0
+        self._unseen: dict[str, None] = {}
         for a, b in edges:
             self.link(a, b)
 
@@ -78,7 +85,10 @@ class Wiring:
     def give(self, name: str, entered: Input) -> list[Effect]:
         router = self.router(name)
         effects = router.handle(entered, now=0.0)
-        router.validate()
+        self._given += 1
+        self._unseen[name] = None
+        if self._given % LOOK_EVERY == 0:
+            self.look(name)
         for effect in effects:
             self.log.append((name, effect))
             if isinstance(effect, Send) and (name, effect.neighbor) in self.queues:
@@ -87,6 +97,12 @@ class Wiring:
                 del self.queues[name, effect.neighbor], self.queues[effect.neighbor, name]
                 self.give(effect.neighbor, LinkDown(name))
         return effects
+
+    def look(self, *names: str) -> None:
+        """Let routers check themselves."""
+        for name in names:
+            self._unseen.pop(name, None)
+            self.routers[name].validate()
 
     def step(self) -> bool:
         for (sender, receiver), queue in self.queues.items():
@@ -98,6 +114,7 @@ class Wiring:
     def settle(self) -> None:
         for _ in range(100_000):
             if not self.step():
+                self.look(*self._unseen)
                 return
         raise AssertionError("the overlay does not come to rest")
 

@@ -295,6 +295,14 @@ def test_routers_check_themselves_after_every_input_unless_told_otherwise() -> N
     subscribe(world, "c", "s1", "true")
     world.drain()
     assert len(checks) == world.tally.inputs
+    # Publications change nothing that is known, and are looked at when all has come to rest.
+    publish(world, "a", "p1")
+    world.drain()
+    checks.clear()
+    publish(world, "a", "p2")
+    assert checks == []
+    world.drain()
+    assert sorted(checks) == ["a", "b", "c"]
     checks.clear()
     quick = World(LINE, lambda name, _: Checked(name), validate=False)
     subscribe(quick, "c", "s1", "true")

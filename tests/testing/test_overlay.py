@@ -56,6 +56,7 @@ def test_processes_form_a_tree_that_delivers_and_survives_a_restart() -> None:
 
 
 @pytest.mark.network
+@pytest.mark.usefixtures("forked_brokers")
 def test_a_process_that_does_not_start_is_reported_with_its_log() -> None:
     with (
         pytest.raises(EnvironmentMissingError) as failed,

@@ -21,11 +21,14 @@ from sapwood.limits import (
     ID_CHARS_MAX,
     RECORD_DEPTH_MAX,
 )
+from sapwood.model.envelope import Envelope
 from sapwood.model.publication import Publication
 from sapwood.wire.publications import (
     decode_body,
     decode_publication,
     encode_publication,
+    envelope_of,
+    has_envelope,
 )
 from tests.wire.strategies import publications
 
@@ -176,3 +179,33 @@ def test_bytes_that_were_made_before_are_too_long_for_smaller_frames_all_the_sam
     encode_publication(publication)
     with pytest.raises(LimitError, match="FRAME_BYTES_MAX"):
         encode_publication(publication, 10_000)
+
+
+@given(publications(), st.none() | st.integers(1, 10**12), st.booleans())
+def test_an_envelope_travels_behind_all_content(
+    plain: Publication, ttl_ms: int | None, is_blind: bool
+) -> None:
+    payload = b"x" if is_blind else None
+    content = Publication(plain.id, plain.attributes, plain.document, payload, is_blind=is_blind)
+    limited = content.in_envelope(Envelope(ttl_ms))
+    encoded = encode_publication(limited)
+    assert decode_publication(encoded) == limited
+    assert has_envelope(encoded)
+    assert envelope_of(encoded) == Envelope(ttl_ms)
+    without = encode_publication(content)
+    assert not has_envelope(without)
+    assert envelope_of(without) is None
+
+
+def test_an_envelope_has_these_bytes_and_may_grow_at_its_end() -> None:
+    limited = Publication("p", {"a": 1}).in_envelope(Envelope(1000))
+    expected = bytes.fromhex("96 a170 81a16101 c0 c0 c2 91cd03e8")
+    assert encode_publication(limited) == expected
+    grown = bytes.fromhex("97 a170 81a16101 c0 c0 c2 93cd03e8a178c3 01")
+    assert decode_publication(grown) == limited
+
+
+@pytest.mark.parametrize("envelope", ["9100", "91a131", "91cbc000000000000000", "01"])
+def test_what_is_no_envelope_is_refused(envelope: str) -> None:
+    with pytest.raises(InputError, match="no publication"):
+        decode_publication(bytes.fromhex(f"96 a170 81a16101 c0 c0 c2 {envelope}"))

@@ -44,6 +44,7 @@ def test_errata_are_of_works_that_have_a_chapter() -> None:
         ("XPE dissemination", "section 1.6", "it is 1.05%, and 1.38%"),
         ("XSiena", "equation 6.4", "the bound is 10 ns less than the second"),
         ("XSiena", "section 5.3.2", "x = 0 and x = "),
+        ("XSiena", "section 5.6.2", "0, 2787, 12518, 15000 is matched by"),
         ("XSiena", "section 9.2", "97.0% is the chance after 5,000 elements"),
     ],
 )

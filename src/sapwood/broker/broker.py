@@ -41,6 +41,7 @@ from sapwood.broker.side_work import SideWork
 from sapwood.broker.storing import Storing, admits, admitted
 from sapwood.broker.tcp_connection import Single, TcpConnection
 from sapwood.broker.telling import Telling
+from sapwood.broker.tracing import router_of
 from sapwood.broker.turns import Turns
 from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import InvariantError, SapwoodError
@@ -158,10 +159,10 @@ class Broker:
         earlier = None if settings.data is None else told_name(settings.data)
         self.name = settings.name or earlier or f"{socket.gethostname()}-{port}"
         protocol = settings.planned(self.name, self.address)
-        self.router = Router(self.name, protocol, settings.engines, incarnation=time.time_ns())
+        made = (self.name, protocol, settings.engines, time.time_ns())
+        self.router, self._tracing = router_of(settings.traces, *made)
         spoken, bytes_max = self.router.protocol.name, settings.connection.frame_bytes_max
-        listens = str(self.address) if protocol.membership.finds_links else ""
-        me = Identity(self.name, secrets.token_hex(8), spoken, bytes_max, listens)
+        me = Identity(self.name, secrets.token_hex(8), spoken, bytes_max, str(self.address))
         circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
         self._circle_watch = CircleWatch(self.name, circles, self.connections, self._log)
         shared = (me, self.connections, self._memory, self._log, circles)
@@ -228,6 +229,8 @@ class Broker:
         self._side_thread.close()
         if self.store is not None:
             await self.store.close()
+        if self._tracing is not None:
+            await asyncio.to_thread(self._tracing.close)
         self._failure.cancel()
         self._log.info("stopped", **asdict(self.counters), refusals=self.handshake.refusals)
 
@@ -472,7 +475,7 @@ class Broker:
                 effects = self.router.handle(request, now)
             if self._growth is not None:
                 self._growth.handled(request)
-            runner = self._effect_runner
+            runner = self.effect_runner
             remaining = runner.run(effects, request)
             if isinstance(request, ClientPublish | ClientPublishMany):
                 self._backpressure.published(request.client, runner.told)
@@ -524,20 +527,20 @@ class Broker:
             self.handshake.earlier = self.store
             shell = Shell(self.connections, self.counters, self._handle, self._flush)
             self.store.keep_subscriptions(shell)
-        self._effect_runner = EffectRunner(
+        self.effect_runner = EffectRunner(
             self.connections,
             self.dialers,
             self.counters,
             self._log,
-            keeper=None if self.store is None else self.store.keeper,
-            owners=None if self.store is None else self.store.durables,
-            recall=self._recall,
+            storing=self.store,
+            handle=self._handle_now,
+            tracing=self._tracing,
             takes=self._backpressure.takes,
-            frame_bytes_max=settings.connection.frame_bytes_max,
+            connecting=self.connecting,
         )
         if self.store is not None:
             effects = self.store.restore(asyncio.get_running_loop().time(), self._kernels)
-            self._effect_runner.run(effects, Tick())
+            self.effect_runner.run(effects, Tick())
             self.store.begin(self._handle_now, self.connections)
             self._telling.check()
             self._flush()
@@ -547,11 +550,6 @@ class Broker:
         if not self.is_stopping:
             self._handle(request, asyncio.get_running_loop().time())
             self._flush()
-
-    def _recall(self, places: tuple[int, ...]) -> None:
-        if self.store is None:
-            raise InvariantError("a broker without a store is to read what it has kept")
-        self.store.recall(places, self._handle_now)
 
     def committed(self, ticket: int) -> None:
         """Send what waited for the commits up to this one."""
@@ -584,7 +582,7 @@ class Broker:
         self._memory.remembered_max = settings.sessions_remembered_max
         self.handshake.take(self.connecting.credentials, is_strict=settings.strict)
         self.dialers.keep_only(settings.dialed)
-        self._effect_runner.look_again()
+        self.effect_runner.look_again()
         if self.store is not None:
             self.store.retain(settings)
         self.doorkeeper.take(settings.identities, self.connecting.tls, self.connections.all)

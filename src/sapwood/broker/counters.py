@@ -10,7 +10,8 @@ class Counters:
     """The events since the broker began, each a plain count.
 
     `publications` were accepted from clients here, `deliveries` sent to clients here;
-    `durable_dropped` were let go by the bounds of mailboxes.
+    `durable_dropped` were let go by the bounds of mailboxes. `expired` deliveries were not made,
+    and publications not passed on, as a time to live was over.
     """
 
     publications: int = 0
@@ -21,3 +22,4 @@ class Counters:
     links_lost: int = 0
     publishers_held: int = 0
     durable_dropped: int = 0
+    expired: int = 0

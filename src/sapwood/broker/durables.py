@@ -17,21 +17,20 @@ from typing import Final, Protocol
 
 from msgspec import structs
 
+from sapwood.broker.brought import body_of, places_by_id, publication_count
 from sapwood.broker.connections import Connections
 from sapwood.broker.counters import Counters
+from sapwood.broker.expiry import has_outlived
 from sapwood.broker.logs import Log
+from sapwood.broker.looking import looked_at
 from sapwood.broker.owned import owned
 from sapwood.deadline_timer import DeadlineTimer
-from sapwood.errors import FrameError, InputError, InvariantError
-from sapwood.limits import TURN_S
+from sapwood.errors import FrameError, InputError
 from sapwood.limits.durable import DURABLE_RECENT_BYTES, DURABLE_SCAN_PLACES
-from sapwood.matching.publication_batch import PublicationBatch
 from sapwood.model.interest import Interest
 from sapwood.routing.effects import Deliver, DeliverMany
 from sapwood.routing.inputs import (
     AttachClient,
-    ClientPublish,
-    ClientPublishMany,
     ClientSubscribe,
     DetachClient,
     Input,
@@ -56,6 +55,7 @@ from sapwood.session.durable.effects import (
 )
 from sapwood.session.durable.restoring import latest
 from sapwood.session.durable.rows import Kind, Row
+from sapwood.session.durable.subscription import OVER
 from sapwood.session.durable.subscriptions import (
     SUBSCRIPTION_ID,
     DurableSubscriptions,
@@ -86,7 +86,7 @@ from sapwood.wire.messages import (
     UnsubscribedReply,
     UnsubscribeRequest,
 )
-from sapwood.wire.publications import decode_publication, encode_publication
+from sapwood.wire.publications import encode_publication
 
 _NO_STORE: Final = "this broker keeps nothing; start it with --data"
 _SPREAD: Final = 4
@@ -315,6 +315,10 @@ class Durables:
             reply = DurablesReply(refusal=shortened(str(error)))
         client.connection.send(reply)
 
+    def listed(self, after: str) -> DurablesReply:
+        """The durable subscriptions whose names come after one, as many as go at once."""
+        return self._subscriptions.listed(after, self._time(), _any_name)
+
     def state(self, owner: str) -> DurableState | None:
         """The state of an owner's mailbox, if there is one."""
         return self._subscriptions.state(owner, self._time())
@@ -334,16 +338,16 @@ class Durables:
         self._carry_out(self._subscriptions.refused(owner, reason))
         self._flush()
 
-    def deliver(self, effect: Deliver, request: Input) -> None:
-        """The router delivers a publication to an owner."""
+    def deliver(self, effect: Deliver, request: Input, age_s: float) -> None:
+        """The router delivers a publication to an owner, which is so old if that matters."""
         place = effect.place
         if place is None:
             first = self._first_place(request)
             if self._by_id is None:
-                self._by_id = _places_by_id(request)
+                self._by_id = places_by_id(request)
             place = first + self._by_id.get(effect.publication.id, 0)
         encoded = effect.publication.encoded or encode_publication(effect.publication)
-        self._arrived(effect.client, [(place, encoded)])
+        self._arrived(effect.client, [(place, encoded)], age_s)
 
     def deliver_many(self, effect: DeliverMany, request: Input) -> None:
         """The router delivers a batch: what of it goes to owners."""
@@ -352,16 +356,16 @@ class Durables:
             return
         first, batch = self._first_place(request), effect.batch
         for owner, places in found.items():
-            self._arrived(owner, [(first + at, _body(batch, at)) for at in places])
+            self._arrived(owner, [(first + at, body_of(batch, at)) for at in places], 0.0)
 
-    def _arrived(self, owner: str, publications: list[tuple[int, bytes]]) -> None:
+    def _arrived(self, owner: str, publications: Iterable[tuple[int, bytes]], age_s: float) -> None:
         arrivals = []
         for place, encoded in publications:
             if place not in self._recent:
                 self._recent[place] = encoded
                 self._order.append(place)
                 self._recent_bytes += len(encoded)
-            arrivals.append(Arrival(place, len(encoded)))
+            arrivals.append(Arrival(place, len(encoded), age_s))
         self._carry_out(self._subscriptions.delivered(owner, arrivals, self._time()))
 
     def _first_place(self, request: Input) -> int:
@@ -371,7 +375,7 @@ class Durables:
             if not self._persists and isinstance(request, Receive | ReceiveMany):
                 self._store.add(request)
             self._by_id = None
-        return self._store.places.stop - _count(request)
+        return self._store.places.stop - publication_count(request)
 
     # Effects -----------------------------------------------------------------------------------
 
@@ -413,9 +417,8 @@ class Durables:
         match effect:
             case Join(_, reply):
                 send(reply)
-            case Hand(_, parcels):
+            case Hand():
                 self._hand(effect, send)
-                self._counters.deliveries += len(parcels)
             case Tell(_, dropped, reason):
                 send(DurableNotice(id_, dropped, shortened(reason)))
             case Acknowledged(_, serial):
@@ -426,9 +429,12 @@ class Durables:
                 send(SubscriptionRefused(id_, shortened(reason)))
 
     def _hand(self, hand: Hand, send: Callable[[Message], None]) -> None:
-        """Send publications to a consumer; what the journal has lost is let go."""
-        found = self._read([parcel.place for parcel in hand.parcels])
-        there = [parcel for parcel in hand.parcels if parcel.place in found]
+        """Send publications to a consumer; what is lost, or has outlived its time, is let go."""
+        found, now = self._read([parcel.place for parcel in hand.parcels]), self._time()
+        lost = [parcel.number for parcel in hand.parcels if parcel.place not in found]
+        kept = [parcel for parcel in hand.parcels if parcel.place in found]
+        over = {p.number for p in kept if has_outlived(found[p.place], now - p.time)}
+        there = [parcel for parcel in kept if parcel.number not in over]
         if there:
             send(
                 DurableDeliveries(
@@ -439,9 +445,12 @@ class Durables:
                     tuple(found[parcel.place] for parcel in there),
                 )
             )
-        if len(there) < len(hand.parcels):
-            lost = [parcel.number for parcel in hand.parcels if parcel.place not in found]
-            self._carry_out(self._subscriptions.unreadable(hand.consumer, lost))
+        self._counters.deliveries += len(there)
+        self._counters.expired += len(over)
+        if lost:
+            self._carry_out(self._subscriptions.not_handed(hand.consumer, lost))
+        if over:
+            self._carry_out(self._subscriptions.not_handed(hand.consumer, over, OVER))
 
     def _read(self, places: Sequence[int]) -> dict[int, bytes]:
         """The publications at some places, as far as they are there."""
@@ -496,17 +505,9 @@ class Durables:
             self._carry_out(self._subscriptions.not_kept_before(first, self._time()))
         else:
             end = min(look.before, look.first + DURABLE_SCAN_PLACES, self._store.done)
-            interest, enough = self._filters[look.owner], time.thread_time() + TURN_S / 2
-            found: list[Arrival] = []
-            through = look.first
-            for stored in self._store.read(look.first, end):
-                if interest.matches(decode_publication(stored.encoded)):
-                    found.append(Arrival(stored.place, len(stored.encoded)))
-                through = stored.place + 1
-                if time.thread_time() >= enough:
-                    break
-            else:
-                through = end
+            interest, read = self._filters[look.owner], self._store.read(look.first, end)
+            found, through, expired = looked_at(look, end, read, interest, self._time())
+            self._counters.expired += expired
             self._carry_out(self._subscriptions.looked(look.owner, found, through, self._time()))
         self._flush()
 
@@ -555,34 +556,3 @@ def _canonical(request: DurableRequest, interest: Interest) -> DurableRequest:
 
 def _generation() -> str:
     return secrets.token_hex(8)
-
-
-def _body(batch: object, at: int) -> bytes:
-    if isinstance(batch, PublicationBatch):
-        return batch.body(at)
-    assert isinstance(batch, Sequence), "a batch has places"
-    return batch[at].encoded or encode_publication(batch[at])
-
-
-def _count(request: Input) -> int:
-    """How many publications an input brings."""
-    match request:
-        case ClientPublishMany(_, publications):
-            return len(publications)
-        case ReceiveMany(_, publications):
-            return len(publications.batch)
-        case ClientPublish() | Receive():
-            return 1
-        case _:
-            raise InvariantError(f"a delivery without a place came of a {type(request).__name__}")
-
-
-def _places_by_id(request: Input) -> dict[str, int]:
-    """The publications of a batch that the router delivers one by one, by their ids."""
-    match request:
-        case ClientPublishMany(_, publications):
-            return {one.id: at for at, one in enumerate(publications)}
-        case ReceiveMany(_, many):
-            return {one.id: at for at, one in enumerate(many.batch)}
-        case _:
-            return {}

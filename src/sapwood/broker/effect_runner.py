@@ -9,11 +9,15 @@ from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
 from sapwood.broker.debug_log import DebugLog
 from sapwood.broker.dialing import Dialers
+from sapwood.broker.expiry import Expiry
+from sapwood.broker.hits import Hits
 from sapwood.broker.keeping import Keeper
 from sapwood.broker.logs import Log
+from sapwood.broker.storing import Storing
+from sapwood.broker.tracing import Tracing
 from sapwood.errors import InvariantError
-from sapwood.limits import COMPOSED_BYTES, FRAME_BYTES_MAX
-from sapwood.matching.publication_batch import oldest
+from sapwood.limits import COMPOSED_BYTES
+from sapwood.matching.publication_batch import PublicationBatch, oldest
 from sapwood.routing.effects import (
     Accepted,
     AcceptedMany,
@@ -39,7 +43,9 @@ from sapwood.routing.effects import (
     UnsubscribedMany,
 )
 from sapwood.routing.inputs import BatchInput, Input
+from sapwood.routing.messages import Publish, carried
 from sapwood.session.durable.subscriptions import is_owner
+from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.composer import Composer
 from sapwood.wire.messages import GoodbyeCode
 
@@ -47,8 +53,8 @@ from sapwood.wire.messages import GoodbyeCode
 class Owners(Protocol):
     """The durable subscriptions, as they hear of what their owners get."""
 
-    def deliver(self, effect: Deliver, request: Input) -> None:
-        """An owner gets a publication, which came of an input."""
+    def deliver(self, effect: Deliver, request: Input, age_s: float) -> None:
+        """An owner gets a publication of this age, if that matters, which came of an input."""
         ...
 
     def deliver_many(self, effect: DeliverMany, request: Input) -> None:
@@ -77,16 +83,19 @@ class EffectRunner:
         counters: Counters,
         log: Log,
         *,
-        keeper: Keeper | None,
-        owners: Owners | None = None,
-        recall: Callable[[tuple[int, ...]], None],
+        storing: Storing | None,
+        handle: Callable[[Input], None],
         takes: Callable[[str, int], bool],
-        frame_bytes_max: int = FRAME_BYTES_MAX,
+        connecting: ConnectionSettings,
+        tracing: Tracing | None = None,
     ) -> None:
         self._connections = connections
-        self._keeper = keeper
-        self._owners = owners
-        self._recall = recall
+        self._storing = storing
+        self._keeper: Keeper | None = None if storing is None else storing.keeper
+        self._owners: Owners | None = None if storing is None else storing.durables
+        #: hands in what nobody has sent
+        self._handle = handle
+        self._tracing = tracing
         #: whether a client may get so many bytes at once
         self._takes = takes
         self._dialers = dialers
@@ -100,7 +109,10 @@ class EffectRunner:
         #: what the effects of that ask for to be handed in next
         self._remaining: BatchInput | None = None
         self._composer = Composer()
-        self._frame_bytes_max = frame_bytes_max
+        #: counts what accepts publications, as long as somebody looks
+        self.hits: Hits | None = None
+        self._frame_bytes_max = connecting.frame_bytes_max
+        self._expiry = Expiry(connecting.clock)
         self._runners: dict[type[Effect], Callable[..., None]] = {
             Deliver: self._deliver,
             Send: self._send,
@@ -141,8 +153,22 @@ class EffectRunner:
         return self._remaining
 
     def _deliver(self, effect: Deliver) -> None:
+        if self.hits is not None:
+            self.hits.count(effect)
+        self._hand_over(effect)
+
+    def _hand_over(self, effect: Deliver) -> None:
+        """Let a client, or a mailbox, have what is not over."""
+        publication, age_s = effect.publication, 0.0
+        if publication.envelope is not None:
+            if self._expiry.is_over(publication):
+                self._counters.expired += 1
+                return
+            age_s = self._expiry.age_s(publication)
+            if self._tracing is not None:
+                self._tracing.delivered(effect, is_kept=is_owner(effect.client))
         if self._owners is not None and is_owner(effect.client):
-            self._owners.deliver(effect, self._asked())
+            self._owners.deliver(effect, self._asked(), age_s)
         else:
             self._deliver_to_client(effect)
 
@@ -153,6 +179,8 @@ class EffectRunner:
             client.deliver(effect.subscriptions, effect.publication)
 
     def _deliver_many(self, effect: DeliverMany) -> None:
+        if self.hits is not None:
+            self.hits.count_many(effect)
         if self._owners is not None:
             self._owners.deliver_many(effect, self._asked())
         place, count, born = 0, len(effect.keys), oldest(effect.batch)
@@ -162,12 +190,14 @@ class EffectRunner:
             )
             if composed is None:
                 for one in effect.each(place):
-                    self._deliver_to_client(one)
+                    if not is_owner(one.client):  # which have got theirs
+                        self._hand_over(one)
                 return
             for name, frames, deliveries in composed.by_client(self._takes):
                 client = self._connections.to_client(name)
                 if client is not None:
                     self._counters.deliveries += deliveries
+                    client.delivered += deliveries
                     client.connection.mark(born)
                     client.connection.send_frames(frames)
             place = composed.end
@@ -176,6 +206,9 @@ class EffectRunner:
         self.told.add(effect.neighbor)
         link = self._connections.to_link(effect.neighbor)
         if link is not None:
+            batch = effect.publications.batch
+            if not isinstance(batch, PublicationBatch):
+                self._expiry.tell(batch)
             link.send_many(effect.publications)
 
     def _accepted_many(self, effect: AcceptedMany) -> None:
@@ -189,8 +222,17 @@ class EffectRunner:
     def _send(self, effect: Send) -> None:
         self.told.add(effect.neighbor)
         link = self._connections.to_link(effect.neighbor)
-        if link is not None:
-            link.send(effect.message, effect.age_ns)
+        if link is None:
+            return
+        inner = carried(effect.message)
+        # What is numbered, or on a tree, has to arrive: with it goes that it is over.
+        is_over = isinstance(inner, Publish) and self._expiry.is_over(inner.publication)
+        if is_over and inner is effect.message:
+            self._counters.expired += 1
+            return
+        if self._tracing is not None and isinstance(inner, Publish):
+            self._tracing.forwarded(effect.neighbor, inner.publication, inner.hops)
+        link.send(effect.message, effect.age_ns)
 
     def _accepted(self, effect: Accepted) -> None:
         self._counters.publications += 1
@@ -277,7 +319,9 @@ class EffectRunner:
         self._kept().store.release(effect.before)
 
     def _recall_places(self, effect: Recall) -> None:
-        self._recall(effect.places)
+        if self._storing is None:
+            raise InvariantError("a broker without a store is to read what it has kept")
+        self._storing.recall(effect.places, self._handle)
 
     def _kept(self) -> Keeper:
         if self._keeper is None:

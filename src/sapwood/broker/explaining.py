@@ -12,7 +12,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from sapwood.broker.status import Asked
+from sapwood.broker.status import Asked, addresses
 from sapwood.errors import InputError, LimitError
 from sapwood.limits import BODY_BYTES_AT_ONCE, FILTER_STEPS_AT_ONCE
 from sapwood.limits.explaining import (
@@ -67,7 +67,7 @@ def explained(request: ExplainRequest, broker: Asked) -> ExplainReply:
         router.protocol.name,
         ways(router, router.name),
         tuple(links),
-        {name: str(tcp.address) for name, tcp in links.items() if tcp.dialed},
+        addresses(broker),
         is_all,
         following,
         answer,

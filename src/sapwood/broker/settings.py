@@ -39,6 +39,8 @@ SECONDS_MAX: Final = 86_400.0
 
 _ORIGIN: Final = re.compile(r"https?://[a-z0-9.\-\[\]:]+")
 
+_COLLECTOR: Final = re.compile(r"https?://[^\s/?#]+(?:/[^\s?#]*)?")
+
 KEEP_AGE_S_MIN: Final = 1.0
 KEEP_AGE_S_MAX: Final = 3.2e9
 """A hundred years."""
@@ -59,9 +61,10 @@ class BrokerSettings:
     addressed. With a file of `identities` only these may connect; a broker that other machines
     reach has identities or speaks TLS, unless it is to `allow_anyone`. Metrics and health are at
     `http`, and with a `gateway` clients publish and subscribe there, `http_streams_max` at a time;
-    browsers may for pages of `http_origins`. A `strict` one refuses subscriptions that no
-    publication can match. Raises `InputError` (or one of its kinds) that names the option of
-    `sapwood broker` and what it takes.
+    browsers may for pages of `http_origins`. With a `console` people look at the broker there.
+    Spans of traced publications go to the collector at the URL `traces`. A `strict` one refuses
+    subscriptions that no publication can match. Raises `InputError` (or one of its kinds) that
+    names the option of `sapwood broker` and what it takes.
     """
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
@@ -88,9 +91,11 @@ class BrokerSettings:
     allow_anyone: bool = False
     http: Address | None = None
     gateway: bool = False
+    console: bool = False
     http_origins: tuple[str, ...] = ()
     http_streams_max: int = GATEWAY_STREAMS_MAX
     strict: bool = False
+    traces: str | None = None
 
     def __post_init__(self) -> None:
         protocol = self.protocol
@@ -110,6 +115,11 @@ class BrokerSettings:
         self._check_datagrams(chosen)
         self._check_access()
         self._check_gateway()
+        if self.traces is not None and _COLLECTOR.fullmatch(self.traces) is None:
+            raise InputError(
+                f"--traces {self.traces}: a collector of OTLP over HTTP is named by its URL, as in "
+                "http://127.0.0.1:4318"
+            )
         engine_info(self.engines.records)
         document_engine_info(self.engines.documents)
         if self.name is not None:
@@ -191,7 +201,11 @@ class BrokerSettings:
                 )
 
     def _check_gateway(self) -> None:
-        for option, given in (("--gateway", self.gateway), ("--http-origin", self.http_origins)):
+        for option, given in (
+            ("--gateway", self.gateway),
+            ("--console", self.console),
+            ("--http-origin", self.http_origins),
+        ):
             if given and self.http is None:
                 raise InputError(f"{option}: say where with --http HOST:PORT")
         for origin in self.http_origins:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from sapwood import __version__
-from sapwood.broker.connections import Connections
+from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
 from sapwood.broker.dialing import Dialers
 from sapwood.broker.settings import BrokerSettings
 from sapwood.matching.readiness import DOCUMENTS, RECORDS
+from sapwood.routing.membership.protocol import OnOneTree
 from sapwood.routing.router import Router
 from sapwood.timing.link_bounds import Passage
+from sapwood.wire.address import as_seen, parse_address
 from sapwood.wire.runs import FRAMES
 from sapwood.wire.status import LinkStatus, StatusReply, StoreStatus
 
@@ -55,10 +57,28 @@ def status(broker: Asked) -> StatusReply:
     )
 
 
+def addresses(broker: Asked) -> dict[str, str]:
+    """Where clients of neighbors connect, as these have said, or as this broker has dialed them.
+
+    Of what is said without TLS, which anybody could, only the port is taken: who asks around is
+    sent to no host but those of the neighbors.
+    """
+    found: dict[str, str] = {}
+    for name, tcp in broker.connections.links.items():
+        said = as_seen(link_of(tcp).listens, tcp.address)
+        if said:
+            where, seen = parse_address(said), parse_address(tcp.address, listening=True)
+            found[name] = str(where if where.is_tls else replace(where, host=seen.host))
+        elif tcp.dialed:
+            found[name] = tcp.address
+    return found
+
+
 def _links(broker: Asked) -> Iterator[LinkStatus]:
     """The links by name, then the addresses at which there is none yet, or none any more."""
     router = broker.router
     behind = router.behind()
+    core = one_tree(router)
     for name, tcp in sorted(broker.connections.links.items()):
         least, most = delay_bounds_s(tcp.connection.delay)
         yield LinkStatus(
@@ -69,9 +89,31 @@ def _links(broker: Asked) -> Iterator[LinkStatus]:
             waiting_bytes=tcp.outbox.queued_bytes,
             unconfirmed=_unconfirmed(router, name),
             behind=name in behind,
+            sent=link_of(tcp).sent,
+            came=link_of(tcp).came,
+            **({} if core is None else _told(core, name)),
         )
     for address in sorted(map(str, broker.dialers.without_link())):
         yield LinkStatus(address, up=False)
+
+
+def one_tree(router: Router) -> OnOneTree | None:
+    """What routes all publications, where routers do that on one tree."""
+    if not router.is_tree:
+        return None
+    return next(iter(router.membership.cores(router.name)), None)
+
+
+def _told(core: OnOneTree, neighbor: str) -> dict[str, int]:
+    """How many subscriptions a neighbor could be told of, was told of, and has told of itself."""
+    spread = core.subscriptions
+    if neighbor not in spread.links or neighbor not in spread.entries.received:
+        return {}
+    return {
+        "known": spread.entries.size_without(neighbor),
+        "told": len(spread.links[neighbor].propagated),
+        "heard": len(spread.entries.received[neighbor]),
+    }
 
 
 def _unconfirmed(router: Router, neighbor: str) -> int | None:

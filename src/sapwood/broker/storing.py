@@ -24,6 +24,7 @@ from sapwood.broker.tcp_connection import TcpConnection
 from sapwood.limits import FRAME_OVERHEAD_BYTES, GOODBYE_S, TABLE_SIZES_S
 from sapwood.limits.store import SESSION_RETURN_S
 from sapwood.matching.readiness import loading
+from sapwood.model.publication import Publication
 from sapwood.routing.effects import Effect
 from sapwood.routing.inputs import (
     ClientPublish,
@@ -148,6 +149,7 @@ class Storing:
             "state restored",
             clients=len(self._router.absent),
             publications=self.store.done - first,
+            ready_made=self._router.ready_made,
             seconds=round(time.monotonic() - began, 3),
             **self._router.table_sizes(),
         )
@@ -257,8 +259,11 @@ class Storing:
         """Read publications again for the router, when they are committed."""
 
         def look() -> None:
-            found = self.store.read_places(places)
-            read = [(one.place, decode_publication(one.encoded)) for one in found]
+            read: list[tuple[int, Publication]] = []
+            for one in self.store.read_places(places):
+                publication = decode_publication(one.encoded)
+                publication.keep_written_at(one.published_at)
+                read.append((one.place, publication))
             handle(Recalled(read, places))
 
         self.commits.when_done(look)

@@ -35,7 +35,9 @@ def list_command(ctx: click.Context, *, broker: str, as_json: bool) -> None:
     """List them by name, with what waits in their mailboxes."""
     states: list[DurableState] = _ask(broker, lambda client: client.durables())
     if as_json:
-        print_json([members(state) for state in states])
+        from sapwood.wire.durable import durable_members
+
+        print_json([durable_members(state) for state in states])
     else:
         columns = ("name", "waiting", "out", "dropped", "consumers", "filter")
         print_table(columns, [_row(state) for state in states])
@@ -50,13 +52,14 @@ def list_command(ctx: click.Context, *, broker: str, as_json: bool) -> None:
 @click.pass_context
 def show(ctx: click.Context, *, broker: str, name: str, as_json: bool) -> None:
     """Show one: what waits, who consumes it, its bounds."""
+    from sapwood.wire.durable import durable_members
+
     state: DurableState = _ask(broker, lambda client: client.durable(name))
     if as_json:
-        print_json(members(state))
+        print_json(durable_members(state))
     else:
-        print_table(
-            ("", ""), [(key.replace("_", " "), _cell(of)) for key, of in members(state).items()]
-        )
+        told = durable_members(state).items()
+        print_table(("", ""), [(key.replace("_", " "), _cell(of)) for key, of in told])
     ctx.exit(ExitStatus.DONE)
 
 
@@ -70,32 +73,6 @@ def remove(ctx: click.Context, *, broker: str, name: str) -> None:
     _ask(broker, lambda client: client.remove_durable(name))
     say(f"removed {name} at {broker}")
     ctx.exit(ExitStatus.DONE)
-
-
-def members(state: DurableState) -> dict[str, Any]:
-    """A durable subscription as a JSON object."""
-    text = state.filter
-    language = {"filter": text} if isinstance(text, str) else {"xpath": text.text}
-    policy = state.policy
-    return {
-        "name": state.name,
-        **language,
-        "state": state.state,
-        "waiting": state.waiting,
-        "bytes": state.bytes,
-        "oldest_s": round(state.oldest_s, 3),
-        "out": state.out,
-        "consumers": list(state.consumers),
-        "unread_s": round(state.last_seen_s, 3),
-        "dropped": state.dropped,
-        "max_count": policy.count_max,
-        "max_bytes": policy.bytes_max,
-        "max_age_s": policy.age_max_s,
-        "overflow": policy.overflow,
-        "acknowledge_within_s": policy.acknowledge_s,
-        "max_attempts": policy.attempts_max,
-        "dead_letter": policy.dead_letter,
-    }
 
 
 def _row(state: DurableState) -> tuple[str, ...]:

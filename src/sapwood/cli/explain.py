@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 import click
 
 from sapwood.cli.access import client_access, connection_settings
 from sapwood.cli.explain_filter import about_filter, check_journal, filter_members, filter_text
-from sapwood.cli.explain_overlay import Asked, ask_overlay, overlay_members, overlay_text
-from sapwood.cli.match_words import explanation_members, way_lines
 from sapwood.cli.output import (
     ExitStatus,
-    amount,
     dialect_option,
     id_member_option,
     input_file,
@@ -25,14 +22,19 @@ from sapwood.cli.output import (
 from sapwood.cli.subscribe import read_bindings
 from sapwood.errors import InputError
 from sapwood.files import STANDARD_INPUT, read_publications, read_subscriptions
+from sapwood.language.explanation_words import explanation_members, way_lines
 from sapwood.language.explanations import explain
 from sapwood.language.written import Language, Written, read_interest
+from sapwood.model.amounts import amount
 from sapwood.model.explanation import Explanation
 from sapwood.model.interest import Interest
 from sapwood.model.json_objects import check_members, decode_object
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.xml.encodings import encode_text
+
+if TYPE_CHECKING:
+    from sapwood.asking.answers import Asked
 
 _GIVEN: Final = "given"
 """The id of a publication or a subscription that is given as an argument."""
@@ -111,8 +113,8 @@ class _Unusable:
 @click.option(
     "--follow",
     is_flag=True,
-    help="Ask the brokers, too, that others have connected to, under the addresses that they say. "
-    "They get what this command shows who it is with.",
+    help="Ask their neighbors, too, and the neighbors of these, at the addresses at which they say "
+    "that they listen. They get what this command shows who it is with.",
 )
 @client_access
 @dialect_option
@@ -168,6 +170,10 @@ def command(
     given = None if publication is None else _publication(publication, publications, id_member)
     if brokers:
         interest = None if wanted is None else wanted.filter
+        if interest is None and not client and not durable:
+            raise click.UsageError("name what to look for: --subscription, --client or --durable")
+        from sapwood.asking.answers import Asked
+
         _overlay(brokers, Asked(interest, client, durable, given, source), follow, as_json=as_json)
         return
     if source or client or durable or follow:
@@ -242,8 +248,8 @@ def _interest(text: str, spelling: _Spelling, option: str) -> Interest:
 
 def _overlay(brokers: tuple[str, ...], asked: Asked, follow: bool, *, as_json: bool) -> None:  # noqa: FBT001 - the option
     """Ask running brokers, and say what they say."""
-    if asked.interest is None and not asked.client and not asked.durable:
-        raise click.UsageError("name what to look for: --subscription, --client or --durable")
+    from sapwood.asking.answers import ask_overlay, overlay_members, overlay_text
+
     found = ask_overlay(brokers, asked, connection_settings(), follow=follow)
     if as_json:
         print_json(overlay_members(found))

@@ -9,10 +9,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from sapwood.cli.output import amount, progress
+from sapwood.cli.output import (
+    progress,
+)
 from sapwood.errors import InputError
 from sapwood.language.never import why_never
 from sapwood.matching.lookups import Lookup, Way
+from sapwood.model.amounts import amount
 from sapwood.model.constraint import Constraint
 from sapwood.model.explanation import shortened
 from sapwood.model.filter import Filter
@@ -106,7 +109,7 @@ def _covers_at(
     broker: str, interest: Interest, settings: ConnectionSettings
 ) -> tuple[str, list[Cover]]:
     """The covers that a broker knows, and its name."""
-    from sapwood.client.explaining import Explainer
+    from sapwood.asking.explaining import Explainer
 
     covers: list[Cover] = []
     with Explainer(broker, settings) as explainer:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sapwood.cli.journeys import hop_lines, members
-from sapwood.cli.match_words import explanation_lines, explanation_members
-from sapwood.cli.output import amount
+from sapwood.language.explanation_words import explanation_lines, explanation_members
+from sapwood.model.amounts import amount
+from sapwood.routing.explaining.words import hop_lines, members
 from sapwood.simulation.explaining import Explained, Passage
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from sapwood.cli.output import amount, say
+from sapwood.cli.output import (
+    say,
+)
+from sapwood.model.amounts import amount
 
 _SHOWN_MAX: Final = 3
 

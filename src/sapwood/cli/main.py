@@ -71,6 +71,9 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
             "sapwood.cli.subscribe",
             "Print publications that match FILTER, or documents that match an XPath, as they come.",
         ),
+        "request": Entry(
+            "sapwood.cli.request", "Publish a record that asks for a reply, and print the reply."
+        ),
         "durable": Entry(
             "sapwood.cli.durable", "List, show and remove the durable subscriptions of a broker."
         ),

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from sapwood.cli.access import client_access, connection_settings
-from sapwood.cli.output import amount, say
+from sapwood.cli.output import (
+    say,
+)
+from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
     from sapwood.routing.forwarding.prefix.optimizer import Optimizer, Update

@@ -138,11 +138,6 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             click.echo(" " * indent + line)
 
 
-def amount(count: int, one: str, many: str | None = None) -> str:
-    """A count with its noun: `1 line`, `2,000 lines`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
 @contextmanager
 def progress(description: str, unit: str) -> Iterator[Advance]:
     """Show on a terminal how many `unit` are done; show nothing where no one is looking."""

@@ -14,7 +14,6 @@ from sapwood.cli.access import client_access, connection_settings
 from sapwood.cli.output import (
     Advance,
     ExitStatus,
-    amount,
     id_member_option,
     input_file,
     json_option,
@@ -24,6 +23,7 @@ from sapwood.cli.output import (
     strict_option,
 )
 from sapwood.limits import UNACKNOWLEDGED_MAX
+from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
     from sapwood.client import Client, PublishBatch, Published
@@ -94,6 +94,12 @@ REFUSALS_SHOWN: Final = 10
     is_flag=True,
     help="Let no broker but this one see more of a publication than its payload.",
 )
+@click.option(
+    "--ttl",
+    type=float,
+    metavar="SECONDS",
+    help="Time to live: deliver what may be older than that to nobody.",
+)
 @client_access
 @id_member_option
 @json_option
@@ -113,6 +119,7 @@ def command(
     state: str | None,
     payload_file: Path | None,
     blind: bool,
+    ttl: float | None,
     id_member: str | None,
     as_json: bool,
     strict: bool,
@@ -125,7 +132,7 @@ def command(
     number and the reason to a file of rejected lines.
 
     A line may have its own payload, in base64: {"id": "p1", "attributes": {...}, "payload": "..."},
-    and be blind: "blind": true.
+    and be blind: "blind": true. It may have its own time to live, in seconds: "ttl": 2.5.
 
     Under a protocol that routes by advertisements, a client has to advertise before it publishes;
     under any other it may. What none of its advertisements accepts, the broker refuses.
@@ -152,7 +159,7 @@ def command(
         if not strict:
             rejections = stack.enter_context(aside)
         payload = None if payload_file is None else payload_file.read_bytes()
-        lines = _read(file, rejections, id_member, payload, is_blind=blind)
+        lines = _read(file, rejections, id_member, payload, is_blind=blind, ttl=ttl)
         advance = stack.enter_context(progress("publishing", "publications"))
         client = connect(
             broker, name, reconnect_s=reconnect_s, state=state, settings=connection_settings()
@@ -212,29 +219,39 @@ class Summary:
 
 
 def _read(
-    file: str, rejections: Any, id_member: str | None, payload: bytes | None, *, is_blind: bool
+    file: str,
+    rejections: Any,
+    id_member: str | None,
+    payload: bytes | None,
+    *,
+    is_blind: bool,
+    ttl: float | None,
 ) -> Reading[PublicationLine]:
     """The publications of the file that can travel; a line that cannot is a bad line.
 
-    A payload goes with each that has none of its own.
+    A payload goes with each that has none of its own, and so does a time to live.
     """
     from dataclasses import replace
 
     from sapwood.files import Reading, decode_publication, decode_record
+    from sapwood.model.envelope import enveloped
     from sapwood.model.publication import Publication
     from sapwood.wire.publications import encode_publication
 
+    envelope = enveloped(ttl)
+
     def decode(line: bytes) -> PublicationLine:
         decoded = decode_publication(line) if id_member is None else decode_record(line, id_member)
-        if payload is not None or is_blind:
+        if payload is not None or is_blind or envelope is not None:
             decoded = replace(decoded, publication=carrying(decoded.publication))
         encode_publication(decoded.publication)
         return decoded
 
     def carrying(given: Publication) -> Publication:
         own = payload if given.payload is None else given.payload
+        content = (given.id, given.attributes, given.document, own)
         blind = is_blind or given.is_blind
-        return Publication(given.id, given.attributes, given.document, own, is_blind=blind)
+        return Publication(*content, is_blind=blind, envelope=given.envelope or envelope)
 
     return Reading(
         _live(file),

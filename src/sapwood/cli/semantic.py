@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sapwood.cli.output import ExitStatus, amount, print_json, progress, say
+from sapwood.cli.output import (
+    ExitStatus,
+    print_json,
+    progress,
+    say,
+)
 from sapwood.cli.summary import Summary
 from sapwood.files import (
     STANDARD_OUTPUT,
@@ -20,6 +25,7 @@ from sapwood.files import (
     rejected_path,
     replacing,
 )
+from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
     from sapwood.simulation.semantic.running import SemanticRun

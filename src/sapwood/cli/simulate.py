@@ -16,7 +16,6 @@ from sapwood.cli.conditions import are_given, conditions_of, conditions_options
 from sapwood.cli.explaining import explained_members, explained_text
 from sapwood.cli.output import (
     ExitStatus,
-    amount,
     dtd_option,
     input_file,
     json_option,
@@ -39,6 +38,7 @@ from sapwood.files import (
     replacing,
 )
 from sapwood.matching.readiness import InPlace, loading
+from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
     from sapwood.files.scenarios import ScenarioFiles

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -11,6 +11,11 @@ from sapwood.cli.output import json_option, print_json, print_table
 
 if TYPE_CHECKING:
     from sapwood.wire.status import LinkStatus, StatusReply
+
+_LINK_COLUMNS: Final = (
+    *("link", "up", "delay at least", "at most", "waiting bytes", "unconfirmed", "behind"),
+    *("told of", "sent", "came"),
+)
 
 
 @click.command
@@ -22,17 +27,17 @@ def command(*, broker: str, as_json: bool) -> None:
 
     The client that asks is one of the clients. Status 2 where nobody answers.
     """
-    from sapwood.client.status import StatusReader
+    from sapwood.asking.status import StatusReader
+    from sapwood.wire.status import status_members
 
     with StatusReader(broker, connection_settings()) as reader:
         found = reader.status()
     if as_json:
-        print_json(members(found))
+        print_json(status_members(found))
         return
     print_table(("broker", found.broker), _about(found))
     click.echo()
-    columns = ("link", "up", "delay at least", "at most", "waiting bytes", "unconfirmed", "behind")
-    print_table(columns, [_row(link) for link in found.links])
+    print_table(_LINK_COLUMNS, [_row(link) for link in found.links])
     for title, counted in (
         ("table", found.tables),
         ("event", found.events),
@@ -40,18 +45,6 @@ def command(*, broker: str, as_json: bool) -> None:
     ):
         click.echo()
         print_table((title, "count"), [(name, f"{count:,}") for name, count in counted.items()])
-
-
-def members(found: StatusReply) -> dict[str, Any]:
-    """A broker's state as a JSON object; an array of links, each an object, is among it."""
-    return {**_fields(found), "links": [_fields(link) for link in found.links]} | {
-        "store": None if found.store is None else _fields(found.store),
-        "engines": dict(zip(("records", "documents"), found.engines, strict=True)),
-    }
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__struct_fields__}
 
 
 def _about(found: StatusReply) -> list[tuple[str, str]]:
@@ -78,6 +71,9 @@ def _row(link: LinkStatus) -> tuple[str, ...]:
         f"{link.waiting_bytes:,}",
         "unknown" if link.unconfirmed is None else f"{link.unconfirmed:,}",
         _word(holds=link.behind),
+        "unknown" if link.told is None else f"{link.told:,} of {link.known or 0:,}",
+        f"{link.sent:,}",
+        f"{link.came:,}",
     )
 
 

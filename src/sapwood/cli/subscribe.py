@@ -71,6 +71,14 @@ TAKE: Final = 1024
     help="Begin in the broker's journal: at a time (ISO 8601), after a publication, or with all.",
 )
 @click.option(
+    "--last-by",
+    "last_by",
+    multiple=True,
+    metavar="ATTRIBUTE",
+    help="Print first, of what the journal has, the last publication for each value of this "
+    "attribute (of these, if given several times), and then what comes.",
+)
+@click.option(
     "--moved-from",
     metavar="HOST:PORT",
     help="Move the durable subscription here from this broker: print what waits there first.",
@@ -143,6 +151,7 @@ def command(
     strict: bool,
     fresh_s: float | None,
     late: str,
+    last_by: tuple[str, ...],
     **durably: Any,
 ) -> None:
     """Print publications that match FILTER, or documents that match an XPath, as they come.
@@ -176,7 +185,7 @@ def command(
     )
     if durably["moved_from"] is not None and durably["durable"] is None:
         raise click.UsageError("--moved-from moves a --durable NAME")
-    given = _given(durably, fresh_s, late)
+    given = _given(durably, fresh_s, late, last_by)
     if file is None:
         interest = None
         if filter_text is not None or xpath is not None or "durable" not in given:
@@ -185,7 +194,8 @@ def command(
         asyncio.run(following(subscribing))
         ctx.exit(ExitStatus.DONE)
     if given:
-        raise click.UsageError(f"--{next(iter(given))} is for one FILTER; leave --file out")
+        option = "last-by" if last_by else next(iter(given))
+        raise click.UsageError(f"--{option} is for one FILTER; leave --file out")
     if filter_text is not None or xpath is not None or namespaces or subscription_id is not None:
         raise click.UsageError("--file has the filters and their ids; leave the others out")
     with SubscriptionFile(file, strict=strict, dialect=dialect) as subscriptions:
@@ -193,8 +203,12 @@ def command(
     ctx.exit(ExitStatus.REJECTED if subscriptions.rejected else ExitStatus.DONE)
 
 
-def _given(durably: dict[str, Any], fresh_s: float | None, late: str) -> dict[str, Any]:
-    """What was asked for beside the filter: durably, or no older than so many seconds."""
+def _given(
+    durably: dict[str, Any], fresh_s: float | None, late: str, last_by: tuple[str, ...]
+) -> dict[str, Any]:
+    """What was asked for beside the filter: durably, the last values, or no older than seconds."""
+    if last_by:
+        durably |= {"replay": "last", "by": last_by}
     given = {option: value for option, value in durably.items() if value is not None}
     if fresh_s is None:
         if late == "drop":

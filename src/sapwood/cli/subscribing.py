@@ -7,7 +7,11 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 from sapwood.cli.idle import say_idle
-from sapwood.cli.output import amount, progress, say
+from sapwood.cli.output import (
+    progress,
+    say,
+)
+from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
     from sapwood.client import Client, SubscriptionGroup

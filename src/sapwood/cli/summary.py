@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sapwood.cli.output import amount
 from sapwood.files import Counts
+from sapwood.model.amounts import amount
 
 
 @dataclass(frozen=True, slots=True)

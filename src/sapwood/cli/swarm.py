@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import click
 
-from sapwood.cli.output import amount, print_json, progress
+from sapwood.cli.output import (
+    print_json,
+    progress,
+)
+from sapwood.model.amounts import amount
 
 
 def run_swarm(protocol: str, seed: int, count: int, *, as_json: bool) -> bool:

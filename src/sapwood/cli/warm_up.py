@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sapwood.cli.output import ExitStatus, amount, json_option, print_json, say
+from sapwood.cli.output import (
+    ExitStatus,
+    json_option,
+    print_json,
+    say,
+)
 from sapwood.errors import EnvironmentMissingError
+from sapwood.model.amounts import amount
 from sapwood.pipeline.spark.arrow_rows import uncollected
 
 if TYPE_CHECKING:

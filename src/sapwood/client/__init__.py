@@ -6,6 +6,12 @@ from sapwood.client.durable import DurableDelivery, DurableSubscription
 from sapwood.client.groups import SubscriptionGroup
 from sapwood.client.publishing import PublishBatch, Published, RefusedPublication
 from sapwood.client.subscription import ClientSubscription, Deliveries
+from sapwood.client.typed import (
+    TypedDelivery,
+    TypedDurableDelivery,
+    TypedDurableSubscription,
+    TypedSubscription,
+)
 from sapwood.session.delivery import Delivery
 
 __all__ = (
@@ -19,6 +25,10 @@ __all__ = (
     "Published",
     "RefusedPublication",
     "SubscriptionGroup",
+    "TypedDelivery",
+    "TypedDurableDelivery",
+    "TypedDurableSubscription",
+    "TypedSubscription",
     "blocking",
     "connect",
 )

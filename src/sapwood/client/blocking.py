@@ -10,18 +10,20 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar, overload
+from typing import Any, Final, Self, TypeVar, Unpack, overload
 
 from sapwood.client import client as asynchronous
 from sapwood.client.columns import Table
-from sapwood.client.durable import DurableDelivery, DurableSubscription
+from sapwood.client.durable import Bounds, DurableDelivery, DurableSubscription
+from sapwood.client.freshness import Live
 from sapwood.client.groups import Items, SubscriptionGroup
 from sapwood.client.publishing import Content, Published
 from sapwood.client.subscription import BATCH_MAX, ClientSubscription, Deliveries
+from sapwood.client.typed import BlockingTypedDurableSubscription, BlockingTypedSubscription
 from sapwood.errors import ConnectionLostError, InputError
 from sapwood.limits import DELIVERIES_WAITING_MAX
 from sapwood.model.advertised_content import AdvertisedContent
@@ -249,32 +251,34 @@ class BlockingClient:
         id: str | None = None,
         *,
         durable: str,
+        type: type[T],
         waiting_max: int = DELIVERIES_WAITING_MAX,
-        since: str | datetime | None = None,
-        max_count: int | None = None,
-        max_bytes: int | None = None,
-        max_age: float | timedelta | None = None,
-        overflow: str | None = None,
-        acknowledge_within: float | timedelta | None = None,
-        window: int | None = None,
-        max_attempts: int | None = None,
-        dead_letter: str | None = None,
         moved_from: str | None = None,
         dialect: str | None = None,
-    ) -> BlockingDurableSubscription: ...
+        **bounds: Unpack[Bounds],
+    ) -> BlockingTypedDurableSubscription[T]: ...
 
     @overload
     def subscribe(
         self,
-        filter: str | Interest,
+        filter: str | Interest | None = None,
         id: str | None = None,
         *,
-        durable: None = None,
+        durable: str,
         waiting_max: int = DELIVERIES_WAITING_MAX,
-        since: str | datetime | None = None,
-        max_age: float | timedelta | None = None,
-        late: str = "mark",
+        moved_from: str | None = None,
         dialect: str | None = None,
+        **bounds: Unpack[Bounds],
+    ) -> BlockingDurableSubscription: ...
+
+    @overload
+    def subscribe(
+        self, filter: str | Interest, id: str | None = None, *, type: type[T], **how: Unpack[Live]
+    ) -> BlockingTypedSubscription[T]: ...
+
+    @overload
+    def subscribe(
+        self, filter: str | Interest, id: str | None = None, **how: Unpack[Live]
     ) -> BlockingSubscription: ...
 
     def subscribe(
@@ -282,18 +286,17 @@ class BlockingClient:
         filter: str | Interest | None = None,
         id: str | None = None,
         *,
+        type: type[Any] | None = None,
         waiting_max: int = DELIVERIES_WAITING_MAX,
         moved_from: str | None = None,
         late: str = "mark",
+        dialect: str | None = None,
         **durably: Any,
-    ) -> BlockingSubscription:
+    ) -> Any:
         """Subscribe, durably if a name is given; see `Client.subscribe`."""
         subscribing: Any = self._client.subscribe
-        subscription = self.wait(
-            subscribing(
-                filter, id, waiting_max=waiting_max, moved_from=moved_from, late=late, **durably
-            )
-        )
+        wanted = {"type": type, "waiting_max": waiting_max, "moved_from": moved_from, "late": late}
+        subscription = self.wait(subscribing(filter, id, dialect=dialect, **wanted, **durably))
         if isinstance(subscription, DurableSubscription) and subscription.name:
             return BlockingDurableSubscription(self, subscription)
         assert isinstance(subscription, ClientSubscription), "that is what subscribing leads to"
@@ -327,7 +330,12 @@ class BlockingClient:
         return BlockingSubscriptionGroup(self, group)
 
     def unsubscribe(
-        self, subscription: BlockingSubscription | BlockingSubscriptionGroup | str
+        self,
+        subscription: BlockingSubscription
+        | BlockingTypedSubscription[Any]
+        | BlockingTypedDurableSubscription[Any]
+        | BlockingSubscriptionGroup
+        | str,
     ) -> None:
         """Withdraw a subscription, or a group; returns when nothing more will be delivered."""
         if isinstance(subscription, BlockingSubscriptionGroup):
@@ -363,13 +371,20 @@ class BlockingClient:
         *,
         payload: bytes | None = None,
         blind: bool = False,
+        ttl: float | timedelta | None = None,
+        traceparent: str | None = None,
     ) -> str:
         """Publish; returns the publication's id when the broker has accepted it."""
-        return self.wait(self._client.publish(content, id, payload=payload, blind=blind))
+        how = {"payload": payload, "blind": blind, "ttl": ttl, "traceparent": traceparent}
+        publishing: Any = self._client.publish
+        published: str = self.wait(publishing(content, id, **how))
+        return published
 
-    def publish_many(self, publications: Iterable[Content]) -> Published:
+    def publish_many(
+        self, publications: Iterable[Content], *, ttl: float | timedelta | None = None
+    ) -> Published:
         """Publish one after the other without waiting for each; returns when all are answered."""
-        batch = self._client.batch()
+        batch = self._client.batch(ttl=ttl)
         iterator = iter(publications)
         while some := list(islice(iterator, PUBLISH_MANY)):
             self.wait(batch.publish(some))
@@ -378,6 +393,18 @@ class BlockingClient:
     def publish_table(self, table: Table, *, id: str | None = None) -> Published:
         """Publish each row of a table as a record; returns when all are answered."""
         return self.wait(self._client.publish_table(table, id=id))
+
+    def request(
+        self, record: Mapping[str, Any], *, timeout: float, payload: bytes | None = None
+    ) -> Delivery:
+        """Publish a record that asks for a reply; returns the first. See `Client.request`."""
+        return self.wait(self._client.request(record, timeout=timeout, payload=payload))
+
+    def reply(
+        self, request: Delivery, record: Mapping[str, Any], *, payload: bytes | None = None
+    ) -> str:
+        """Publish a reply to a delivery that asks for one; returns its id."""
+        return self.wait(self._client.reply(request, record, payload=payload))
 
     def flush(self) -> None:
         """Return when all publications so far are answered."""

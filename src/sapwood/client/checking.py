@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from sapwood.client.asking import Asker
+from sapwood.asking.asker import Asker
 from sapwood.errors import FrameError, InputError
 from sapwood.wire.messages import CheckReply, CheckRequest, EdgeState
 

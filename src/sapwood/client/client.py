@@ -5,31 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterable, Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
 from functools import partial
-from itertools import starmap
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, overload
+from typing import Any, Final, Self, TypeVar, Unpack, overload
 
 from sapwood.client.asked import advertisement_requests, subscription_requests
-from sapwood.client.columns import Table, encoded_rows
 from sapwood.client.connecting import Connector
-from sapwood.client.durable import Consumers, DurableSubscription, Durably, is_consumer
-from sapwood.client.freshness import Freshness
+from sapwood.client.durable import Bounds, Consumers, DurableSubscription, Durably, is_consumer
+from sapwood.client.freshness import Freshness, Live
 from sapwood.client.groups import Items, SubscriptionGroup, texts
 from sapwood.client.moving import moved
-from sapwood.client.publishing import (
-    Content,
-    Names,
-    Prepared,
-    PublishBatch,
-    Published,
-    Publisher,
-)
+from sapwood.client.publishing import Names, Publisher
+from sapwood.client.publishing_client import PublishingClient
+from sapwood.client.replies import Inbox, answering, time_left
+from sapwood.client.requests import looked_at
 from sapwood.client.subscription import ClientSubscription, Deliveries, DeliveryQueues
+from sapwood.client.typed import RecordType, TypedDurableSubscription, TypedSubscription
 from sapwood.errors import ConnectionLostError, DuplicateIdError, InputError
 from sapwood.language.written import given_advertised, given_interest
 from sapwood.limits import DELIVERIES_WAITING_MAX, GOODBYE_S
@@ -50,6 +44,8 @@ from sapwood.wire.messages import AcceptedReply, PublicationRefused
 from sapwood.wire.names import check_id, check_name
 
 _LOG: Final = logging.getLogger("sapwood.client")
+
+T = TypeVar("T")
 
 
 def connect(
@@ -95,7 +91,7 @@ def connect(
     )
 
 
-class Client:
+class Client(PublishingClient):
     """One client of a broker. Made by `connect`.
 
     All methods belong to the event loop in which the client was entered.
@@ -138,6 +134,8 @@ class Client:
         self._subscriptions = subscription_requests(self._session, self._publisher.flush)
         self._advertisements = advertisement_requests(self._session, self._publisher.flush)
         self._queues = DeliveryQueues(self._subscriptions)
+        #: the subscription to replies, as soon as there was a request
+        self._inbox: asyncio.Task[Inbox] | None = None
         self._task: asyncio.Task[None] | None = None
         #: what hands out deliveries of durable subscriptions that move here
         self._moves: set[asyncio.Task[None]] = set()
@@ -213,32 +211,34 @@ class Client:
         id: str | None = None,
         *,
         durable: str,
+        type: type[T],
         waiting_max: int = DELIVERIES_WAITING_MAX,
-        since: str | datetime | None = None,
-        max_count: int | None = None,
-        max_bytes: int | None = None,
-        max_age: float | timedelta | None = None,
-        overflow: str | None = None,
-        acknowledge_within: float | timedelta | None = None,
-        window: int | None = None,
-        max_attempts: int | None = None,
-        dead_letter: str | None = None,
         moved_from: str | None = None,
         dialect: str | None = None,
-    ) -> DurableSubscription: ...
+        **bounds: Unpack[Bounds],
+    ) -> TypedDurableSubscription[T]: ...
 
     @overload
     async def subscribe(
         self,
-        filter: str | Interest,
+        filter: str | Interest | None = None,
         id: str | None = None,
         *,
-        durable: None = None,
+        durable: str,
         waiting_max: int = DELIVERIES_WAITING_MAX,
-        since: str | datetime | None = None,
-        max_age: float | timedelta | None = None,
-        late: str = "mark",
+        moved_from: str | None = None,
         dialect: str | None = None,
+        **bounds: Unpack[Bounds],
+    ) -> DurableSubscription: ...
+
+    @overload
+    async def subscribe(
+        self, filter: str | Interest, id: str | None = None, *, type: type[T], **how: Unpack[Live]
+    ) -> TypedSubscription[T]: ...
+
+    @overload
+    async def subscribe(
+        self, filter: str | Interest, id: str | None = None, **how: Unpack[Live]
     ) -> ClientSubscription: ...
 
     async def subscribe(
@@ -246,21 +246,23 @@ class Client:
         filter: str | Interest | None = None,
         id: str | None = None,
         *,
+        type: type[Any] | None = None,
         waiting_max: int = DELIVERIES_WAITING_MAX,
         moved_from: str | None = None,
         late: str = "mark",
         dialect: str | None = None,
         **durably: Any,
-    ) -> ClientSubscription:
+    ) -> Any:
         """Subscribe; returns when the subscription is in force in the whole overlay.
 
-        `filter` is the text of a record filter, or what `sapwood.parse_filter` and
-        `sapwood.parse_xpath` return. With a `dialect` it is a text of that: a JMS selector
-        (`"jms"`), a filter policy of SNS (`"sns"`) and so on, see docs/dialects.md.
-        The result is an asynchronous iterator of `Delivery`. At most `waiting_max` deliveries wait
-        in it; one more, and the subscription is withdrawn and its iterator ends with a
-        `LimitError`. Its `change` gives it another filter without a gap. `id` must be new to this
-        client; without one, `s1`, `s2`, ... are used.
+        `filter` is a text (of a `dialect` as in docs/dialects.md, if one is named), or what
+        `sapwood.parse_filter` and `sapwood.parse_xpath` return. The result is an asynchronous
+        iterator of `Delivery`, in which at most `waiting_max` wait; one more, and the subscription
+        is withdrawn and its iterator ends with a `LimitError`. Its `change` gives it another
+        filter. `id` must be new to this client, or is `s1`, `s2`, ....
+
+        With a `type` (a dataclass, a `msgspec.Struct`) each delivery has a `value`, its record as
+        one of these (or an `UnfitDeliveryError`), and the filter is held against it.
 
         What may be older than `max_age` when it is handed out is `late`: `"mark"` lets
         `Delivery.timely` say so, `"drop"` leaves it out and counts it (`late` of the iterator).
@@ -276,20 +278,21 @@ class Client:
         the durable subscription named by `dead_letter`. No filter means the one that the name has.
 
         `since` begins in the broker's journal: with `"all"`, at a time (a `datetime`, or ISO 8601),
-        or after the publication of an id; then it goes over to what comes, without a gap and
-        without repeating. A durable name that is there goes on where it is.
-
-        A name that is at another broker moves here with `moved_from`, its address: the result hands
-        out what waits there first, and then what comes here, without a gap. When all of the former
-        is acknowledged, it is removed there.
+        or behind an id; then what comes follows, without a gap or a repetition. A durable name that
+        is there goes on where it is. With `replay="last"` the journal gives, for each value of the
+        attributes `by`, the last publication alone. A name that is at another broker moves here
+        with `moved_from`, its address: what waits there is handed out first, then removed there.
 
         Raises `FilterSyntaxError` or `LimitError` for a filter that cannot be used, and
         `InputError` for what is no filter, and with the broker's reason where it refuses.
         """
         self._check_usable()
-        if moved_from is not None:
-            return await self._move(moved_from, filter, id, durably)
+        record_type = None if type is None else RecordType(type)
         interest = None if filter is None else given_interest(filter, dialect)
+        if moved_from is not None:
+            return await self._move(moved_from, interest, id, durably, type)
+        if record_type is not None and interest is not None:
+            record_type.check(interest, stacklevel=2)
         freshness = Freshness.of(durably, late)
         wanted = Durably(**durably)
         taken = self._subscriptions
@@ -297,23 +300,30 @@ class Client:
         if wanted.is_asked_for:
             if name in taken:
                 raise DuplicateIdError("subscription", name)
-            return await self._consumers.subscribe(name, interest, wanted, waiting_max)
+            return await self._consumers.subscribe(name, interest, wanted, waiting_max, record_type)
         if interest is None:
             raise InputError("a filter is needed where no durable name is given")
         if name in self._consumers.requests:
             raise DuplicateIdError("subscription", name)
         subscription = ClientSubscription(name, interest, waiting_max, **freshness._asdict())
         subscription.change_by(taken)
+        subscription.record_type = record_type
         await taken.add(name, to_text(interest), subscription)
         return subscription
 
     async def _move(
-        self, address: str, filter: object, id: str | None, durably: dict[str, Any]
+        self,
+        address: str,
+        filter: object,
+        id: str | None,
+        durably: dict[str, Any],
+        type_: type[Any] | None,
     ) -> DurableSubscription:
         name, window = durably.pop("durable", None), durably.pop("window", None)
         if name is None or filter is not None or durably:
             raise InputError("what moves has a durable name, and takes its filter and bounds along")
-        here = partial(self.subscribe, id=id, durable=name, window=window)
+        subscribing: Any = self.subscribe
+        here = partial(subscribing, id=id, durable=name, window=window, type=type_)
         old_home = connect(address, settings=self._session.settings)
         await old_home.__aenter__()
         try:
@@ -376,7 +386,14 @@ class Client:
         await taken.add_many(wanted, group.request, progress)
         return group
 
-    async def unsubscribe(self, subscription: ClientSubscription | SubscriptionGroup | str) -> None:
+    async def unsubscribe(
+        self,
+        subscription: ClientSubscription
+        | TypedSubscription[Any]
+        | TypedDurableSubscription[Any]
+        | SubscriptionGroup
+        | str,
+    ) -> None:
         """Withdraw a subscription, or a group; returns when nothing more will be delivered for it.
 
         A durable one stays, and this client is its consumer no more: what it has not acknowledged
@@ -405,6 +422,59 @@ class Client:
         """
         self._check_usable()
         return self._queues.merged(waiting_max)
+
+    # Requests ----------------------------------------------------------------------------------
+
+    async def request(
+        self, record: Mapping[str, Any], *, timeout: float, payload: bytes | None = None
+    ) -> Delivery:
+        """Publish a record that asks for a reply; returns the first that comes.
+
+        Whoever gets it replies with `reply`. It has two attributes more, `request.from` and
+        `request.number`, and lives as long as is waited for a reply (`ttl`). The subscription to
+        replies is in force in the whole overlay before the first request goes out.
+
+        Raises `TimeoutError` where no reply came in so many seconds, and as `publish`.
+        """
+        self._check_usable()
+        try:
+            async with asyncio.timeout(timeout):
+                inbox = await self._replies()
+                number, asking = inbox.asking(record)
+                inbox.expect(number)
+                try:
+                    await self.publish(asking, payload=payload, ttl=timeout)
+                    return await inbox.reply_to(number)
+                finally:
+                    inbox.forget(number)
+        except TimeoutError:
+            raise TimeoutError(f"no reply came within {timeout} s") from None
+
+    async def reply(
+        self, request: Delivery, record: Mapping[str, Any], *, payload: bytes | None = None
+    ) -> str:
+        """Publish a reply to a delivery that asks for one (`request`); returns its id.
+
+        It lives as long as somebody waits for it, as far as that is known. Raises `InputError` for
+        a delivery that asks for none, and as `publish`.
+        """
+        self._check_usable()
+        answer = answering(request, record)
+        return await self.publish(answer, payload=payload, ttl=time_left(request))
+
+    async def _replies(self) -> Inbox:
+        """The subscription to replies, in force."""
+        if self._inbox is None or (self._inbox.done() and self._inbox.exception() is not None):
+            self._inbox = asyncio.create_task(self._open_inbox())
+            self._inbox.add_done_callback(looked_at)
+        return await asyncio.shield(self._inbox)
+
+    async def _open_inbox(self) -> Inbox:
+        token = secrets.token_hex(8)
+        inbox = Inbox(f"replies.{token}", f"{self.name}/{token}")
+        self._queues.inbox = inbox
+        await self._subscriptions.add(inbox.id, to_text(inbox.filter), inbox)
+        return inbox
 
     # Advertisements ----------------------------------------------------------------------------
 
@@ -437,80 +507,6 @@ class Client:
         """
         self._check_usable()
         await self._advertisements.remove(id)
-
-    # Publications ------------------------------------------------------------------------------
-
-    async def publish(
-        self,
-        content: Content,
-        id: str | None = None,
-        *,
-        payload: bytes | None = None,
-        blind: bool = False,
-    ) -> str:
-        """Publish a record or a document; returns the id when the broker has accepted it.
-
-        A `payload` is for subscribers alone: no broker looks into it. With `blind` the content
-        stays at the client's own broker: it finds out who gets the payload, and others read nothing
-        (`docs/forwarding.md` says what they see, and which protocols can do it).
-
-        A publication with both a record and a document is published as a `Publication`. Raises
-        `InvalidValueError` or `LimitError` for attributes that cannot be published, and
-        `InputError` with the broker's reason where it refuses, for instance a document that is not
-        well-formed.
-        """
-        self._check_usable()
-        if payload is not None or blind:
-            content = self._publisher.with_payload(content, id, payload, is_blind=blind)
-        answer: asyncio.Future[None] = self._loop.create_future()
-        publication_id = await self._publisher.put(content, id, answer)
-        await answer
-        return publication_id
-
-    async def publish_many(
-        self,
-        publications: Iterable[Content] | AsyncIterable[Content],
-    ) -> Published:
-        """Publish one after the other without waiting for each; returns when all are answered.
-
-        What is no `Publication` gets an id of the client's making. At most
-        `limits.UNACKNOWLEDGED_MAX` are under way at a time. Raises like `publish` for attributes
-        that cannot be published, those before being published; the result lists what the broker
-        refused.
-        """
-        batch = self.batch()
-        if isinstance(publications, AsyncIterable):
-            async for one in publications:
-                await batch.publish((one,))
-        else:
-            await batch.publish(publications)
-        return await batch.finish()
-
-    async def publish_table(self, table: Table, *, id: str | None = None) -> Published:
-        """Publish each row of a table as a record; returns when all are answered.
-
-        `table` is one of Arrow, a DataFrame, a structured array of NumPy, or columns by name. The
-        publications have new ids, or those of the column `id`, which is no attribute then. A null
-        is an attribute that is absent. Columns are not made into a `dict` for each row, so this is
-        faster than `publish_many`. Raises `InvalidValueError` for a value that no record may hold,
-        with its column and row, the rows well before it being published.
-        """
-        self._check_usable()
-        publisher = self._publisher
-        batch = self.batch()
-        rows = encoded_rows(table, id, publisher.new_id, publisher.frame_bytes_max)
-        await batch.publish_prepared(starmap(Prepared, rows))
-        return await batch.finish()
-
-    def batch(self) -> PublishBatch:
-        """Many publications that come bit by bit; what `publish_many` is made of."""
-        return PublishBatch(self._publisher, self._check_usable, self.flush)
-
-    async def flush(self) -> None:
-        """Return when all publications so far are answered."""
-        self._check_usable()
-        self._publisher.flush()
-        await self._publisher.answers.all_answered()
 
     # Inside ------------------------------------------------------------------------------------
 

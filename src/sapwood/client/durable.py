@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from sapwood.client.requests import Requesting, Requests
 from sapwood.client.subscription import ClientSubscription, Deliveries
+from sapwood.client.typed import RecordType
 from sapwood.errors import InputError
-from sapwood.limits.durable import DURABLE_WINDOW, DURABLE_WINDOW_MAX
+from sapwood.limits.durable import DURABLE_WINDOW, DURABLE_WINDOW_MAX, LAST_BY_MAX
 from sapwood.model.interest import Interest
 from sapwood.session.client_entries import Entry, EntryConfirmed, EntryEvent
 from sapwood.session.client_session import ClientSession
@@ -28,7 +29,7 @@ from sapwood.session.durable.consuming import (
     Wanted,
 )
 from sapwood.session.durable.receipts import Receipts
-from sapwood.session.durable.since import since_of
+from sapwood.session.durable.since import ALL, since_of
 from sapwood.wire.durable import (
     DurablesAction,
     DurablesReply,
@@ -41,6 +42,20 @@ from sapwood.wire.interests import InterestText, from_text, to_text
 from sapwood.wire.names import check_name
 
 _LOG: Final = logging.getLogger("sapwood.client")
+
+
+class Bounds(TypedDict, total=False):
+    """What `subscribe` takes for a mailbox, and for whoever consumes it."""
+
+    since: str | datetime | None
+    max_count: int | None
+    max_bytes: int | None
+    max_age: float | timedelta | None
+    overflow: str | None
+    acknowledge_within: float | timedelta | None
+    window: int | None
+    max_attempts: int | None
+    dead_letter: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +72,13 @@ class Durably:
     window: int | None = None
     max_attempts: int | None = None
     dead_letter: str | None = None
+    replay: str | None = None
+    by: str | Sequence[str] | None = None
 
     @property
     def is_asked_for(self) -> bool:
         """Whether a mailbox is needed at all. Raises `InputError` where its bounds are for none."""
-        if self.durable is not None or self.since is not None:
+        if self.durable is not None or self.since is not None or self.replay is not None:
             return True
         if self != Durably():
             raise InputError("bounds and a window are those of a mailbox; give it a durable name")
@@ -77,14 +94,35 @@ class Durably:
         if not 1 <= window <= DURABLE_WINDOW_MAX:
             raise InputError(f"a window holds 1 to {DURABLE_WINDOW_MAX} deliveries, not {window}")
         text = None if interest is None else to_text(interest)
+        last_by = self._last_by()
         return Wanted(
             self.durable or "",
             text,
-            since_of(self.since),
+            since_of(ALL if last_by and self.since is None else self.since),
             self._policy(),
             min(window, waiting_max),
             receipts,
+            last_by=last_by,
         )
+
+    def _last_by(self) -> tuple[str, ...]:
+        """The attributes for whose values the last publication is wanted. Raises `InputError`."""
+        by = (self.by,) if isinstance(self.by, str) else tuple(self.by or ())
+        if self.replay is None and not by:
+            return ()
+        if self.replay != "last":
+            raise InputError(
+                f"what can be replayed is 'last', by key attributes, not {self.replay!r}"
+            )
+        if self.durable is not None:
+            raise InputError("last values are for a subscription without a durable name")
+        if not 1 <= len(by) <= LAST_BY_MAX or not all(
+            isinstance(name, str) and name for name in by
+        ):
+            raise InputError(
+                f"give `by` an attribute that is the key, or 1 to {LAST_BY_MAX} of them"
+            )
+        return by
 
     def _policy(self) -> Policy:
         for bound, name in ((self.max_count, "max_count"), (self.max_bytes, "max_bytes")):
@@ -266,7 +304,12 @@ class Consumers:
         self._asked: deque[asyncio.Future[DurablesReply]] = deque()
 
     async def subscribe(
-        self, id_: str, interest: Interest | None, durably: Durably, waiting_max: int
+        self,
+        id_: str,
+        interest: Interest | None,
+        durably: Durably,
+        waiting_max: int,
+        record_type: RecordType[Any] | None = None,
     ) -> DurableSubscription:
         """Be a consumer; returns when the subscription is in force."""
         name = durably.durable or ""
@@ -275,6 +318,7 @@ class Consumers:
         kind = DurableSubscription if name else OwnSubscription
         subscription = kind(id_, name, interest, DURABLE_WINDOW_MAX, self)
         subscription.change_by(self.requests)
+        subscription.record_type = record_type
         await self.requests.add(id_, wanted, subscription)
         return subscription
 

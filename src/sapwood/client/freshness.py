@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Any, Final, NamedTuple, Self
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple, Self, TypedDict
 
 from sapwood.errors import InputError
 
 LATE: Final = ("mark", "drop")
 """What can be done with a delivery that may be older than is wanted."""
+
+
+class Live(TypedDict, total=False):
+    """What `subscribe` takes beside a filter, where the subscription has no durable name."""
+
+    durable: None
+    waiting_max: int
+    since: str | datetime | None
+    max_age: float | timedelta | None
+    late: str
+    dialect: str | None
+    replay: str | None
+    by: str | Sequence[str] | None
 
 
 class Freshness(NamedTuple):
@@ -33,7 +47,7 @@ class Freshness(NamedTuple):
                     "subscription that is not durable"
                 )
             return cls()
-        if given.get("since") is not None:
+        if given.get("since") is not None or given.get("replay") is not None:
             raise InputError("how old a journal's publications are is not known: leave one out")
         max_age = given.pop("max_age")
         seconds = max_age.total_seconds() if isinstance(max_age, timedelta) else float(max_age)

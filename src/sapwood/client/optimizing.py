@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from sapwood.client.asking import Asker
+from sapwood.asking.asker import Asker
 from sapwood.client.client import Client
 from sapwood.errors import FrameError
 from sapwood.language import parse_filter

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from sapwood.errors import InputError
 from sapwood.limits import FRAME_BYTES_MAX
+from sapwood.model.envelope import Envelope
 from sapwood.model.publication import Publication
 from sapwood.session.client_session import ClientSession
 from sapwood.wire.publications import encode_publication, encode_record
@@ -65,8 +66,10 @@ class PublishBatch:
         publisher: Publisher,
         check: Callable[[], None],
         flush: Callable[[], Awaitable[None]],
+        envelope: Envelope | None = None,
     ) -> None:
         self._publisher = publisher
+        self._envelope = envelope
         self._check = check
         self._flush = flush
         self._batch = Batch()
@@ -80,7 +83,8 @@ class PublishBatch:
         """Send publications; waits for answers only while the window is full."""
         prepared, read_clock = self._publisher.prepared, self._publisher.read_clock
         # A publication ages from when it was taken, also while it is encoded.
-        await self._send((read_clock(), prepared(one, None)) for one in publications)
+        envelope = self._envelope
+        await self._send((read_clock(), prepared(one, None, envelope)) for one in publications)
 
     async def publish_prepared(self, publications: Iterable[Prepared]) -> None:
         """Send publications that are encoded already; waits as `publish` does."""
@@ -237,13 +241,15 @@ class Publisher:
         run = f"{runs}." if runs else ""
         self._prefix = f"{session.name}.{session.session}.{run}"
 
-    async def put(self, given: Content, id_: str | None, sink: Sink) -> str:
+    async def put(
+        self, given: Content, id_: str | None, sink: Sink, envelope: Envelope | None = None
+    ) -> str:
         """Send a publication as soon as there is room; returns its id. `sink` gets the answer.
 
         Raises `InvalidValueError` or `LimitError` for attributes that cannot be published.
         """
         born = self.read_clock()
-        prepared = self.prepared(given, id_)
+        prepared = self.prepared(given, id_, envelope)
         await self.room()
         self.send(prepared, sink, born)
         return prepared.id
@@ -281,19 +287,25 @@ class Publisher:
         self._is_scheduled = False
         self._send()
 
-    def prepared(self, given: Content, id_: str | None) -> Prepared:
+    def prepared(
+        self, given: Content, id_: str | None, envelope: Envelope | None = None
+    ) -> Prepared:
         """What is published, ready to be sent, under its own id, the one given, or a new one.
 
-        Raises `InvalidValueError` or `LimitError` for attributes that cannot be published.
+        In an envelope, if there is one. Raises `InvalidValueError` or `LimitError` for attributes
+        that cannot be published.
         """
         if isinstance(given, Publication):
             publication = given if id_ is None else given.renamed(id_)
-            return Prepared(publication.id, encode_publication(publication, self.frame_bytes_max))
-        id_ = self.new_id() if id_ is None else id_
-        if isinstance(given, bytes):
-            publication = Publication(id_, document=given)
-            return Prepared(id_, encode_publication(publication, self.frame_bytes_max))
-        return Prepared(id_, encode_record(id_, given, self.frame_bytes_max))
+        else:
+            id_ = self.new_id() if id_ is None else id_
+            if envelope is None and not isinstance(given, bytes):
+                return Prepared(id_, encode_record(id_, given, self.frame_bytes_max))
+            record, document = (None, given) if isinstance(given, bytes) else (given, None)
+            publication = Publication(id_, record, document)
+        if envelope is not None:
+            publication = publication.in_envelope(envelope)
+        return Prepared(publication.id, encode_publication(publication, self.frame_bytes_max))
 
     def with_payload(
         self, given: Content, id_: str | None, payload: bytes | None, *, is_blind: bool

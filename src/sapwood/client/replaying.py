@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sapwood.client.asking import Asker
+from sapwood.asking.asker import Asker
 from sapwood.errors import FrameError, InputError
 from sapwood.model.interest import Interest
 from sapwood.wire.interests import to_text

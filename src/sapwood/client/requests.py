@@ -315,7 +315,7 @@ class Requests(Generic[F, T]):
             raise self._failure
         self._owner_of(id_, value)
         done = self._changing[id_] = asyncio.get_running_loop().create_future()
-        done.add_done_callback(_looked_at)
+        done.add_done_callback(looked_at)
         self._requesting.change(id_, filter_)
         self._requesting.flush()
         await asyncio.shield(done)
@@ -422,8 +422,8 @@ class Requests(Generic[F, T]):
             self._requesting.ended(entry.owner.value, error)
 
 
-def _looked_at(done: asyncio.Future[None]) -> None:
-    """Nobody may be waiting for it any more, and that is no mistake."""
+def looked_at(done: asyncio.Future[Any]) -> None:
+    """See to it that its error is no mistake where nobody waits for it any more."""
     if not done.cancelled():
         done.exception()
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any, Final, Self
 
 from sapwood.client.requests import Requests
+from sapwood.client.typed import RecordType
 from sapwood.errors import InputError, LimitError, NeverMatchesWarning
 from sapwood.language.never import why_never
 from sapwood.language.written import given_interest
@@ -46,6 +47,10 @@ class Deliveries:
         self.late = 0
         self._max_age_ns = max_age_ns
         self._drops_late = drops_late
+        #: something in it may have a time to live, or had
+        self._may_expire = False
+        #: what records are read as, where the subscription has a type
+        self.record_type: RecordType[Any] | None = None
         self._subject = subject
         #: the ids of the subscriptions that nobody advertises for, as the broker says
         self.unadvertised: set[str] = set()
@@ -78,7 +83,8 @@ class Deliveries:
 
     def is_wanted(self, delivery: Delivery) -> bool:
         """Whether a delivery is handed out; one that may be too old by now is counted if not."""
-        if not self._drops_late or delivery.timely:
+        is_timely = not self._drops_late or delivery.timely
+        if is_timely and not (self._may_expire and delivery.has_expired):
             return True
         self.late += 1
         return False
@@ -100,7 +106,7 @@ class Deliveries:
             waiting.clear()
         else:
             taken = [first, *(waiting.popleft() for _ in range(count_max - 1))]
-        if self._drops_late:
+        if self._drops_late or self._may_expire:
             taken[1:] = filter(self.is_wanted, taken[1:])
         return taken
 
@@ -129,6 +135,9 @@ class Deliveries:
             return False
         if self._max_age_ns is not None:
             delivery = delivery.within(self._max_age_ns)
+        if self.record_type is not None:
+            delivery = delivery.read_by(self.record_type.read)
+        self._may_expire = self._may_expire or delivery.may_expire
         self._waiting.append(delivery)
         if self._waiters:
             self._wake()
@@ -228,6 +237,8 @@ class ClientSubscription(Deliveries):
         goes on as it was. A call that is cancelled does not take the change back.
         """
         interest = given_interest(filter, dialect)
+        if self.record_type is not None:
+            self.record_type.check(interest, stacklevel=2)
         never, self.never_match = self.never_match, {}
         try:
             await self._requests.change(self.id, to_text(interest), self)
@@ -249,6 +260,8 @@ class DeliveryQueues:
     def __init__(self, subscriptions: Requests[InterestText, Deliveries]) -> None:
         self._subscriptions = subscriptions
         self._merged: Deliveries | None = None
+        #: a subscription that gets its deliveries all the same
+        self.inbox: ClientSubscription | None = None
         #: those of which the broker has said, on this connection, that something is unsupplied
         self._unsupplied: set[Deliveries] = set()
 
@@ -290,6 +303,11 @@ class DeliveryQueues:
     def delivered(self, delivery: Delivery) -> None:
         """Queue a delivery; a subscription whose queue is full is withdrawn."""
         if self._merged is not None:
+            inbox = self.inbox
+            if inbox is not None and inbox.id in delivery.subscriptions:
+                inbox.put(delivery)
+                if len(delivery.subscriptions) == 1:
+                    return
             self._merged.put(delivery)
             return
         for name, subscription in self._concerned(delivery.subscriptions):

@@ -32,6 +32,7 @@ from sapwood.files.flat_lines import decode_flat_line
 from sapwood.language.dialects import DIALECTS
 from sapwood.language.written import Language, Written, as_given, read_advertised, read_interest
 from sapwood.model.advertised_content import AdvertisedContent
+from sapwood.model.envelope import Envelope, enveloped
 from sapwood.model.interest import Interest
 from sapwood.model.json_objects import check_members, decode_flat, decode_object, kind_of
 from sapwood.model.publication import Publication, plain_value
@@ -40,7 +41,7 @@ from sapwood.xml.encodings import decode_text, encode_text
 
 SUBSCRIPTION_KEYS: Final = ("id", "filter", "dialect", "xpath", "namespaces", "home")
 ADVERTISEMENT_KEYS: Final = ("id", "filter", "dialect", "xpath", "namespaces", "paths", "home")
-PUBLICATION_KEYS: Final = ("id", "attributes", "document", "payload", "blind", "home")
+PUBLICATION_KEYS: Final = ("id", "attributes", "document", "payload", "blind", "ttl", "home")
 
 _EXAMPLES: Final[Mapping[Language, str]] = MappingProxyType(
     {"filter": "price > 10", "xpath": "//body[headline]//p", "paths": "/news/body(/list)+/p"}
@@ -146,9 +147,21 @@ def decode_publication(line: bytes) -> PublicationLine:
     payload, is_blind = _payload(members.get("payload")), members.get("blind", False)
     if not isinstance(is_blind, bool):
         raise InputError(f'"blind" is {kind_of(is_blind)}; it is true or false')
-    publication = Publication(id_, attributes, document, payload, is_blind=is_blind)
+    envelope = _envelope(members.get("ttl"))
+    publication = Publication(
+        id_, attributes, document, payload, is_blind=is_blind, envelope=envelope
+    )
     publication.read_document()
     return PublicationLine(publication, _home(members))
+
+
+def _envelope(written: object) -> Envelope | None:
+    """The envelope of a time to live, in seconds."""
+    if written is None:
+        return None
+    if isinstance(written, bool) or not isinstance(written, int | float):
+        raise InputError(f'"ttl" is {kind_of(written)}; it is a number of seconds')
+    return enveloped(written)
 
 
 def _payload(written: object) -> bytes | None:
@@ -208,6 +221,8 @@ def encode_publication(publication: Publication, home: str | None = None) -> byt
         members["payload"] = publication.payload  # in base64
     if publication.is_blind:
         members["blind"] = True
+    if publication.envelope is not None and publication.envelope.ttl_ms is not None:
+        members["ttl"] = publication.envelope.ttl_ms / 1000
     if home is not None:
         members["home"] = home
     line = msgspec.json.encode(members, enc_hook=_plain)

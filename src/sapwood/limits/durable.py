@@ -75,3 +75,10 @@ times UNACKNOWLEDGED_BYTES_MAX, so that it is mostly written forward."""
 DURABLE_RECENT_BYTES: Final = 33_554_432
 """Bytes of publications for mailboxes that a broker remembers, 32 MiB, so that what is handed out
 soon is not read from the disk. What is not committed yet is remembered beyond."""
+
+LAST_VALUES_MAX: Final = 262_144
+"""Different keys whose last publications are looked for in the journal for one subscription: some
+40 MB while it looks. Precedent: JOURNAL_IDS_REMEMBERED_MAX."""
+
+LAST_BY_MAX: Final = 16
+"""Attributes that make up such a key."""

@@ -21,6 +21,11 @@ CHECKPOINT_BYTES_MIN: Final = 1_048_576
 subscriptions or so, which are routed again in a fifth of a second when it starts. Where the last
 checkpoint is larger, half its bytes."""
 
+CHECKPOINT_ENGINES_MIN: Final = 8_192
+"""Filters from which on the engines that match publications with them are saved beside a
+checkpoint: fewer are built in less than a tenth of a second when a broker starts, and reading files
+takes some of that."""
+
 CHECKPOINT_POLL_S: Final = 0.5
 """Seconds after which a broker looks whether a checkpoint that is being made is there."""
 

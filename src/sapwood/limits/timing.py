@@ -22,3 +22,6 @@ one word on their age serves many: about a millisecond."""
 STAMP_EVERY_NS: Final = 1_000_000_000
 """Nanoseconds after which an end that only receives stamps a write of its own: with what it sent
 last, the bounds at the other end grow by twice the drift, a microsecond each millisecond."""
+
+TTL_MS_MAX: Final = 10**12
+"""Milliseconds of a publication's time to live: 31 years, which a number of nanoseconds holds."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from sapwood.errors import DuplicateIdError, UnknownIdError
 from sapwood.language import parse_filter
@@ -31,6 +31,12 @@ from sapwood.model.publication import Publication, Record, flatten
 
 MakeIndex: TypeAlias = Callable[[], Index]
 LoadIndex: TypeAlias = Callable[[Path], Index]
+
+_SMALL: Final = 16
+"""Filters of which an index looks through all its tables after every change."""
+
+_LOOK_EVERY: Final = 8
+"""Changes between two looks at larger ones: each takes as long as there are filters."""
 
 
 def check_index(
@@ -152,12 +158,22 @@ class _Model:
         self.title = title
         self.trees: dict[str, Node] = {}
         self.texts: dict[str, str] = {}
+        self._changes = 0
 
     def add(self, name: str, text: str) -> None:
         self.index.add(name, text)
         self.texts[name] = text
         self.trees[name] = parse(text)
-        self.index.validate()
+        self._changed()
+
+    def _changed(self) -> None:
+        """Look into the index: after each change while it is small, and then after some.
+
+        `check` looks before it matches.
+        """
+        self._changes += 1
+        if len(self.trees) <= _SMALL or self._changes % _LOOK_EVERY == 0:
+            self.index.validate()
 
     def add_many(self, texts: Mapping[str, str]) -> None:
         slots = self.index.add_many(texts.items())
@@ -165,12 +181,12 @@ class _Model:
         _expect(found, list(texts), f"{self.title}: the slots of what was added together")
         self.texts.update(texts)
         self.trees.update((name, parse(text)) for name, text in texts.items())
-        self.index.validate()
+        self._changed()
 
     def remove(self, name: str) -> None:
         self.index.remove(name)
         del self.trees[name], self.texts[name]
-        self.index.validate()
+        self._changed()
 
     def reload(self, folder: Path, load_index: LoadIndex) -> None:
         """Go on with the index that was saved and loaded again."""
@@ -204,6 +220,7 @@ class _Model:
     def check(self, records: list[Record]) -> None:
         """Every way of matching, on all records."""
         index = self.index
+        index.validate()
         _expect(len(index), len(self.trees), f"{self.title}: len")
         _expect(list(index), sorted(self.trees), f"{self.title}: ids")
         expected = [self._expected(record) for record in records]

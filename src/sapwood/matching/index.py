@@ -33,7 +33,7 @@ from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
 from sapwood.matching.sizes import held_bytes, own_bytes
 from sapwood.matching.slot_batches import match_present, no_match, united
-from sapwood.matching.storage import PathName, opened, replaced
+from sapwood.matching.storage import Folder, PathName, opened, replaced
 from sapwood.matching.tables import RecordTable
 from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
@@ -200,6 +200,11 @@ class Index:
         slots = self._take(wanted, self._unnamed)
         self._unnamed = max(self._unnamed, max(slots, default=-1) + 1)
         return slots
+
+    def adopt(self, engine: Folder, filters: int) -> None:
+        """Begin with so many filters of a saved engine (`prepared`), without ids, slot by slot."""
+        self._records.load(engine)
+        self._unnamed = filters
 
     def release(self, slot: int) -> None:
         """Remove a filter that has no id, and free its slot."""

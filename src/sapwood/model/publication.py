@@ -20,12 +20,18 @@ from sapwood.limits import (
     INTEGER_MIN,
     RECORD_DEPTH_MAX,
 )
+from sapwood.model.envelope import Envelope
 
 if TYPE_CHECKING:
     from sapwood.xml import Document
 
 Value: TypeAlias = bool | int | float | str
 """What an attribute may hold. `bool` is a type of its own here, never a number."""
+
+_Content: TypeAlias = tuple[
+    str, Mapping[str, Any] | None, bytes | None, bytes | None, bool, Envelope | None
+]
+"""All that is published, in the order of the constructor."""
 
 Record: TypeAlias = Mapping[str, Value]
 """A flat view: attribute name to value; absent attributes are simply not there."""
@@ -61,8 +67,9 @@ class Publication:
     `price is null`), no XPath one without a document.
 
     The `payload` is bytes that subscribers get and nobody else looks at: no filter sees them, no
-    router reads them. Of a publication that `is_blind` the record and the document are for the
-    router where it enters alone; what goes on from there is `beyond` it, the payload.
+    router reads them. The `envelope` says how long it is worth being delivered. Of a publication
+    that `is_blind` the record and the document are for the router where it enters alone; what goes
+    on from there is `beyond` it, the payload.
 
     A publication is a value; equal are those with the same content under the same id. It keeps
     what was found out about it: the document once it was read, and the bytes that it came as.
@@ -77,11 +84,13 @@ class Publication:
         "born",
         "document",
         "encoded",
+        "envelope",
         "id",
         "invisible",
         "is_blind",
         "payload",
         "record",
+        "written_at",
     )
 
     id: str
@@ -89,6 +98,8 @@ class Publication:
     document: bytes | None
     payload: bytes | None
     is_blind: bool
+    #: what travels beside the content; `None` where nothing does
+    envelope: Envelope | None
     record: Record
     invisible: int
     #: what it travels as; `None` as long as nobody has read it from that, or written it so.
@@ -97,6 +108,9 @@ class Publication:
     #: the process that has it got it, or one before it made it, not before its clock showed this,
     #: in nanoseconds; `None` where nothing is known of that. It is no part of what is published
     born: int | None
+    #: when a store has taken it that it was read from, in seconds since 1970; said of those alone
+    #: that do not live for ever, and no part of what is published
+    written_at: float | None
     #: the document once it was read; depends on its bytes, which never change
     _contents: Document | None
 
@@ -108,6 +122,7 @@ class Publication:
         payload: bytes | None = None,
         *,
         is_blind: bool = False,
+        envelope: Envelope | None = None,
     ) -> None:
         if not isinstance(id, str) or not id:
             raise InvalidValueError("id", "a publication needs a non-empty text as its id")
@@ -126,6 +141,8 @@ class Publication:
         _set(self, "document", document)
         _set(self, "payload", payload)
         _set(self, "is_blind", is_blind)
+        _set(self, "envelope", envelope)
+        _set(self, "written_at", None)
         _set(self, "record", view.record)
         _set(self, "invisible", view.invisible)
         _set(self, "encoded", None)
@@ -141,6 +158,8 @@ class Publication:
         _set(made, "document", None)
         _set(made, "payload", None)
         _set(made, "is_blind", False)  # noqa: FBT003 - the value, which has a name
+        _set(made, "envelope", None)
+        _set(made, "written_at", None)
         _set(made, "record", record)
         _set(made, "invisible", 0)
         _set(made, "encoded", None)
@@ -161,10 +180,11 @@ class Publication:
 
     def __reduce__(self) -> tuple[Callable[..., Publication], tuple[object, ...]]:
         """Copies leave behind what can be found again."""
-        return _made_again, self._content()
+        return _made_again, (self._content(),)
 
-    def _content(self) -> tuple[str, Mapping[str, Any] | None, bytes | None, bytes | None, bool]:
-        return self.id, self.attributes, self.document, self.payload, self.is_blind
+    def _content(self) -> _Content:
+        content = self.id, self.attributes, self.document, self.payload
+        return *content, self.is_blind, self.envelope
 
     def __setattr__(self, name: str, value: object) -> None:
         raise FrozenInstanceError(f"cannot assign to {name!r}: publications do not change")
@@ -192,15 +212,24 @@ class Publication:
         """Keep what is known of when it was made, as a reading of this process's clock."""
         _set(self, "born", born)
 
+    def keep_written_at(self, seconds: float) -> None:
+        """Keep when a store has taken it that it was read from, if its time is limited."""
+        if self.envelope is not None and self.envelope.ttl_ms is not None:
+            _set(self, "written_at", seconds)
+
     def renamed(self, id: str) -> Publication:
         """The same content under another id."""
-        return _made_again(id, *self._content()[1:])
+        return _made_again((id, *self._content()[1:]))
+
+    def in_envelope(self, envelope: Envelope) -> Publication:
+        """The same content in another envelope."""
+        return _made_again((*self._content()[:-1], envelope))
 
     def beyond(self) -> Publication:
         """What of it goes on from the router where it entered: itself, if it is not blind."""
         if not self.is_blind:
             return self
-        payload = Publication(self.id, payload=self.payload)
+        payload = Publication(self.id, payload=self.payload, envelope=self.envelope)
         payload.keep_born(self.born)
         return payload
 
@@ -219,14 +248,9 @@ class Publication:
         return self.document if self._contents is None else self._contents
 
 
-def _made_again(
-    id: str,
-    attributes: Mapping[str, Any] | None,
-    document: bytes | None,
-    payload: bytes | None,
-    is_blind: bool,  # noqa: FBT001 - as copies hand it on
-) -> Publication:
-    return Publication(id, attributes, document, payload, is_blind=is_blind)
+def _made_again(content: _Content) -> Publication:
+    id_, record, document, payload, is_blind, envelope = content
+    return Publication(id_, record, document, payload, is_blind=is_blind, envelope=envelope)
 
 
 _NO_RECORD: Final = FlatView(MappingProxyType({}), 0)

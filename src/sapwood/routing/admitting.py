@@ -36,6 +36,12 @@ _PAYLOAD_ALONE: Final = (
     "a payload alone is nothing that anybody could ask for: give the publication attributes"
 )
 
+TOO_MANY: Final = (
+    "more subscriptions accept the publication than a digest has room for, so routers further on "
+    "would have to look at content: publish it, and not blind"
+)
+"""Why a blind publication is refused of which a router has found out that."""
+
 
 def objection_to(
     publication: Publication,

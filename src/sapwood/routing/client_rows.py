@@ -128,8 +128,13 @@ class ClientRows:
         first, count = len(self._words) // ROW, len(renamed)
         if renamed[0] != first or not np.array_equal(renamed, np.arange(first, first + count)):
             return False
-        found = [*map(entries.by_key.get, holders.names[first : first + count])]
-        some = [entry for entry in found if entry is not None]
+        names = holders.names[first : first + count]
+        # After a start they are all: each look at a large table takes long.
+        if count == len(entries.by_key) and names == [*entries.by_key]:
+            some = [*entries.by_key.values()]
+        else:
+            found = map(entries.by_key.get, names)
+            some = [entry for entry in found if entry is not None]
         if len(some) < count or (entries.leaving and any(map(entries.has_left, some))):
             return False
         data, sizes = _encoded([*map(_ID, some)])
@@ -138,7 +143,7 @@ class ClientRows:
         starts = np.zeros(count + 1, np.uint64)
         words = (sizes + np.uint64(WORD_BYTES - 1)) // np.uint64(WORD_BYTES)
         np.cumsum(words, out=starts[1:])
-        written = _padded(data, sizes, starts)
+        written = _padded(data, sizes, words, starts)
         rows = np.empty((count, ROW), np.uint64)
         rows[:, OWNER] = self._owners(some) << np.uint64(OWNER_BITS) | sizes
         rows[:, START] = starts[:-1] * np.uint64(WORD_BYTES) + np.uint64(len(self._texts))
@@ -246,8 +251,16 @@ def _encoded(ids: list[str]) -> tuple[U8, U64]:
     return np.frombuffer(data, np.uint8), np.fromiter(sizes, np.uint64, len(ids))
 
 
-def _padded(data: U8, sizes: U64, starts: U64) -> bytes:
-    """The bytes of ids, each of which begins at a word; `starts` are the words."""
+def _padded(data: U8, sizes: U64, words: U64, starts: U64) -> bytes:
+    """The bytes of ids, each of which begins at a word; `starts` are the words.
+
+    Those of as many words each are rows of a table, into which their bytes go in order.
+    """
+    if len(words) and words[0] == words.max() == words.min():
+        columns = np.arange(int(words[0]) * WORD_BYTES, dtype=np.uint64)
+        table = np.zeros((len(words), len(columns)), np.uint8)
+        table[columns < sizes[:, None]] = data
+        return table.tobytes()
     padded = np.zeros(int(starts[-1]) * WORD_BYTES, np.uint8)
     ends = np.cumsum(sizes)
     shifts = starts[:-1] * np.uint64(WORD_BYTES) - (ends - sizes)

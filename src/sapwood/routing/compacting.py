@@ -6,14 +6,16 @@ says why that is the same).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from sapwood.errors import InvariantError
+from sapwood.routing.core import RoutingCore
 from sapwood.routing.forwarding.later import Later
 from sapwood.routing.forwarding.protocol import Forwarding
 from sapwood.routing.inputs import Checkpoint, Note, Record, Restored
+from sapwood.routing.ready_made import LINKS, OWN, Lists
 from sapwood.routing.router import Router
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.upkeep.detour.detour import Detour
@@ -35,23 +37,53 @@ def compacted(
     checkpoint: Checkpoint | None,
     records: Iterable[Record],
 ) -> Checkpoint | None:
-    """The checkpoint of a router at its mark; `None` where there is none now, or never will be.
+    """The checkpoint of a router at its mark; `None` where there is none now, or never will be."""
+    return checkpoint_of(at_mark(name, protocol, notes, checkpoint, records))
+
+
+def at_mark(
+    name: str,
+    protocol: Protocol,
+    notes: Sequence[Note],
+    checkpoint: Checkpoint | None,
+    records: Iterable[Record],
+) -> Router:
+    """A router as it was at its mark, that is only to be written down.
 
     `records` are the state records from the last checkpoint to the mark.
     """
     unused = replace(protocol.forwarding, make=_unused)
     router = Router(name, replace(protocol, forwarding=unused))
-    upkeep = router.upkeep
-    while isinstance(upkeep, Detour | Failover):
-        upkeep = upkeep.inner
-    if not isinstance(upkeep, Recover):
+    if _recover(router) is not None:
+        before = () if checkpoint is None else (checkpoint,)
+        router.handle(Restored(chain(notes, before, records)), 0.0)
+    return router
+
+
+def checkpoint_of(router: Router) -> Checkpoint | None:
+    """Its checkpoint; `None` where there is none now, or never will be."""
+    upkeep = _recover(router)
+    if upkeep is None:
         return None
-    before = () if checkpoint is None else (checkpoint,)
-    router.handle(Restored(chain(notes, before, records)), 0.0)
     try:
         return upkeep.checkpoint()
     except Unwritable:
         return None
+
+
+def filters_of(router: Router) -> Mapping[str, Sequence[bytes]]:
+    """The filters of which its engines are, in lists (`ready_made`); none on many trees."""
+    if not isinstance(router.membership, RoutingCore):
+        return {}
+    lists = Lists.of(router.membership.subscriptions.entries)
+    return {OWN: lists.own, LINKS: lists.links}
+
+
+def _recover(router: Router) -> Recover | None:
+    upkeep = router.upkeep
+    while isinstance(upkeep, Detour | Failover):
+        upkeep = upkeep.inner
+    return upkeep if isinstance(upkeep, Recover) else None
 
 
 def _unused(*_: object) -> Later:

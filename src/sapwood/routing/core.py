@@ -42,7 +42,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final, assert_never
+from functools import partial
+from typing import assert_never
 
 from sapwood.errors import InvariantError
 from sapwood.limits import DIGEST_BYTES_MAX, HOPS_MAX
@@ -51,7 +52,7 @@ from sapwood.matching.publication_batch import take
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
-from sapwood.routing.admitting import Admission, objection_to
+from sapwood.routing.admitting import TOO_MANY, Admission, objection_to
 from sapwood.routing.client_entries import ADVERTISEMENTS, cycle_reason, unexpected_message
 from sapwood.routing.client_rows import ClientRows
 from sapwood.routing.counting import Counting
@@ -67,14 +68,16 @@ from sapwood.routing.effects import (
     Send,
     SendMany,
 )
-from sapwood.routing.forwarding.later import Later
+from sapwood.routing.forwarding.later import Later, following
 from sapwood.routing.forwarding.protocol import (
     NO_DIGEST,
     Forwarding,
     Naming,
+    PromisesFollower,
     Routed,
     clearing_of,
     numbered_by,
+    types_of,
 )
 from sapwood.routing.holders import KeyBatch
 from sapwood.routing.inputs import (
@@ -144,15 +147,16 @@ class RoutingCore:
         self._engines = engines
         #: what forwarding's numbers of clients' subscriptions stand for
         self._rows = ClientRows()
+        #: of how many filters the engines were there when forwarding was made last
+        self.ready_made = 0
         self._admission = Admission(engines)
         identity = f"{name}.{incarnation}"
+        self.advertisements: EntryPropagation[AdvertisedContent] = EntryPropagation(
+            ADVERTISEMENTS, identity, protocol.propagation.promises(identity)
+        )
+        self._types: PromisesFollower | None = None
         self._forward_by(protocol.make_forwarding(name, engines))
         self.subscriptions = protocol.propagation.make(identity, self.forwarding)
-        self.advertisements: EntryPropagation[AdvertisedContent] = EntryPropagation(
-            ADVERTISEMENTS,
-            identity,
-            protocol.propagation.promises(identity),
-        )
 
     def handle(self, input: Input, now: float) -> list[Effect]:
         """Take one input; see `Router.handle`."""
@@ -260,10 +264,13 @@ class RoutingCore:
     def _forward_by(self, forwarding: Forwarding) -> None:
         self.forwarding = forwarding
         self._holders, self._clearing = numbered_by(forwarding), clearing_of(forwarding)
+        former, self._types = self._types, types_of(forwarding)
+        self.advertisements.entries.exchange(former, self._types)
 
     def _follow_afresh(self) -> None:
-        self._forward_by(self.protocol.make_forwarding(self.name, self._engines))
-        self.subscriptions.entries.follow(self.forwarding)
+        make = partial(self.protocol.make_forwarding, self.name, self._engines)
+        made, self.ready_made = following(make, self.subscriptions.entries, self.forwarding)
+        self._forward_by(made)
         self._rows = ClientRows()
         self._renumber()
 
@@ -319,6 +326,8 @@ class RoutingCore:
             }
         )
         self.forwarding.validate(subscriptions.sides())
+        if self._types is not None:
+            self._types.validate(advertisements.sides())
         if self._holders is not None:
             self._rows.validate(self._holders, subscriptions)
 
@@ -398,7 +407,7 @@ class RoutingCore:
             return [Refused(client, publication.id, objection)]
         routed = self.forwarding.route((publication,), None, (NO_DIGEST,), now)
         if publication.is_blind and not self._is_named(routed):
-            return [Refused(client, publication.id, _TOO_MANY)]
+            return [Refused(client, publication.id, TOO_MANY)]
         effects = self._send_on(publication, routed, self.name, 0, None)
         effects.append(Accepted(client, publication.id))
         return effects
@@ -588,9 +597,3 @@ class RoutingCore:
             Deliver(client, tuple(sorted(set(ids))), publication)
             for client, ids in sorted(found.items())
         ]
-
-
-_TOO_MANY: Final = (
-    "more subscriptions accept the publication than a digest has room for, so routers further on "
-    "would have to look at content: publish it, and not blind"
-)

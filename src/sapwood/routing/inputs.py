@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from sapwood.matching.prepared import Prepared
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
@@ -244,10 +245,12 @@ class Checkpoint:
     """The routing state as an upkeep strategy writes it: takes the place of what led to it.
 
     That is all records before it, publications and notes excepted. The parts are the strategy's own
-    and can be written one by one; they count when all of them are there.
+    and can be written one by one; they count when all of them are there. Beside it engines may have
+    been `prepared` of the filters in it.
     """
 
     parts: Sequence[bytes]
+    prepared: Prepared | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,17 +23,18 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import compress, islice, pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.errors import InvariantError
+from sapwood.errors import FileFormatError, InvariantError
 from sapwood.matching.batch_matches import match_documents, match_records
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.index import Index
+from sapwood.matching.prepared import Engine
 from sapwood.matching.protocol import ALL, SlotBatch, Slots
 from sapwood.matching.publication_batch import take
 from sapwood.model.interest import Interest
@@ -159,16 +160,19 @@ class Pool:
     def add_many_for_link(self, bit: int, contents: Sequence[Kept]) -> list[int]:
         """`add_for_link` for each of some filters as they are kept; returns their slots."""
         slots, fresh = self._prepare(contents)
-        if fresh:
-            self._held |= bit
-            self._ways[np.array(fresh, np.int64)] = self._gates.enter(bit, len(fresh)) << 1
+        held, at = np.array(slots, np.int64), None
         if slots is not fresh:
-            first = set(fresh)
-            for slot in slots:
-                if slot in first:
-                    first.remove(slot)
-                else:
-                    self._hold_for_link(bit, slot)
+            held, at = np.unique(held, return_index=True)
+            is_free = self._ways[held] == 0
+            held, at = held[is_free], at[is_free]
+        if len(held):
+            self._held |= bit
+            self._ways[held] = self._gates.enter(bit, len(held)) << 1
+        if at is not None:
+            others = np.ones(len(slots), np.bool_)
+            others[at] = False
+            for place in np.flatnonzero(others).tolist():
+                self._hold_for_link(bit, slots[place])
         return slots
 
     def remove_for_link(self, bit: int, slot: int, *, is_last: bool) -> None:
@@ -210,9 +214,17 @@ class Pool:
         is_fresh = slots is fresh  # nobody holds one of them, and none comes twice
         if not self.holders.is_dense:  # numbers that are free are taken
             return [self._hold(key, slot) for key, slot in zip(keys, slots, strict=True)]
-        held, at = np.array(slots, np.int32), np.arange(len(slots))
+        self._hold_many(keys, np.array(slots, np.int32), is_fresh=is_fresh)
+        return slots
+
+    def _hold_many(self, keys: Sequence[str], slots: Slots, *, is_fresh: bool) -> None:
+        """Clients hold the filters of slots under new keys; no number of a key is free.
+
+        `is_fresh`: nobody holds one of them, and none comes twice.
+        """
+        held, at = slots, np.arange(len(slots))
         first = self.holders.take_many(keys, ~held if self.is_of_documents else held)
-        self._reach(max(slots, default=-1))
+        self._reach(int(held.max(initial=-1)))
         if not is_fresh:
             held, at, counts = np.unique(held, return_index=True, return_counts=True)
             is_alone = (counts == 1) & (np.frombuffer(self._heads, np.int32)[held] == NOBODY)
@@ -224,8 +236,7 @@ class Pool:
             others = np.ones(len(slots), np.bool_)
             others[at] = False
             for place in np.flatnonzero(others).tolist():
-                self._share(slots[place], first + place)
-        return slots
+                self._share(int(slots[place]), first + place)
 
     def _share(self, slot: int, number: int) -> None:
         """Clients hold the filter of a slot under a further key, whose number holds it alone."""
@@ -394,6 +405,36 @@ class Pool:
             return []
         names = self.holders.names
         return [names[number] for number in self.holders.from_head(self._heads[slot])]
+
+    def adopt(self, engine: Engine, given: Sequence[bytes]) -> None:
+        """Begin with a saved engine of these filters, which nobody holds.
+
+        Raises `FileFormatError` for files of another one.
+        """
+        self._index.adopt(engine.folder, engine.filters)
+        self._slots = dict(zip(given, engine.slots.tolist(), strict=True))
+        if not len(self._index) == len(self._slots) == engine.filters:
+            raise FileFormatError(str(engine.folder), "has not as many filters as it says")
+        self._provide(engine.filters - 1)
+        self._filters[engine.slots] = np.fromiter(given, np.object_, len(given))
+
+    def hold_present(self, keys: Sequence[str], slots: Slots, present: Mapping[str, object]) -> int:
+        """Clients hold filters under those of some keys that are present; how many these are.
+
+        Nobody held any before; the slots are those of the keys.
+        """
+        if not keys or keys != [*islice(present, len(keys))]:  # as a rule none has gone
+            is_there = np.fromiter(map(present.__contains__, keys), np.bool_, len(keys))
+            keys, slots = [*compress(keys, is_there)], slots[: len(keys)][is_there]
+        if keys:
+            self._hold_many(keys, slots, is_fresh=False)
+        return len(keys)
+
+    def let_go(self) -> None:
+        """Remove the filters that nobody holds."""
+        for slot in np.flatnonzero(self._ways == 0).tolist():
+            if self._filters[slot] is not None:
+                self._release(slot)
 
     def _slot(self, wanted: Interest) -> int:
         """The slot of a filter, taken if need be."""

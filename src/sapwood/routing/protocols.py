@@ -27,6 +27,7 @@ from sapwood.routing.forwarding.flood import Flood
 from sapwood.routing.forwarding.numbered.choice import NUMBERED
 from sapwood.routing.forwarding.prefix.choice import PREFIX
 from sapwood.routing.forwarding.reuse.choice import REUSE
+from sapwood.routing.forwarding.types.choice import TYPES
 from sapwood.routing.membership.given import Given
 from sapwood.routing.membership.mesh.choice import mesh_by
 from sapwood.routing.membership.pastry.choice import IRBR, PASTRY, PLAIN, RPF, SCRIBE
@@ -100,6 +101,7 @@ FORWARDINGS: Final = by_name(
     PREFIX,
     DELEGATION,
     NUMBERED,
+    TYPES,
 )
 
 UPKEEPS: Final = by_name(
@@ -339,6 +341,7 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
             "advertisement+identity",
             "advertisement",
             "advertisement+xroute",
+            "advertisement+xroute+types",
             "covering+recover",
             "covering+stabilize",
             IRBR,

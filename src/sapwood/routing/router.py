@@ -22,11 +22,13 @@ from typing import Final, TypeAlias, cast, get_args
 
 from sapwood.errors import InvariantError
 from sapwood.matching.engine_names import Engines
+from sapwood.matching.prepared import Prepared
 from sapwood.model.publication import Publication
 from sapwood.overlay.disjoint import FindTree
 from sapwood.routing.core import RoutingCore
 from sapwood.routing.counting import Counting
 from sapwood.routing.effects import CloseLink, Effect, Remaining, Send, SendMany
+from sapwood.routing.forwarding.later import Later
 from sapwood.routing.inputs import (
     AttachClient,
     BatchInput,
@@ -50,6 +52,7 @@ from sapwood.routing.inputs import (
 from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.protocols import protocol as protocol_named
+from sapwood.routing.ready_made import Lists, ReadyMade
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.tables import LinkSubscription, Stated, Table
 from sapwood.routing.upkeep.protocol import (
@@ -214,6 +217,11 @@ class Router:
         """
         return {**self.membership.table_sizes(), **self.upkeep.table_sizes()}
 
+    @property
+    def ready_made(self) -> int:
+        """Of how many filters engines were there when the router became its earlier self."""
+        return self.membership.ready_made if isinstance(self.membership, RoutingCore) else 0
+
     def counters(self) -> dict[str, int]:
         """What was counted since the router was made: for metrics.
 
@@ -330,8 +338,9 @@ class Router:
                     self._put_off()
                     self._absent.clear()
                     continue
-                case Refill(parts):
-                    self._absent = dict.fromkeys(refill(self.membership, parts))
+                case Refill(checkpoint):
+                    self._absent = dict.fromkeys(refill(self.membership, checkpoint.parts))
+                    self._expect(checkpoint.prepared)
                     continue
                 case AttachClient(client):
                     self._absent[client] = None
@@ -353,6 +362,14 @@ class Router:
         """Let what publications are matched with wait for the end of many changes."""
         if isinstance(self.membership, RoutingCore):
             self.membership.put_off()
+
+    def _expect(self, prepared: Prepared | None) -> None:
+        """Let what is put off begin with engines that are of the filters there are now."""
+        if prepared is not None and isinstance(self.membership, RoutingCore):
+            forwarding = self.membership.forwarding
+            if isinstance(forwarding, Later):
+                lists = Lists.of(self.membership.subscriptions.entries)
+                forwarding.ready = ReadyMade(prepared, lists)
 
     def _become(self, incarnation: int) -> None:
         """Be another incarnation, with nothing that is known."""

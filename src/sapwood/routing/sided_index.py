@@ -21,7 +21,7 @@ all sides are together: a document is read once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from sapwood.errors import DuplicateIdError, InvariantError, UnknownNameError
@@ -29,12 +29,14 @@ from sapwood.limits import KEYS_AT_ONCE
 from sapwood.matching.beside import worker
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.engines import engine_info
+from sapwood.matching.prepared import ENGINE
 from sapwood.matching.publication_batch import may_have_documents
 from sapwood.model.interest import Interest
 from sapwood.model.kept import KeptFilters, named
 from sapwood.model.publication import Publication
 from sapwood.routing.holders import Holders, KeyBatch
 from sapwood.routing.pool import Pool
+from sapwood.routing.ready_made import LINKS, OWN, ReadyMade
 from sapwood.routing.shares import Share, Side
 from sapwood.routing.tables import CLIENTS
 
@@ -68,6 +70,13 @@ class BatchMatches(NamedTuple):
 
     keys: KeyBatch
     places: dict[str, list[int]]
+
+
+class Adopted(NamedTuple):
+    """How many filters an index has begun with, and how many keys of clients hold some of them."""
+
+    filters: int
+    held: int
 
 
 class SidedIndex:
@@ -139,6 +148,33 @@ class SidedIndex:
         Raises `UnknownNameError`, `UnknownIdError`.
         """
         return self._known(side).share_of(key).filter(key)
+
+    def adopt(self, ready: ReadyMade, present: Mapping[str, object]) -> Adopted:
+        """Begin with saved engines, of clients and of links, where they are of the right filters.
+
+        Of clients the keys that are `present` are held, where it is known whose filters they are;
+        else, and for links, nobody holds any. Sides get the rest next, and then `let_go`. Raises
+        `FileFormatError` for what is no engine.
+        """
+        info, (keys, own, links) = engine_info(self._engines.records), ready.lists
+        filters = held = 0
+        if (info.saved_as or info.name) != ENGINE:
+            return Adopted(0, 0)
+        for pool, name, given in ((self._clients, OWN, own), (self._together, LINKS, links)):
+            engine = ready.prepared.engine_of(name, given)
+            if pool is None or engine is None:
+                continue
+            pool.adopt(engine, given)
+            filters += engine.filters
+            if name == OWN:
+                held = pool.hold_present(keys, engine.slots, present)
+        return Adopted(filters, held)
+
+    def let_go(self) -> None:
+        """Remove the filters that nobody holds."""
+        for pool in (self._clients, self._together):
+            if pool is not None:
+                pool.let_go()
 
     def add_side(self, side: str) -> None:
         """Add a side without filters; raises `DuplicateIdError` if there is one of that name."""

@@ -141,11 +141,13 @@ class ForwardingStrategy(Strategy):
 
     `mark` is the byte with which its digests begin, `None` for one that writes none. `names_all`:
     its digests may name all who get a publication, and say so (`forwarding.protocol.Naming`).
+    `by_type`: what it does differs for documents of types that are advertised.
     """
 
     make: Callable[[str, Engines, PropagationStrategy], Forwarding]
     mark: int | None = None
     names_all: bool = False
+    by_type: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -172,6 +172,40 @@ class Follower(Protocol[W_contra]):
         """An entry of a side is there no longer."""
 
 
+class Followers(Generic[W]):
+    """Several that follow the same entries, each told of every change, in their order."""
+
+    __slots__ = ("each",)
+
+    def __init__(self, each: Sequence[Follower[W]]) -> None:
+        self.each = each
+
+    def add_side(self, side: str) -> None:
+        """A neighbor is there, from which nothing has come."""
+        for one in self.each:
+            one.add_side(side)
+
+    def remove_side(self, side: str) -> None:
+        """A neighbor is gone, with all that came from there."""
+        for one in self.each:
+            one.remove_side(side)
+
+    def learned(self, side: str, key: str, filter: W) -> None:
+        """An entry came from a side, under a key that no side has."""
+        for one in self.each:
+            one.learned(side, key, filter)
+
+    def learned_many(self, side: str, entries: Sequence[tuple[str, W]]) -> None:
+        """Several entries, with their keys, came from a side."""
+        for one in self.each:
+            one.learned_many(side, entries)
+
+    def forgot(self, side: str, key: str) -> None:
+        """An entry of a side is there no longer."""
+        for one in self.each:
+            one.forgot(side, key)
+
+
 @dataclass(slots=True)
 class Entries(Generic[W]):
     """All subscriptions that a router knows, or all advertisements.
@@ -309,22 +343,41 @@ class Entries(Generic[W]):
         if self.follower is not None:
             self.follower.forgot(neighbor, key)
 
-    def follow(self, follower: Follower[W]) -> None:
-        """Let another one follow in the place of the first, and tell it of all that is here."""
+    def follow(self, follower: Follower[W], *, told: int = 0) -> None:
+        """Let another one follow in the place of the first, and tell it of all that is here.
+
+        It has been `told` of so many of the clients' entries, the first ones.
+        """
         self.follower = follower
-        self._tell(follower, CLIENTS, self.by_key)
+        self._tell(follower, CLIENTS, self.by_key, told)
         for neighbor, received in self.received.items():
             follower.add_side(neighbor)
             self._tell(follower, neighbor, received)
+
+    @property
+    def followers(self) -> Sequence[Follower[W]]:
+        """All that follow."""
+        if self.follower is None:
+            return ()
+        return self.follower.each if isinstance(self.follower, Followers) else (self.follower,)
+
+    def exchange(self, former: Follower[W] | None, latter: Follower[W] | None) -> None:
+        """Let one of several no longer follow, and another, which is told of all that is here."""
+        following = [one for one in self.followers if one is not former]
+        if latter is not None:
+            self.follow(latter)
+            following.append(latter)
+        self.follower = Followers(following) if len(following) > 1 else next(iter(following), None)
 
     def _tell(
         self,
         follower: Follower[W],
         side: str,
         entries: Mapping[str, LocalEntry[W] | ReceivedEntry[W]],
+        told: int = 0,
     ) -> None:
-        """Tell of all entries of a side: not of so many at once that they take much memory."""
-        keys, held = iter(entries), iter(entries.values())
+        """Tell of all entries of a side but the first: not of so many at once that need memory."""
+        keys, held = islice(entries, told, None), islice(entries.values(), told, None)
         while some := list(islice(keys, _FOLLOWED)):
             contents = [*map(_CONTENT, islice(held, len(some)))]
             if are_packed(contents):

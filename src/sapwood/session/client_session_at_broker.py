@@ -99,6 +99,7 @@ class ClientSessionAtBroker:
         "_judged",
         "_judging",
         "connection",
+        "delivered",
         "gate",
         "ledger",
         "name",
@@ -123,6 +124,8 @@ class ClientSessionAtBroker:
         #: what it uses, where that is bounded
         self._account = account
         self.connection = connection
+        #: deliveries that went to the client on this connection
+        self.delivered = 0
         self.ledger = ledger
         #: the last publication up to which an acknowledgement was sent
         self._acknowledged = acknowledged
@@ -406,6 +409,7 @@ class ClientSessionAtBroker:
     def deliver(self, subscriptions: tuple[str, ...], publication: Publication) -> None:
         """Send a publication that matches these subscriptions of the client."""
         body = publication.encoded or encode_publication(publication)
+        self.delivered += 1
         self.connection.mark(publication.born)
         self.connection.send_delivery(subscriptions, body)
 

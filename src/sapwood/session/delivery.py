@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from math import inf, nextafter
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from sapwood.errors import FrameError, InputError
 from sapwood.model.publication import Publication
 from sapwood.timing.local import LocalClock
-from sapwood.wire.publications import WholeBody, decode_body, publication_of
+from sapwood.wire.publications import WholeBody, decode_body, has_envelope, publication_of
+
+Reader: TypeAlias = Callable[[str, Mapping[str, Any] | None], Any]
+"""Makes an object of the id and the record of a publication, which may have none."""
 
 
 class Delivery:
@@ -31,7 +34,10 @@ class Delivery:
     #: _born is a reading of _clock, before which the publication was not made; None: not known
     """
 
-    __slots__ = ("_body", "_born", "_clock", "_encoded", "_max_age_ns", "_subscriptions")
+    __slots__ = (
+        *("_body", "_born", "_clock", "_encoded", "_max_age_ns", "_reader", "_subscriptions"),
+        "_value",
+    )
 
     def __init__(
         self,
@@ -48,6 +54,8 @@ class Delivery:
         self._born: int | None = None
         self._clock: LocalClock | None = None
         self._max_age_ns: int | None = None
+        self._reader: Reader | None = None
+        self._value: Any = None
         self._body: WholeBody | None = WholeBody(
             id, attributes if has_record else None, document, payload
         )
@@ -66,6 +74,7 @@ class Delivery:
         """
         delivery = cls.__new__(cls)
         delivery._born, delivery._clock, delivery._max_age_ns = born, clock, None
+        delivery._reader = delivery._value = None
         delivery._subscriptions = subscriptions
         delivery._encoded = encoded
         delivery._body = None
@@ -102,6 +111,56 @@ class Delivery:
         delivery = copy(self)
         delivery._max_age_ns = max_age_ns
         return delivery
+
+    def read_by(self, reader: Reader) -> Self:
+        """The same delivery, for a subscription with a type: `reader` makes its `value`."""
+        delivery = copy(self)
+        delivery._reader = reader
+        return delivery
+
+    @property
+    def value(self) -> Any:
+        """The record as an object of its subscription's type, the same one each time.
+
+        Raises `UnfitDeliveryError` where the record is none, and `InputError` where the
+        subscription has no type.
+        """
+        if self._value is None:
+            if self._reader is None:
+                raise InputError("a delivery has a value where the subscription was given a type")
+            body = self._decoded()
+            self._value = self._reader(body.id, body.attributes)
+        return self._value
+
+    @property
+    def may_expire(self) -> bool:
+        """Whether the publication may have a time to live; nothing is decoded."""
+        encoded = self._encoded
+        if encoded is not None:
+            return has_envelope(encoded)
+        return self._decoded().envelope is not None
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether its time to live may be over by now: a publication is not handed out then."""
+        if not self.may_expire:
+            return False
+        envelope, age_ns = self._decoded().envelope, self._age_ns()
+        if envelope is None or envelope.ttl_ns is None or age_ns is None:
+            return False
+        return age_ns > envelope.ttl_ns
+
+    @property
+    def ttl(self) -> float | None:
+        """The time to live that it was published with, in seconds; `None`: it has no end."""
+        envelope = self._decoded().envelope
+        return None if envelope is None or envelope.ttl_ms is None else envelope.ttl_ms / 1000
+
+    @property
+    def traceparent(self) -> str | None:
+        """The span that it was published under (W3C Trace Context), if its publisher said so."""
+        envelope = self._decoded().envelope
+        return None if envelope is None else envelope.traceparent
 
     def _age_ns(self) -> int | None:
         if self._clock is None:

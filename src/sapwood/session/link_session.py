@@ -24,7 +24,7 @@ class LinkSession:
     may connect to it, as far as it says so.
     """
 
-    __slots__ = ("connection", "is_lossy", "listens", "name", "session")
+    __slots__ = ("came", "connection", "is_lossy", "listens", "name", "sent", "session")
 
     def __init__(
         self,
@@ -41,6 +41,8 @@ class LinkSession:
         self.is_lossy = is_lossy
         self.session = session
         self.connection = connection
+        #: publications that went to the neighbor, and that came from it
+        self.sent = self.came = 0
 
     def establish(self) -> None:
         """Take a link into use that the neighbor welcomed."""
@@ -60,7 +62,7 @@ class LinkSession:
         if not self.connection.open:
             raise FrameError("the neighbor uses a link that it has not established")
         if isinstance(message, routing.RoutingMessage):
-            self._check(message)
+            self.came += self._check(message)
             return Receive(self.name, message, age_ns=self.connection.age_ns())
         if isinstance(message, LinkCongestion | LinkState):
             return message
@@ -75,13 +77,14 @@ class LinkSession:
             return None
         if isinstance(run.batch, PublicationBatch):
             run.batch.born = self.connection.born
+        self.came += len(run.batch)
         return ReceiveMany(self.name, run)
 
-    def _check(self, message: routing.Message) -> None:
+    def _check(self, message: routing.Message) -> bool:
         """Read the filters that nobody has read yet, and see that a publication is not too long.
 
-        One that does not fit into the frames of clients came in parts, or in a frame with less
-        beside it than hops may add. Raises `FrameError`.
+        Whether it is a publication. One that does not fit into the frames of clients came in
+        parts, or in a frame with less beside it than hops may add. Raises `FrameError`.
         """
         inner = routing.carried(message)
         try:
@@ -94,24 +97,29 @@ class LinkSession:
             raise FrameError(
                 f"the neighbor passed on what it should have refused: {error}"
             ) from error
+        return isinstance(inner, routing.Publish)
 
     def send(self, message: routing.Message, age_ns: int | None = 0) -> None:
         """Send a router's message, which says what is so old; of a publication that is known."""
         inner = routing.carried(message)
         if isinstance(inner, routing.Publish):
             self.connection.mark(inner.publication.born)
+            self.sent += 1
         else:
             self.connection.mark_age(age_ns)
         self.connection.send_routing(message)
 
     def send_many(self, publications: PublishMany) -> None:
         """Send publications that follow each other."""
-        self.connection.mark(oldest(publications.batch))
+        self.sent += len(publications.batch)
         frames = forwards(publications)
         if frames is not None:
+            self.connection.mark(oldest(publications.batch))
             self.connection.send_frames(frames)
             return
-        for message in publications.messages():
+        batch = publications.batch
+        for message, publication in zip(publications.messages(), batch, strict=True):
+            self.connection.mark(publication.born)
             self.connection.send_routing(message)
 
     def tell(self, state: LinkState) -> None:

@@ -14,6 +14,7 @@ from sapwood.similarity.compression import CompressedSynopsis, compressed
 from sapwood.similarity.estimates import Constants, Similarity
 from sapwood.similarity.knowledge import Knowledge
 from sapwood.similarity.layout import of_bytes, to_bytes
+from sapwood.similarity.many import all_proximities, all_similarities
 from sapwood.similarity.opposition import Opposition
 from sapwood.similarity.synopsis import Synopsis, SynopsisBuilder
 
@@ -25,6 +26,8 @@ __all__ = [
     "Similarity",
     "Synopsis",
     "SynopsisBuilder",
+    "all_proximities",
+    "all_similarities",
     "compressed",
     "of_bytes",
     "to_bytes",

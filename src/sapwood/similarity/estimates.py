@@ -18,7 +18,7 @@ If S2 covers S1, the similarity is 1, whatever the estimate.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import combinations
 from typing import Final, NamedTuple
@@ -84,17 +84,29 @@ class Similarity:
     """How likely a document that one pattern accepts is accepted by another: a number in [0, 1].
 
     A callable of two filters, not symmetric. It remembers the expansions of patterns and what it
-    has found, up to `limits.SIMILARITIES_KNOWN_MAX` pairs.
+    has found, up to `limits.SIMILARITIES_KNOWN_MAX` pairs. Equal steps of patterns are one object,
+    so what has been found for one is known by its identity; and while the first filter stays the
+    same, what was looked for in its expansion is not looked for again.
     """
 
-    __slots__ = ("_chances", "_expansions", "_known", "constants", "knowledge")
+    __slots__ = (
+        *("_chances", "_expansions", "_known", "_options_known", "_steps", "_within"),
+        *("_patterns", "constants", "knowledge"),
+    )
 
     def __init__(self, knowledge: Knowledge, constants: Constants = DEFAULT_CONSTANTS) -> None:
         self.knowledge = knowledge
         self.constants = constants
         self._expansions: dict[TreePattern, tuple[tuple[float, Occurrence], ...]] = {}
-        self._chances: dict[tuple[Step, Place], float] = {}
+        #: each step by itself, so that equal ones are one; and those of patterns, all among them
+        self._steps: dict[Step, Step] = {}
+        self._patterns: dict[TreePattern, tuple[Step, ...]] = {}
+        #: by the identity of a step of those
+        self._chances: dict[tuple[int, Place], float] = {}
         self._known: dict[tuple[TreePattern, TreePattern], float] = {}
+        #: the expansions in which steps were looked for last, and what was found, by identities
+        self._within: tuple[tuple[float, Occurrence], ...] = ()
+        self._options_known: dict[tuple[int, int], _Found] = {}
 
     def __call__(self, one: Interest, other: Interest) -> float:
         """The probability that `other` accepts a document that `one` accepts.
@@ -117,7 +129,7 @@ class Similarity:
 
     def probability(self, filter_: Interest) -> float:
         """The share of all documents that the filter is expected to accept."""
-        every = steps_of(_pattern(filter_))
+        every = self._steps_of(_pattern(filter_))
         return max(self._chance(one, self.knowledge.root) for one in every)
 
     def estimate(self, one: TreePattern, other: TreePattern) -> float:
@@ -126,9 +138,14 @@ class Similarity:
         For a pattern with `or` it is the mean over its alternatives, as likely as they are, of the
         best alternative of `other`; zero for one that no document can match.
         """
-        asked = steps_of(other)
+        expansions = self.expansions(one)
+        # Last, since what is known may be forgotten before: identities are of steps that stay.
+        asked = self._steps_of(other)
+        if expansions is not self._within:
+            self._within = expansions
+            self._options_known.clear()
         total = 0.0
-        for weight, given in self.expansions(one):
+        for weight, given in expansions:
             total += weight * max(self._joint((step,), given).value for step in asked)
         return min(1.0, total)
 
@@ -138,7 +155,7 @@ class Similarity:
         if found is None:
             if len(self._expansions) >= SIMILARITIES_KNOWN_MAX >> 4:
                 self._expansions.clear()
-            made = [(step, expanded(step, self.knowledge)) for step in steps_of(pattern)]
+            made = [(step, expanded(step, self.knowledge)) for step in self._steps_of(pattern)]
             some = [(step, one) for step, one in made if one is not None]
             shares = [self._chance(step, self.knowledge.root) for step, _ in some]
             total = sum(shares)
@@ -148,6 +165,25 @@ class Similarity:
             )
             self._expansions[pattern] = found
         return found
+
+    def _steps_of(self, pattern: TreePattern) -> tuple[Step, ...]:
+        """The steps of a pattern's alternatives, each among those that are known."""
+        found = self._patterns.get(pattern)
+        if found is None:
+            if len(self._patterns) >= SIMILARITIES_KNOWN_MAX >> 4:
+                for known in (self._patterns, self._steps, self._chances, self._options_known):
+                    known.clear()
+            found = tuple(map(self._one, steps_of(pattern)))
+            self._patterns[pattern] = found
+        return found
+
+    def _one(self, step: Step) -> Step:
+        """The step that is equal to this one, with all below it."""
+        known = self._steps.get(step)
+        if known is None:
+            known = replace(step, steps=tuple(map(self._one, step.steps)))
+            self._steps[known] = known
+        return known
 
     def _joint(self, steps: Sequence[Step], above: Occurrence) -> _Value:
         """The probability that all steps are there below an occurrence, which is there."""
@@ -166,6 +202,12 @@ class Similarity:
 
     def _weighed(self, every: Iterable[Sequence[_Option]], above: Occurrence) -> _Value:
         """The best of all ways to give each branch one of its options."""
+        every = tuple(every)
+        if len(every) == 1 == len(every[0]):
+            (only,) = every[0]
+            there = above.children[only.at].probability if only.at >= 0 else 1.0
+            best = min(1.0, only.weight * there)
+            return _Value(best) if best else _REFUTED
         ways: list[tuple[float, frozenset[int], tuple[int, ...]]] = [(1.0, frozenset(), ())]
         for options in every:
             ways = [
@@ -199,6 +241,13 @@ class Similarity:
 
     def _options(self, step: Step, above: Occurrence) -> _Found:
         """Where a step can fall below an occurrence, and how likely all that it asks is there."""
+        key = id(step), id(above)
+        found = self._options_known.get(key)
+        if found is None:
+            found = self._options_known[key] = self._looked_for(step, above)
+        return found
+
+    def _looked_for(self, step: Step, above: Occurrence) -> _Found:
         options: list[_Option] = []
         is_refuted = False
         for at, child in enumerate(above.children):
@@ -252,7 +301,8 @@ class Similarity:
 
         Of several paths the likeliest counts.
         """
-        found = self._chances.get((step, above))
+        key = id(step), above
+        found = self._chances.get(key)
         if found is not None:
             return found
         if len(self._chances) >= SIMILARITIES_KNOWN_MAX:
@@ -272,7 +322,7 @@ class Similarity:
                 if name is None or knowledge.reaches(place, name):
                     share = self._share(above, place, len(weighed))
                     best = max(best, share * self._chance(step, place))
-        self._chances[step, above] = best
+        self._chances[key] = best
         return best
 
     def _share(self, above: Place, place: Place, beside: int) -> float:

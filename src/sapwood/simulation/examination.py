@@ -55,14 +55,15 @@ def draw_for(
 ) -> Scenario:
     """The scenario of a seed in a swarm under a protocol.
 
-    The protocol decides whether all advertise, whether links form circles, and whether routers have
-    stores that can fail; with `rewiring` routers and links come and go, with `relapses` the disks
-    of those that recover come back with older states; with `changes` clients change filters.
+    The protocol decides whether all advertise, whether links form circles, whether routers have
+    stores that can fail, and whether there are documents in each; with `rewiring` routers and links
+    come and go, with `relapses` the disks of those that recover come back with older states; with
+    `changes` clients change filters.
     """
     chosen = protocol_named(protocol)
     mixture = Mixture(
         advertisements=chosen.clients_advertise or seed % ADVERTISING_EVERY == 0,
-        documents=seed % DOCUMENTS_EVERY == 0,
+        documents=chosen.forwarding.by_type or seed % DOCUMENTS_EVERY == 0,
         circles=chosen.allows_circles or (seed % CIRCLES_EVERY == 0 and can_be_meshed(chosen)),
         rewiring=rewiring,
         stores=chosen.persists,

@@ -89,7 +89,9 @@ class World(Requests):
     """One overlay in virtual time.
 
     `timing` and `seed` decide how far delays differ from the nominal ones. With `validate` each
-    router checks itself after each input. More than `inputs_max` inputs are a `LimitError`.
+    router checks itself after each input; publications, which change nothing that it knows, wait
+    for its next other input, or for the world to be drained. More than `inputs_max` inputs are a
+    `LimitError`.
     `calm_s`: see `quiet`. `lossy`: routers are told that any link may lose and reorder messages.
     Unless `traced`, nothing is told in words.
 
@@ -120,6 +122,8 @@ class World(Requests):
         self.routers: dict[str, Machine] = {}
         self._make_router = make_router
         self._validate = validate
+        #: routers that have taken publications since they checked themselves
+        self._unchecked: dict[str, None] = {}
         self._is_lossy = lossy
         #: whether tables heal: then what is lost on one link may be missed elsewhere
         self._heals = calm_s > 0
@@ -360,6 +364,9 @@ class World(Requests):
                 limit = "SIMULATION_RESTLESS_TICKS_MAX"
                 what = "the ticks of a router in an overlay that does not become quiet"
                 raise LimitError(limit, SIMULATION_RESTLESS_TICKS_MAX, None, what)
+        for router in self._unchecked.keys() & self.routers.keys():
+            self.routers[router].validate()
+        self._unchecked.clear()
 
     def disturbed(self) -> None:
         """Take note that something has changed which no router was told of: it is not quiet."""
@@ -534,7 +541,10 @@ class World(Requests):
         self.trace.note(self.now, name, event, effects)
         if self.watch is not None:
             self.watch(name, event, effects)
-        if self._validate:
+        if self._validate and is_publication:
+            self._unchecked[name] = None
+        elif self._validate:
+            self._unchecked.pop(name, None)
             router.validate()
         self._writing.perform(name, effects)
         if name not in self.routers:

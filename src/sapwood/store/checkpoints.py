@@ -11,6 +11,13 @@
 The last part is empty, so a file that was cut off is known. All numbers are big-endian. The empty
 part is 00 00 00 00  21 44 DF 1C.
 
+    checkpoints/00000000000000262144.engines/       the engines of its filters (`matching.prepared`)
+
+These are built of the filters that the checkpoint has, and spare whoever starts from it that work.
+They are not made durable: what a machine that lost power has left of them is not what was written,
+which is found, and then they are built anew. A checkpoint says whether there are any; they are put
+in place before it, so one that was written whole has them.
+
 A file is written under another name, made durable and then renamed; the state file says which
 count (`state`). Two are kept, and the state records since the older one: when the newer one turns
 out to be damaged, that one and the records since make the same state.
@@ -27,6 +34,9 @@ from pathlib import Path
 from typing import Final, overload
 
 from sapwood.errors import FileFormatError
+from sapwood.matching.prepared import Prepared
+from sapwood.matching.storage import remove
+from sapwood.routing.upkeep.recover.checkpoint import head_of
 from sapwood.store.state import StateFile
 
 FOLDER: Final = "checkpoints"
@@ -38,12 +48,37 @@ VERSION: Final = 1
 _HEAD: Final = struct.Struct(">8sI")
 _PART: Final = struct.Struct(">II")
 _END: Final = ".checkpoint"
+_ENGINES: Final = ".engines"
 _DAMAGED: Final = ".damaged"
 
 
 def path_of(folder: Path, states: int) -> Path:
     """The file of the checkpoint behind so many state records, of the store in a folder."""
     return folder / FOLDER / f"{states:020}{_END}"
+
+
+def engines_of(folder: Path, states: int) -> Path:
+    """The folder of the engines that were prepared for the filters of that checkpoint."""
+    return path_of(folder, states).with_suffix(_ENGINES)
+
+
+def put_engines(made: Path, folder: Path, states: int) -> None:
+    """Put a folder of engines beside the checkpoint that is written next. Raises `OSError`."""
+    target = engines_of(folder, states)
+    remove(target)  # of a process that was killed before it wrote the checkpoint
+    made.rename(target)
+
+
+def opened_engines(
+    folder: Path, state: StateFile, checkpoint: CheckpointParts
+) -> tuple[Prepared | None, list[str]]:
+    """The engines of the last checkpoint, if there are any; what is wrong with them."""
+    if not head_of(checkpoint).prepared:
+        return None, []
+    try:
+        return Prepared(engines_of(folder, state.checkpoints[-1])), []
+    except FileFormatError as error:
+        return None, [f"{error}; until there is another one, every start builds what it needs"]
 
 
 def write_checkpoint(folder: Path, states: int, parts: Iterable[bytes]) -> int:
@@ -152,7 +187,7 @@ def whole_checkpoint(folder: Path, state: StateFile) -> tuple[CheckpointParts | 
 
 def remove_others(folder: Path, state: StateFile) -> None:
     """Remove the files of checkpoints that do not count, those set aside excepted."""
-    kept = {path_of(folder, states) for states in state.checkpoints}
+    kept = {of(folder, states) for states in state.checkpoints for of in (path_of, engines_of)}
     for path in (folder / FOLDER).glob("*"):
         if path not in kept and path.suffix != _DAMAGED:
-            path.unlink()
+            remove(path)

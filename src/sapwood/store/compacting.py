@@ -1,9 +1,10 @@
 """A process beside a broker that makes checkpoints, so that no publication waits for one.
 
 It reads the last checkpoint and the state records since, becomes the router that these make up to
-its mark (`sapwood.routing.compacting`), writes that down, and prints behind how many state records
-the new checkpoint stands; 0 where there is none to be had now. The broker takes it over when it has
-ended (`Compaction`); one that was killed has changed nothing.
+its mark (`sapwood.routing.compacting`), writes that down, with the engines that it would match
+publications with where there are many filters (`sapwood.matching.prepared`), and prints behind how
+many state records the new checkpoint stands; 0 where there is none to be had now. The broker takes
+it over when it has ended (`Compaction`); one that was killed has changed nothing.
 """
 
 from __future__ import annotations
@@ -16,10 +17,20 @@ from pathlib import Path
 from typing import Final
 
 from sapwood.errors import SapwoodError
-from sapwood.routing.compacting import compacted, mark_in
+from sapwood.limits.store import CHECKPOINT_ENGINES_MIN
+from sapwood.matching.prepared import prepare
+from sapwood.matching.storage import remove
+from sapwood.routing.compacting import at_mark, checkpoint_of, filters_of, mark_in
 from sapwood.routing.inputs import Checkpoint, Note
 from sapwood.routing.protocols import protocol as protocol_named
-from sapwood.store.checkpoints import CheckpointParts, path_of, write_checkpoint
+from sapwood.routing.upkeep.recover.checkpoint import with_prepared
+from sapwood.store.checkpoints import (
+    CheckpointParts,
+    engines_of,
+    path_of,
+    put_engines,
+    write_checkpoint,
+)
 from sapwood.store.records import state_record
 from sapwood.store.state import FILE, StateFile
 
@@ -70,11 +81,15 @@ class Compaction:
             process.stdout.close()
 
 
-def compact(folder: Path, is_wanted: Callable[[], bool] = lambda: True) -> int:
+def compact(
+    folder: Path,
+    is_wanted: Callable[[], bool] = lambda: True,
+    engines_from: int = CHECKPOINT_ENGINES_MIN,
+) -> int:
     """Make the checkpoint of the store in a folder, which a broker may hold.
 
-    Returns behind how many state records it stands; 0 where there is none, or it is not wanted any
-    more: another broker may have the folder.
+    With so many filters, or more, it has engines for them. Returns behind how many state records it
+    stands; 0 where there is none, or it is not wanted any more: another broker may have the folder.
     """
     state = StateFile(folder / FILE, is_read=True)
     try:
@@ -86,12 +101,27 @@ def compact(folder: Path, is_wanted: Callable[[], bool] = lambda: True) -> int:
         before = Checkpoint(CheckpointParts(path_of(folder, covered))) if covered else None
         records = (state_record(one.record) for one in state.records(covered, mark.states))
         name, protocol = str(state.told("broker")), protocol_named(str(state.told("protocol")))
-        made = compacted(name, protocol, notes, before, records)
+        router = at_mark(name, protocol, notes, before, records)
     finally:
         state.close()
-    if made is None or not is_wanted():
+    made = checkpoint_of(router)
+    if made is None:
         return 0
-    write_checkpoint(folder, mark.states, made.parts)
+    filters = filters_of(router)
+    del router  # engines take as much memory again while they are built
+    parts, engines = made.parts, engines_of(folder, mark.states).with_suffix(f".{os.getpid()}.part")
+    try:
+        prepared = 0
+        if sum(map(len, filters.values())) >= engines_from and is_wanted():
+            prepared = prepare(engines, filters)
+        if not is_wanted():
+            return 0
+        if prepared:
+            put_engines(engines, folder, mark.states)
+            parts = with_prepared(parts, prepared)
+        write_checkpoint(folder, mark.states, parts)
+    finally:
+        remove(engines)
     return mark.states
 
 

@@ -128,6 +128,8 @@ def line_of(encoded: bytes, offset: int, at: float, home: str) -> bytes:
         members["payload"] = body.payload  # in base64
     if body.is_blind:
         members["blind"] = True
+    if body.envelope is not None and body.envelope.ttl_ms is not None:
+        members["ttl"] = body.envelope.ttl_ms / 1000
     if home:
         members["home"] = home
     return msgspec.json.encode(members)

@@ -61,7 +61,7 @@ from sapwood.routing.inputs import (
     Renewal,
 )
 from sapwood.routing.messages import OnTree, Publish, PublishMany, Stamped
-from sapwood.store.batches import stored_publications
+from sapwood.store.batches import pieces, stored_publications
 from sapwood.store.layout import Entry, Publications, Remembered, State
 from sapwood.wire.interests import AdvertisedText, advertised_from_text, advertised_to_text
 from sapwood.wire.publications import decode_publication, encode_publication
@@ -196,7 +196,7 @@ def record_of(entry: Publications | State | Remembered, first: int = 0) -> Recor
         return state_record(entry.record)
     if entry.is_ours:
         if not entry.many:
-            return ClientPublish(entry.owner, decode_publication(entry.bodies))
+            return ClientPublish(entry.owner, _only(entry))
         return ClientPublishMany(entry.owner, _batch(entry)[first:])
     assert isinstance(entry.origin, bytes)
     if entry.many:
@@ -204,7 +204,7 @@ def record_of(entry: Publications | State | Remembered, first: int = 0) -> Recor
         whole = PublishMany(many.origin, many.hops, _batch(entry), many.digests, many.tree)
         return ReceiveMany(entry.owner, whole.part(first) if first else whole)
     one = msgspec.msgpack.decode(entry.origin, type=_Envelope)
-    publish = Publish(one.origin, one.hops, decode_publication(entry.bodies), one.digest)
+    publish = Publish(one.origin, one.hops, _only(entry), one.digest)
     message = publish if one.tree is None else OnTree(*one.tree, publish)
     return Receive(entry.owner, message if one.stamp is None else Stamped(one.stamp, message))
 
@@ -237,6 +237,13 @@ def _batch(entry: Publications) -> Sequence[Publication]:
     return stored_publications(entry.bodies, entry.ends())
 
 
+def _only(entry: Publications) -> Publication:
+    """The one publication of an entry."""
+    publication = decode_publication(entry.bodies)
+    publication.keep_written_at(entry.at)
+    return publication
+
+
 def _of_one(
     at: float, owner: str, origin: tuple[str, int] | bytes, publication: Publication
 ) -> Publications:
@@ -248,10 +255,13 @@ def _of_one(
 def _joined(publications: Sequence[Publication]) -> tuple[bytes, bytes]:
     """The lengths of some publications, and their bytes."""
     if isinstance(publications, PublicationBatch):
-        data = publications.data
-        bounds = zip(publications.starts.tolist(), publications.ends.tolist(), strict=True)
-        sizes = (publications.ends - publications.starts).astype(">u4").tobytes()
-        return sizes, b"".join([data[begin:end] for begin, end in bounds])
+        data, starts, ends = publications.data, publications.starts, publications.ends
+        sizes = ends - starts
+        size = sizes.item(0) if len(sizes) else 0
+        if size and bool((sizes == size).all()):
+            return sizes.astype(">u4").tobytes(), pieces(data, starts, size).tobytes()
+        bounds = zip(starts.tolist(), ends.tolist(), strict=True)
+        return sizes.astype(">u4").tobytes(), b"".join([data[begin:end] for begin, end in bounds])
     bodies = [one.encoded or encode_publication(one) for one in publications]
     return np.array([len(body) for body in bodies], ">u4").tobytes(), b"".join(bodies)
 

@@ -24,7 +24,9 @@ from typing import Final
 
 from sapwood.errors import EnvironmentMissingError, InputError, InvariantError
 from sapwood.limits.store import STORE_RESERVE_BYTES
+from sapwood.matching.prepared import Prepared
 from sapwood.routing.inputs import Checkpoint, Note, Record
+from sapwood.store.checkpoints import opened_engines
 from sapwood.store.disk import SYSTEM, Disk
 from sapwood.store.layout import Released, Row
 from sapwood.store.lines import Line
@@ -84,6 +86,10 @@ class Store:
             self.findings += caught_up(log, state, persists=persists)
             self._checkpoint, found = opened_checkpoint(folder, log, state)
             self.findings += found
+            self._prepared: Prepared | None = None
+            if self._checkpoint is not None:
+                self._prepared, found = opened_engines(folder, state, self._checkpoint)
+                self.findings += found
             state.tell(broker=name, protocol=protocol, persists=int(persists))
             self.publishers = Publishers()
             self.publishers.recall(last_published(log.segments, self.publishers.ids_max))
@@ -212,8 +218,9 @@ class Store:
     def _restored(self, first: int) -> Iterator[Record]:
         yield from (Note(name, value) for name, value in self._state.notes())
         checkpoint, self._checkpoint = self._checkpoint, None
+        prepared, self._prepared = self._prepared, None
         if checkpoint is not None:
-            yield Checkpoint(checkpoint)
+            yield Checkpoint(checkpoint, prepared)
         before = self._state.checkpoints[-1] if checkpoint is not None else 0
         publications = self._reader.records(first, self.done)
         following = next(publications, None)

@@ -20,21 +20,24 @@ acknowledged. Runs of numbers travel as pairs of a first and a last one: 3, 4, 5
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct
 
-from sapwood.limits import NAME_CHARS_MAX
+from sapwood.limits import ATTRIBUTE_NAME_CHARS_MAX, NAME_CHARS_MAX
 from sapwood.limits.durable import (
     ACKNOWLEDGE_RUNS_MAX,
     DURABLE_WINDOW_MAX,
     DURABLES_LISTED_MAX,
+    LAST_BY_MAX,
 )
 from sapwood.model.fields import Count, Id, Name
 from sapwood.wire.greetings import Reason
 from sapwood.wire.interests import InterestText
 
 Numbers: TypeAlias = tuple[Count, ...]
+
+_Attribute: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ATTRIBUTE_NAME_CHARS_MAX)]
 
 
 class Overflow(StrEnum):
@@ -95,7 +98,8 @@ class DurableRequest(Struct, array_like=True, frozen=True, tag=61, gc=False):
     `id` is the client's own for its end. Without a name the subscription is its own, begins
     `since`, and ends with the connection. Without a filter the one that is there is meant. At most
     `window` deliveries are with the consumer unacknowledged. Where it `is_change`, the subscription
-    gets the filter, whichever it had, and the consumer may be there already.
+    gets the filter, whichever it had, and the consumer may be there already. Of what the journal
+    has, with attributes `last_by` only the last publication comes for each value of these.
     """
 
     id: Id
@@ -105,6 +109,7 @@ class DurableRequest(Struct, array_like=True, frozen=True, tag=61, gc=False):
     policy: Policy = Policy()
     window: Annotated[int, Meta(ge=1, le=DURABLE_WINDOW_MAX)] = 1
     is_change: bool = False
+    last_by: Annotated[tuple[_Attribute, ...], Meta(max_length=LAST_BY_MAX)] = ()
 
 
 class AcknowledgeRequest(Struct, array_like=True, frozen=True, tag=62, gc=False):
@@ -216,3 +221,29 @@ class DurablesReply(Struct, array_like=True, frozen=True, tag=68, gc=False):
     durables: Annotated[tuple[DurableState, ...], Meta(max_length=DURABLES_LISTED_MAX)] = ()
     refusal: Reason = ""
     more: bool = False
+
+
+def durable_members(state: DurableState) -> dict[str, Any]:
+    """A durable subscription as a JSON object."""
+    text = state.filter
+    language = {"filter": text} if isinstance(text, str) else {"xpath": text.text}
+    policy = state.policy
+    return {
+        "name": state.name,
+        **language,
+        "state": state.state,
+        "waiting": state.waiting,
+        "bytes": state.bytes,
+        "oldest_s": round(state.oldest_s, 3),
+        "out": state.out,
+        "consumers": list(state.consumers),
+        "unread_s": round(state.last_seen_s, 3),
+        "dropped": state.dropped,
+        "max_count": policy.count_max,
+        "max_bytes": policy.bytes_max,
+        "max_age_s": policy.age_max_s,
+        "overflow": policy.overflow,
+        "acknowledge_within_s": policy.acknowledge_s,
+        "max_attempts": policy.attempts_max,
+        "dead_letter": policy.dead_letter,
+    }

@@ -100,7 +100,7 @@ class ExplainReply(Struct, array_like=True, frozen=True, tag=77):
     """The answer of a broker.
 
     The publications of a source come on so many `ways`; 0 where the protocol has no hops to tell
-    of. `addresses` are those of neighbors that the broker has connected to itself. `is_all` unless
+    of. `addresses` are those of neighbors, as far as the broker knows them. `is_all` unless
     the search ended early; one for covers goes on at number `following`, if that is not 0. `answer`
     holds an `Answer` (`answer_of`). With a `refusal` there is none, and it says why.
     """

@@ -107,7 +107,7 @@ class Hello(Struct, array_like=True, frozen=True, kw_only=True):
     `routing` (brokers) is the routing protocol, which both ends of a link must share, as they must
     share `frame_bytes_max` (brokers). Where both ends say something of `timing`, they stamp what
     they write. `credentials` are what the broker may ask for. `listens` (brokers) is the address at
-    which others may connect, as the broker itself has it; empty where links are given.
+    which others may connect, as the broker itself has it; empty where it says none.
     """
 
     magic: Literal["sapwood"] = "sapwood"

@@ -2,7 +2,8 @@
 
 One without a payload is an array of three, [id, record, document], one with a payload of four; in a
 blind one `true` is behind the payload. What goes on of that from the first router is made there,
-and is four again: [id, nil, nil, payload].
+and is four again: [id, nil, nil, payload]. One with an envelope is an array of six, with `false` in
+the place of `true`; the envelope is an array as well, which grows at its end.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from sapwood.limits import (
     RECORD_DEPTH_MAX,
     RECORD_VALUES_MAX,
 )
+from sapwood.model.envelope import Envelope
 from sapwood.model.publication import Publication, is_plain, plain_value
 from sapwood.wire.counting import values_in
 from sapwood.wire.names import check_id
@@ -49,8 +51,30 @@ class WholeBody(_PayloadBody, array_like=True, frozen=True):
     """All that may be in the array; what is not there is empty."""
 
     is_blind: bool = False
+    envelope: Envelope | None = None
 
 
+class _BlindBody(_PayloadBody, array_like=True, frozen=True):
+    """The array of a blind publication without an envelope."""
+
+    is_blind: bool = False
+
+
+class _Enveloped(Struct, array_like=True, frozen=True):
+    """The array of which nothing but the envelope is looked at."""
+
+    id: msgspec.Raw
+    attributes: msgspec.Raw
+    document: msgspec.Raw
+    payload: msgspec.Raw
+    is_blind: msgspec.Raw
+    envelope: Envelope | None = None
+
+
+_FIVE: Final = 0x95
+"""How the longest publication begins that has no envelope."""
+
+_ENVELOPED: Final = msgspec.msgpack.Decoder(_Enveloped)
 _DECODER: Final = msgspec.msgpack.Decoder(WholeBody)
 
 
@@ -72,8 +96,11 @@ def encode_publication(publication: Publication, frame_bytes_max: int = FRAME_BY
 def _body_of(publication: Publication) -> PublicationBody:
     """The array for a publication, without what is behind the last that is there."""
     content = (publication.id, publication.attributes, publication.document)
+    if publication.envelope is not None:
+        blind, envelope = publication.is_blind, publication.envelope
+        return WholeBody(*content, publication.payload, is_blind=blind, envelope=envelope)
     if publication.is_blind:
-        return WholeBody(*content, publication.payload, is_blind=True)
+        return _BlindBody(*content, publication.payload, is_blind=True)
     if publication.payload is not None:
         return _PayloadBody(*content, publication.payload)
     return PublicationBody(*content)
@@ -128,6 +155,19 @@ def decode_body(encoded: bytes) -> WholeBody:
         raise InputError(f"these bytes are no publication: {error}") from None
 
 
+def has_envelope(encoded: bytes) -> bool:
+    """Whether an encoded publication may have an envelope, as its first byte says."""
+    return encoded[0] > _FIVE
+
+
+def envelope_of(encoded: bytes) -> Envelope | None:
+    """The envelope of an encoded publication, which a hop has taken for one.
+
+    Nothing else in it is looked at.
+    """
+    return _ENVELOPED.decode(encoded).envelope if has_envelope(encoded) else None
+
+
 def decode_publication(encoded: bytes, document: Document | None = None) -> Publication:
     """The publication in these bytes, which it keeps; its document has been read.
 
@@ -148,7 +188,9 @@ def decode_publication(encoded: bytes, document: Document | None = None) -> Publ
 def publication_of(body: WholeBody) -> Publication:
     """The publication with these fields; raises `InvalidValueError` or `LimitError`."""
     return Publication(
-        body.id, body.attributes, body.document, body.payload, is_blind=body.is_blind
+        *(body.id, body.attributes, body.document, body.payload),
+        is_blind=body.is_blind,
+        envelope=body.envelope,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -24,6 +24,10 @@ class LinkStatus(Struct, array_like=True, frozen=True, gc=False):
     So many entries of tables were told and are `unconfirmed`, `None` under protocols that do not
     keep that link by link.
     `behind` says that the neighbor is not told everything yet.
+
+    Of subscriptions, it could be told of `known` at most and was `told` of so many, mergers among
+    them, and has told of `heard` itself; `None` where there is no one tree for all sources. Since
+    the link is up, `sent` publications went to it and `came` from it.
     """
 
     name: Name
@@ -33,6 +37,11 @@ class LinkStatus(Struct, array_like=True, frozen=True, gc=False):
     waiting_bytes: Count = 0
     unconfirmed: Count | None = None
     behind: bool = False
+    known: Count | None = None
+    told: Count | None = None
+    heard: Count | None = None
+    sent: Count = 0
+    came: Count = 0
 
 
 class StoreStatus(Struct, array_like=True, frozen=True, gc=False):
@@ -62,3 +71,15 @@ class StatusReply(Struct, array_like=True, frozen=True, tag=75):
     store: StoreStatus | None
     engines: tuple[str, str]
     kernels: tuple[str, ...]
+
+
+def status_members(found: StatusReply) -> dict[str, Any]:
+    """A broker's state as a JSON object; an array of links, each an object, is among it."""
+    return {**_fields(found), "links": [_fields(link) for link in found.links]} | {
+        "store": None if found.store is None else _fields(found.store),
+        "engines": dict(zip(("records", "documents"), found.engines, strict=True)),
+    }
+
+
+def _fields(value: Struct) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__struct_fields__}

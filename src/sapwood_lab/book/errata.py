@@ -21,6 +21,7 @@ from sapwood.sketches.accuracy import (
     sketch_bytes,
     theorem_6,
 )
+from sapwood_lab.experiments.skiptree_fingers import EVENT, searched
 
 WAVE: Final = 100
 """Messages of a wave of withdrawals, or of subscriptions that are told again."""
@@ -140,6 +141,14 @@ def _bound() -> str:
     )
 
 
+def _gaps() -> str:
+    bits = sorted({0, *EVENT, 15_000})
+    found = searched(EVENT, {"f": bits})
+    event, own = (", ".join(map(str, some)) for some in (sorted(EVENT), bits))
+    said = "is matched" if found else "is not matched"
+    return f"a filter with the bits {own} {said} by an event with the bits {event} alone"
+
+
 def _stored() -> str:
     stored, matched = 5_000, 60
     by_stored = false_membership(4_096, 4, stored)
@@ -207,6 +216,13 @@ ERRATA: Final = (
         "section 5.3.2",
         "Filters are removed from the sbstree without additional counters",
         _counters,
+    ),
+    Erratum(
+        "XSiena",
+        "section 5.6.2",
+        "The skiptree's search excludes by the bits between bit 0 and an event's first bit, and "
+        "between each two of its bits",
+        _gaps,
     ),
     Erratum(
         "XSiena",

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import click
 
-from sapwood.cli.output import ExitStatus, amount, input_file, json_option, print_json, say
+from sapwood.cli.output import (
+    ExitStatus,
+    input_file,
+    json_option,
+    print_json,
+    say,
+)
 from sapwood.cli.pipelines.common import explain_option, master_option, session
+from sapwood.model.amounts import amount
 from sapwood_lab.sweep.experiments import OVERLAYS
 
 

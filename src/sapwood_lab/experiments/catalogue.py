@@ -127,6 +127,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.bloom_false_positives"),
         ),
         Experiment(
+            "skiptree-fingers",
+            "XSiena, figure 5.8",
+            "the skiptree of table 5.1, and what a search in it looks at",
+            _design("sapwood_lab.experiments.skiptree_fingers"),
+        ),
+        Experiment(
             "bit-unions",
             "XSiena, figure 5.7",
             "joining two Bloom filters word by word and by vectors, by their size",
@@ -143,6 +149,18 @@ EXPERIMENTS: Final = Catalogue(
             "XSiena, figures 9.34, 9.36, 9.38 and 9.39",
             "how leases are extended and used along a way, and how often entries are absent",
             _design("sapwood_lab.experiments.lease_times"),
+        ),
+        Experiment(
+            "lease-uncertainty",
+            "XSiena, figures 9.35 and 9.37",
+            "what leases are extended by where delays are uncertain, by bounds and by the truth",
+            _design("sapwood_lab.experiments.lease_uncertainty"),
+        ),
+        Experiment(
+            "processing-bounds",
+            "XSiena, figure 9.28",
+            "bounds of what a router takes for a publication beside those of its way",
+            _design("sapwood_lab.experiments.processing_bounds"),
         ),
         Experiment(
             "delay-bounds",
@@ -209,6 +227,36 @@ EXPERIMENTS: Final = Catalogue(
             "Shen, figures 4.4 and 4.5",
             "time of covering detection while subscriptions come and go",
             _design("sapwood_lab.experiments.covering_time"),
+        ),
+        Experiment(
+            "semantic-tree",
+            "XNet, figures 9.1 to 9.4, tables 9.1 and 9.2",
+            "false positives and degrees in the containment hierarchy, by joins and peers",
+            _design("sapwood_lab.experiments.semantic_tree"),
+        ),
+        Experiment(
+            "semantic-costs",
+            "XNet, figures 9.5 and 9.6",
+            "how many peers of the containment hierarchy a join and a full leave ask",
+            _design("sapwood_lab.experiments.semantic_costs"),
+        ),
+        Experiment(
+            "semantic-leaves",
+            "XNet, figure 9.7, sections 7.3.4 and 7.3.5",
+            "the containment hierarchy after leaves and crashes, and clusters below hot peers",
+            _design("sapwood_lab.experiments.semantic_leaves"),
+        ),
+        Experiment(
+            "semantic-graph",
+            "XNet, figures 9.8 to 9.12, tables 9.3 and 9.4",
+            "false positives, false negatives and degrees in the similarity graph",
+            _design("sapwood_lab.experiments.semantic_graph"),
+        ),
+        Experiment(
+            "semantic-repairs",
+            "XNet, sections 7.4.3 and 7.4.4",
+            "the similarity graph after leaves and crashes, indulgence, and what a JOIN costs",
+            _design("sapwood_lab.experiments.semantic_repairs"),
         ),
         Experiment(
             "irbr-messages",

@@ -16,13 +16,13 @@ import pytest
 from msgspec.structs import replace as changed
 
 import sapwood
+from sapwood.asking.status import StatusReader
 from sapwood.broker.access import doorkeeper
 from sapwood.broker.access.identities import token_digest
 from sapwood.broker.access.passwords import Passwords
 from sapwood.broker.broker import Broker
 from sapwood.broker.settings import BrokerSettings
 from sapwood.client import blocking
-from sapwood.client.status import StatusReader
 from sapwood.errors import ConnectionLostError, HandshakeError, InputError
 from sapwood.session.settings import ConnectionSettings, TlsFiles, with_access
 from sapwood.wire.address import Address

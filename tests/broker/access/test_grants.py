@@ -11,10 +11,10 @@ from random import Random
 import pytest
 
 import sapwood
+from sapwood.asking.status import StatusReader
 from sapwood.broker.access.identities import read_identities, token_digest
 from sapwood.broker.broker import Broker
 from sapwood.client.replaying import JournalReader
-from sapwood.client.status import StatusReader
 from sapwood.errors import ConnectionLostError, InputError, SapwoodError
 from sapwood.session.settings import ConnectionSettings, with_access
 from sapwood.wire.greetings import Credentials

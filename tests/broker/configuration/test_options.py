@@ -99,8 +99,10 @@ OTHER: dict[str, Value] = {
     "strict": True,
     "http": "127.0.0.1:9",
     "gateway": True,
+    "console": True,
     "http_origin": ("https://desk.example.org",),
     "http_streams_max": 5,
+    "traces": "http://collector:4318",
     "data": "folder",
     "durability": "none",
     "keep_bytes": 2**40,
@@ -132,6 +134,7 @@ OTHER: dict[str, Value] = {
 TOGETHER: dict[str, dict[str, Value]] = {
     "join": {"protocol": "irbr"},
     "gateway": {"http": "127.0.0.1:9"},
+    "console": {"http": "127.0.0.1:9"},
     "http_origin": {"http": "127.0.0.1:9"},
     "backup": {"peer": ("north:1",), "protocol": "failover+covering"},
     "listen": {"protocol": "flooding"},

@@ -96,11 +96,13 @@ class Web:
 class Gate:
     """A broker with a gateway."""
 
+    announces = "gateway at "
+
     def __init__(self, broker: Broker, story: Story) -> None:
         self.broker = broker
         self.story = story
-        line = next(line for line in story.lines if line.startswith("gateway at "))
-        self.url = line.removeprefix("gateway at ")
+        line = next(line for line in story.lines if line.startswith(self.announces))
+        self.url = line.removeprefix(self.announces).removesuffix("/console/")
         self.host, _, port = self.url.rpartition("//")[2].rpartition(":")
         self.port = int(port)
 

@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapwood.covering.catalogue import COVERING_INDEXES, interest_index
 from sapwood.language import parse_filter
+from sapwood.language.xpath import parse_xpath
+from sapwood.model.interest import Interest
 from sapwood.overlay.semantic import interests as module
 from sapwood.overlay.semantic.interests import Interests, Relation, proximity
 from tests.overlay.semantic.universe import FILTERS, Bits, chain
@@ -72,3 +75,29 @@ def test_relations_beyond_the_bound_are_forgotten_and_found_again(
                     one != other and interests[one].covers(interests[other])
                 )
     assert interests.asked > 16 * 15 // 2
+
+
+WAYS = st.sampled_from(("/a", "//a", "/*", "/a/b", "//a//b", "/*/b"))
+ASKED = st.sampled_from(("[c]", "[c or d]", "/c", ""))
+TEXTS = st.one_of(
+    st.builds("{} > {}".format, st.sampled_from("xy"), st.integers(0, 9)).map(parse_filter),
+    st.builds("{}{}".format, WAYS, ASKED).map(parse_xpath),
+)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=12), st.data())
+def test_an_index_says_of_a_row_what_pairs_say(
+    filters: list[Interest], data: st.DataObject
+) -> None:
+    indexed: Interests[Interest] = Interests(interest_index(COVERING_INDEXES["columnar"]))
+    paired: Interests[Interest] = Interests()
+    for filter_ in filters:
+        assert indexed.number(filter_) == paired.number(filter_)
+        # Rows are asked for while others are still to come.
+        other = data.draw(st.integers(0, len(paired) - 1))
+        for interests in (indexed, paired):
+            interests.row(other)
+    for one in range(len(paired)):
+        for other in range(len(paired)):
+            assert indexed.relation(one, other) is paired.relation(one, other)
+    assert not indexed.asked

@@ -12,7 +12,9 @@ from sapwood.model.publication import Publication
 from sapwood.wire.publications import encode_publication
 from sapwood_lab.benchmarks.broker.dialect import content_of, number_of, publishing
 from sapwood_lab.benchmarks.broker.load import (
+    DOCUMENT_BYTES,
     DOCUMENTS,
+    DOCUMENTS_POOL,
     NUMBER_DIGITS,
     PUBLICATION_BYTES,
     TICKS,
@@ -43,6 +45,12 @@ def test_every_record_is_as_long_as_stated(workload: str) -> None:
     load = make_load(workload, 2, 1)
     sizes = {len(encode_publication(publication(load, place))) for place in range(len(load.pool))}
     assert sizes == {PUBLICATION_BYTES}
+
+
+def test_documents_have_about_four_kilobytes() -> None:
+    pool = make_load(DOCUMENTS, 1, 1).pool
+    assert len(pool) == DOCUMENTS_POOL
+    assert all(len(document) in DOCUMENT_BYTES for document in pool)
 
 
 @pytest.mark.parametrize("workload", ["eq", DOCUMENTS])

@@ -174,6 +174,14 @@ _OVERLAY: Final = (
         default=False,
     ),
     Option(
+        "console",
+        Switch(),
+        _RESTART,
+        "Serve a page there that shows the broker and its overlay (/console); where there are "
+        "identities, to those who may read the broker's state.",
+        default=False,
+    ),
+    Option(
         "http_origin",
         Several("ORIGIN"),
         _RESTART,
@@ -187,6 +195,14 @@ _OVERLAY: Final = (
         _RESTART,
         "Subscriptions by HTTP at a time.",
         GATEWAY_STREAMS_MAX,
+    ),
+    Option(
+        "traces",
+        Text("URL"),
+        _RESTART,
+        "Send spans of traced publications to this collector (OpenTelemetry, OTLP over HTTP).",
+        without="nowhere",
+        example="http://127.0.0.1:4318",
     ),
 )
 

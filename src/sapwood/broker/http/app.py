@@ -5,7 +5,7 @@ or 503 should start it again. `/readyz` is 200 where it takes publications now, 
 Both are for everybody; metrics are for identities, where there are any.
 
 `/publish`, `/subscribe`, `/socket`, and `/sapwood.js`, a client for pages, are there where the
-broker has a gateway.
+broker has a gateway; `/console` and `/api` where it has a console.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from sapwood.broker.access.doorkeeper import Doorkeeper
+from sapwood.broker.http.console.console import Console
+from sapwood.broker.http.console.looked import Looked
 from sapwood.broker.http.credentials import NAMELESS, credentials_in
-from sapwood.broker.http.gateway import Gateway, Visited
+from sapwood.broker.http.gateway import Gateway
 from sapwood.broker.http.guard import Guard
 from sapwood.broker.http.inside import NotAdmittedError
 from sapwood.broker.http.metrics import registry_of
@@ -32,16 +33,15 @@ from sapwood.broker.http.publishing import publish
 from sapwood.broker.http.refusals import Refusal
 from sapwood.broker.http.sockets import serve
 from sapwood.broker.http.streaming import subscribe
-from sapwood.broker.status import Asked, status
+from sapwood.broker.status import status
 from sapwood.session.congestion import Congestion
 
 _Page: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
-class Shown(Asked, Visited, Protocol):
+class Shown(Looked, Protocol):
     """The broker, as its pages ask it."""
 
-    doorkeeper: Doorkeeper
     congestion: Congestion
 
     @property
@@ -50,8 +50,8 @@ class Shown(Asked, Visited, Protocol):
         ...
 
 
-def application(broker: Shown, gateway: Gateway | None) -> Starlette:
-    """The pages of a broker."""
+def application(broker: Shown, gateway: Gateway | None, console: Console | None) -> Starlette:
+    """The pages of a broker; those of a gateway and of a console if there are these."""
     registry = registry_of(lambda: status(broker))
 
     async def metrics(request: Request) -> Response:
@@ -68,7 +68,11 @@ def application(broker: Shown, gateway: Gateway | None) -> Starlette:
         Route("/healthz", _state(lambda: broker.failure)),
         Route("/readyz", _state(lambda: _unreadiness(broker))),
     ]
-    return Starlette(routes=routes + ([] if gateway is None else _pages_of(gateway)))
+    if gateway is not None:
+        routes += _pages_of(gateway)
+    if console is not None:
+        routes += console.routes()
+    return Starlette(routes=routes)
 
 
 def _pages_of(gateway: Gateway) -> list[BaseRoute]:

@@ -30,6 +30,7 @@ EVENTS: Final[Mapping[str, str]] = MappingProxyType(
         "links_lost": "Links that went down.",
         "publishers_held": "Times that a publisher was not read because publications piled up.",
         "durable_dropped": "Deliveries that bounds of mailboxes let go.",
+        "expired": "Deliveries not made, or publications not passed on: a time to live was over.",
     }
 )
 """What each counter of `sapwood.broker.counters` counts."""

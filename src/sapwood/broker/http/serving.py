@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from sapwood.broker.listening import cannot_listen
 from sapwood.errors import EnvironmentMissingError
 from sapwood.limits import HTTP_CONNECTIONS_MAX
+from sapwood.limits.console import CONSOLE_STREAMS_MAX
 from sapwood.limits.gateway import HTTP_UNREAD_S
 from sapwood.wire.address import Address
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from uvicorn import Config, Server
 
     from sapwood.broker.http.app import Shown
+    from sapwood.broker.http.console.console import Console
     from sapwood.broker.http.gateway import Gateway
 
 BACKLOG: Final = 64
@@ -32,6 +34,7 @@ class HttpServer:
         self._listen = listen
         self._broker = broker
         self._gateway: Gateway | None = None
+        self._console: Console | None = None
         self._server: Server | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -45,6 +48,7 @@ class HttpServer:
             from uvicorn import Config
 
             from sapwood.broker.http.app import application
+            from sapwood.broker.http.console.console import Console
             from sapwood.broker.http.gateway import Gateway
             from sapwood.broker.http.impatient import Impatient
         except ImportError as error:
@@ -52,11 +56,14 @@ class HttpServer:
                 "--http: needs packages that are not installed: pip install 'sapwood[http]'"
             ) from error
         settings = self._broker.settings
-        if settings.gateway:
+        if settings.gateway or settings.console:
             self._gateway = Gateway(self._broker)
+        if settings.console and self._gateway is not None:
+            self._console = Console(self._broker, self._gateway)
         streams = settings.http_streams_max if settings.gateway else 0
+        streams += 2 * CONSOLE_STREAMS_MAX if settings.console else 0
         config = Config(
-            application(self._broker, self._gateway),
+            application(self._broker, self._gateway if settings.gateway else None, self._console),
             access_log=False,
             http=Impatient,
             lifespan="off",
@@ -79,7 +86,8 @@ class HttpServer:
         scheme = "http" if context is None else "https"
         url = f"{scheme}://{Address(host, port)}"
         gateway = [f"gateway at {url}"] if settings.gateway else []
-        return [f"metrics at {url}/metrics", *gateway]
+        console = [f"console at {url}/console/"] if settings.console else []
+        return [f"metrics at {url}/metrics", *gateway, *console]
 
     async def stop(self) -> None:
         """Serve no more."""
@@ -89,6 +97,8 @@ class HttpServer:
         if self._gateway is not None:
             await self._gateway.stop()
         await self._task
+        if self._console is not None:
+            await self._console.stop()
 
     def _socket(self) -> socket.socket:
         listen = self._listen

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sapwood.cli.output import ExitStatus, amount, json_option, print_json, say
+from sapwood.cli.output import (
+    ExitStatus,
+    json_option,
+    print_json,
+    say,
+)
 from sapwood.cli.pipelines.common import (
     await_end,
     check_inputs,
@@ -16,6 +21,7 @@ from sapwood.cli.pipelines.common import (
     session,
 )
 from sapwood.errors import InputError
+from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
     from sapwood.pipeline.tables.summaries import BatchSummary

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sapwood.cli.output import amount, say
+from sapwood.cli.output import (
+    say,
+)
 from sapwood.errors import FileFormatError, InputError
+from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

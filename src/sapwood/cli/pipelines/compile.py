@@ -8,7 +8,6 @@ import click
 
 from sapwood.cli.output import (
     ExitStatus,
-    amount,
     dialect_option,
     json_option,
     print_json,
@@ -23,6 +22,7 @@ from sapwood.cli.pipelines.common import (
     rejected_option,
     session,
 )
+from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
     from sapwood.pipeline.compile.job import CompileSummary

@@ -8,7 +8,6 @@ import click
 
 from sapwood.cli.output import (
     ExitStatus,
-    amount,
     json_option,
     print_json,
     say,
@@ -25,6 +24,7 @@ from sapwood.cli.pipelines.common import (
     schema_option,
     session,
 )
+from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
     from sapwood.pipeline.tables.summaries import IngestSummary

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import click
 
-from sapwood.cli.output import amount, json_option, print_json, say
+from sapwood.cli.output import (
+    json_option,
+    print_json,
+    say,
+)
 from sapwood.cli.pipelines.common import check_inputs, explain_option, master_option, session
+from sapwood.model.amounts import amount
 
 
 @click.command("report")

@@ -8,7 +8,6 @@ import click
 
 from sapwood.cli.output import (
     ExitStatus,
-    amount,
     json_option,
     print_json,
     say,
@@ -27,6 +26,7 @@ from sapwood.cli.pipelines.common import (
     session,
 )
 from sapwood.errors import FileFormatError, InputError
+from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

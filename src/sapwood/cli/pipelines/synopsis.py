@@ -6,7 +6,13 @@ from dataclasses import asdict
 
 import click
 
-from sapwood.cli.output import ExitStatus, amount, json_option, print_json, say, strict_option
+from sapwood.cli.output import (
+    ExitStatus,
+    json_option,
+    print_json,
+    say,
+    strict_option,
+)
 from sapwood.cli.pipelines.common import (
     check_inputs,
     explain_option,
@@ -14,6 +20,7 @@ from sapwood.cli.pipelines.common import (
     rejected_option,
     session,
 )
+from sapwood.model.amounts import amount
 
 
 @click.command("synopsis")

@@ -245,6 +245,7 @@ class Groups:
     def validate(self, points: Iterator[tuple[int, Point, bool]]) -> None:
         """Raise `InvariantError` unless exactly these points are held, sure or not."""
         count = 0
+        rows_of: dict[int, set[tuple[float, ...]]] = {}
         for key, point, is_sure in points:
             count += 1
             group = self._by_shape.get(point.shape)
@@ -254,10 +255,11 @@ class Groups:
                 if key not in set(group.table.found(point, is_above=True)):
                     raise InvariantError(f"the point of key {key} is not in its table")
                 continue
-            start, rows, _, stride = self._crowd(group)
-            crowd = self._arena[start : start + rows * stride].reshape(rows, stride)
-            row = np.array([2 * key + (not is_sure), *point.ends])
-            if not (crowd == row).all(axis=1).any():
+            if group.number not in rows_of:
+                start, rows, _, stride = self._crowd(group)
+                crowd = self._arena[start : start + rows * stride].reshape(rows, stride)
+                rows_of[group.number] = set(map(tuple, crowd.tolist()))
+            if (2 * key + (not is_sure), *point.ends) not in rows_of[group.number]:
                 raise InvariantError(f"the point of key {key} is not what its row says")
         if count != self._count or count != np.count_nonzero(self._group_of >= 0):
             raise InvariantError(f"the groups hold {self._count} points, not {count}")

@@ -16,7 +16,8 @@ from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.forwarding.protocol import NO_DIGEST, Onward, Routed
 from sapwood.routing.holders import Holders
-from sapwood.routing.sided_index import SidedIndex
+from sapwood.routing.ready_made import ReadyMade
+from sapwood.routing.sided_index import Adopted, SidedIndex
 from sapwood.routing.tables import CLIENTS
 
 _ONLY: Final = (0,)
@@ -43,6 +44,14 @@ class EveryHop:
     def holders(self) -> Holders:
         """The keys of the clients' subscriptions by number."""
         return self._index.holders
+
+    def adopt(self, ready: ReadyMade, present: Mapping[str, object]) -> Adopted:
+        """Begin with engines that are ready-made: see `later.Adopting`."""
+        return self._index.adopt(ready, present)
+
+    def let_go(self) -> None:
+        """Remove what nobody holds of that."""
+        self._index.let_go()
 
     def add_side(self, side: str) -> None:
         """A neighbor is there, from which nothing has come."""

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, Protocol, cast, runtime_checkable
 
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.holders import Holders
@@ -82,6 +83,23 @@ class Clearing(Protocol):
         ...
 
 
+class PromisesFollower(Follower[AdvertisedContent], Protocol):
+    """What follows advertisements, and can be compared with them."""
+
+    def validate(self, sides: Mapping[str, Mapping[str, AdvertisedContent]]) -> None:
+        """Check what is kept against those of each side; raises `InvariantError`."""
+        ...
+
+
+class Typing(Protocol):
+    """A strategy that keeps tables for the types of documents that are advertised."""
+
+    @property
+    def types(self) -> PromisesFollower:
+        """What has to follow the router's advertisements."""
+        ...
+
+
 @runtime_checkable
 class Naming(Protocol):
     """A strategy whose digests may name all who get a publication, behind a link.
@@ -129,6 +147,11 @@ def numbered_by(forwarding: Forwarding) -> Holders | None:
     """The keys of clients' subscriptions by number, of a strategy that numbers them."""
     # by name: every router asks, and `isinstance` with a `Protocol` takes tens of microseconds
     return cast("Numbering", forwarding).holders if hasattr(forwarding, "holders") else None
+
+
+def types_of(forwarding: Forwarding) -> PromisesFollower | None:
+    """What follows advertisements for a strategy that has tables by type."""
+    return cast("Typing", forwarding).types if hasattr(forwarding, "types") else None
 
 
 def clearing_of(forwarding: Forwarding) -> Clearing | None:

@@ -52,8 +52,8 @@ class Given(RoutingCore):
 
     def _watch(self) -> None:
         if self.protocol.clients_advertise:
-            self._supply = SupplyWatch(self._filter_of)
-            self.advertisements.entries.follow(self._supply)
+            former, self._supply = self._supply, SupplyWatch(self._filter_of)
+            self.advertisements.entries.exchange(former, self._supply)
             self._supply.said(())
 
     def _filter_of(self, client: str, id_: str) -> Interest:

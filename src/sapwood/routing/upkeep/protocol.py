@@ -33,6 +33,7 @@ from sapwood.routing.effects import Effect, Send, SendMany
 from sapwood.routing.inputs import (
     BatchInput,
     Change,
+    Checkpoint,
     ClientPublishMany,
     LinkDown,
     LinkUp,
@@ -62,7 +63,7 @@ class Resume:
 class Refill:
     """Have what a checkpoint says, which `recover.checkpoint` has made; after `Resume` only."""
 
-    parts: Sequence[bytes]
+    checkpoint: Checkpoint
 
 
 Action: TypeAlias = Change | BatchInput | Effect | Resume | Refill | Renewal

@@ -64,15 +64,16 @@ class Wanted:
     next_place: int | None = None
     #: the filter is wanted in the place of any other that is there
     is_change: bool = False
+    #: of what the journal has, the last one is wanted for each value of these attributes
+    last_by: tuple[str, ...] = ()
 
 
 def _request(id_: str, wanted: Wanted) -> Message:
     since = wanted.since
     if not wanted.name and wanted.next_place is not None:
         since = SincePlace(wanted.next_place)
-    return DurableRequest(
-        id_, wanted.name, wanted.filter, since, wanted.policy, wanted.window, wanted.is_change
-    )
+    asked = (wanted.filter, since, wanted.policy, wanted.window, wanted.is_change)
+    return DurableRequest(id_, wanted.name, *asked, wanted.last_by)
 
 
 CONSUMER: Final[EntryKind[Wanted]] = EntryKind("subscription", _request, UnsubscribeRequest)

@@ -33,12 +33,16 @@ _AGAIN: Final = 2
 
 
 class Parcel(NamedTuple):
-    """One delivery: what is handed out under a number. `attempt` counts from 1."""
+    """One delivery: what is handed out under a number. `attempt` counts from 1.
+
+    It came at `time`; one with a time to live was made then, as far as is known.
+    """
 
     number: int
     attempt: int
     place: int
     size: int
+    time: float
 
 
 class _Out(NamedTuple):
@@ -228,7 +232,7 @@ class Mailbox:
             self._order.append((number, out))
             self._attempts[number] = attempt
             used += bytes_
-            taken.append(Parcel(number, attempt, chunk.places[at], bytes_))
+            taken.append(Parcel(number, attempt, chunk.places[at], bytes_, chunk.times[at]))
         if len(self._order) > 2 * len(self._out) + MAILBOX_CHUNK:
             self._order = deque(self._out.items())  # behind one that is out for long
         if taken:
@@ -286,7 +290,8 @@ class Mailbox:
             chunk = self._chunks.of(number)
             assert chunk is not None, "what is spent is not settled"
             at = number - chunk.first
-            found.append(Parcel(number, self._attempts[number], chunk.places[at], chunk.sizes[at]))
+            of_it = (chunk.places[at], chunk.sizes[at], chunk.times[at])
+            found.append(Parcel(number, self._attempts[number], *of_it))
             self._settle(number)
         return found
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sapwood.limits.durable import DURABLE_HAND_BYTES, DURABLE_HAND_MAX
 from sapwood.session.durable.catching_up import Arrival, CatchingUp
 from sapwood.session.durable.effects import Acknowledged, Attach, Effect, Hand, Join, Tell
+from sapwood.session.durable.last_values import LastValues
 from sapwood.session.durable.mailbox import Consumer, Mailbox
 from sapwood.session.durable.rows import Kind, Row, StateValue, SubscriptionValue, encoded
 from sapwood.wire.durable import DurableReply, DurableState
@@ -16,6 +17,7 @@ from sapwood.wire.interests import InterestText
 BOUNDS_PASSED = "its mailbox was full"
 TOO_OLD = "it waited longer than the mailbox keeps"
 SPENT = "it was delivered as often as may be, and never acknowledged"
+OVER = "its time to live was over"
 NOT_KEPT = "the journal does not keep it any more"
 
 
@@ -56,6 +58,7 @@ class DurableSubscription:
         "generation",
         "in_force",
         "is_kept",
+        "last",
         "mailbox",
         "name",
         "owner",
@@ -73,6 +76,7 @@ class DurableSubscription:
         progress: CatchingUp,
         *,
         is_kept: bool,
+        last_by: tuple[str, ...] = (),
     ) -> None:
         self.name = name
         self.owner = owner
@@ -80,6 +84,8 @@ class DurableSubscription:
         self.filter: InterestText = value.filter
         self.mailbox = mailbox
         self.progress = progress
+        #: where of the journal the last one of each key is wanted: what was found so far
+        self.last = LastValues(last_by) if last_by else None
         self.is_kept = is_kept
         self.in_force = value.confirmed
         self.consumers: dict[Consumer, Attached] = {}
@@ -98,10 +104,20 @@ class DurableSubscription:
         """Publications come into the mailbox; how many go for it."""
         put = self.mailbox.put
         gone = self.age(time)
-        full = sum(put(place, size, time) for place, size in arrivals)
+        full = sum(put(place, size, time - age_s) for place, size, age_s, _ in arrivals)
         if full:
             self.reason = BOUNDS_PASSED
         return gone + full
+
+    def looked(self, found: list[Arrival], through: int) -> list[Arrival]:
+        """The journal was looked at up to, and without, a place; what is to be put then."""
+        progress, last = self.progress, self.last
+        known = [one for one in found if one.place >= progress.cursor]
+        ahead = progress.looked(through)
+        if last is None:
+            return [*known, *ahead]
+        last.take(known)
+        return [] if progress.catching_up else [*last.take_all(), *ahead]
 
     def age(self, time: float) -> int:
         """Let go what has waited too long; how many."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from sapwood.errors import InputError, LimitError
-from sapwood.limits.durable import DURABLES_LISTED_MAX, DURABLES_MAX
+from sapwood.limits.durable import DURABLES_LISTED_MAX, DURABLES_MAX, LAST_VALUES_MAX
 from sapwood.session.durable.catching_up import Arrival, CatchingUp
 from sapwood.session.durable.effects import Attach, Detach, Effect, Hand, Leave, Say, Turn
 from sapwood.session.durable.mailbox import Consumer, Mailbox
@@ -43,12 +43,16 @@ def is_owner(client: str) -> bool:
 
 
 class Look(NamedTuple):
-    """A part of the journal to look at: for what a filter accepts, from a place up to another."""
+    """A part of the journal to look at: for what a filter accepts, from a place up to another.
+
+    Where there are attributes `last_by`, what is found has a key of theirs.
+    """
 
     owner: str
     filter: InterestText
     first: int
     before: int
+    last_by: tuple[str, ...] = ()
 
 
 class Making(NamedTuple):
@@ -144,6 +148,8 @@ class DurableSubscriptions:
             raise InputError(
                 f"there is no durable subscription {request.name!r} here; give a filter to make it"
             )
+        if request.name and request.last_by:
+            raise InputError("last values are for a subscription without a durable name")
         if len(self._by_owner) >= DURABLES_MAX:
             where = "the number of durable subscriptions of this broker"
             raise LimitError("DURABLES_MAX", DURABLES_MAX, len(self._by_owner) + 1, where)
@@ -159,6 +165,7 @@ class DurableSubscriptions:
             Mailbox(bounds),
             CatchingUp(begin, begin, making.next_place),
             is_kept=bool(request.name),
+            last_by=request.last_by,
         )
         made.change()
         self._by_owner[owner] = made
@@ -254,7 +261,8 @@ class DurableSubscriptions:
         """What is to be looked at in the journal next, if there is something."""
         for there in self._catching_up.values():
             progress = there.progress
-            return Look(there.owner, there.filter, progress.cursor, progress.floor)
+            last_by = () if there.last is None else there.last.by
+            return Look(there.owner, there.filter, progress.cursor, progress.floor, last_by)
         return None
 
     def looked(self, owner: str, found: list[Arrival], through: int, time: float) -> list[Effect]:
@@ -262,8 +270,11 @@ class DurableSubscriptions:
         there = self._by_owner.get(owner)
         if there is None or not there.progress.catching_up:
             return []
-        known = [one for one in found if one.place >= there.progress.cursor]
-        arrivals = [*known, *there.progress.looked(through)]
+        arrivals = there.looked(found, through)
+        if there.last is not None and there.last.are_too_many:
+            where = f"the number of different {' and '.join(there.last.by)} in the journal"
+            bound = LimitError("LAST_VALUES_MAX", LAST_VALUES_MAX, None, where)
+            return self.refused(owner, str(bound))
         # Another owner's turn: those that catch up at the same time share the journal.
         self._catching_up.pop(owner, None)
         self._catch_up(there)
@@ -281,7 +292,7 @@ class DurableSubscriptions:
             progress = there.progress
             ahead = []
             if progress.catching_up and progress.cursor < place:
-                ahead = progress.looked(place)
+                ahead = there.looked([], place)
                 if not progress.catching_up:
                     del self._catching_up[there.owner]
             effects += self._let_go(there, there.forget_before(place))
@@ -419,12 +430,14 @@ class DurableSubscriptions:
         """Whether there is something to be kept, or taken away, or handed out."""
         return bool(self._removed or self._touched or self._waiting)
 
-    def unreadable(self, consumer: Consumer, numbers: Iterable[int]) -> list[Effect]:
-        """What was handed to a consumer is not in the journal: it is let go, aloud."""
+    def not_handed(
+        self, consumer: Consumer, numbers: Iterable[int], reason: str = NOT_KEPT
+    ) -> list[Effect]:
+        """What was to be handed to a consumer is not in the journal, say: it is let go, aloud."""
         there = self._consumers.get(consumer)
         if there is None:
             return []
-        there.reason = NOT_KEPT
+        there.reason = reason
         return self._let_go(there, sum(there.mailbox.let_go(number) for number in numbers))
 
     def _named(self, name: str) -> DurableSubscription:

@@ -8,6 +8,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Final, Protocol
 
+from sapwood.covering.catalogue import COVERING_INDEXES, interest_index
 from sapwood.errors import InputError, UnknownNameError
 from sapwood.limits.semantic import RANDOM_NEIGHBORS
 from sapwood.model.filter import Filter
@@ -81,7 +82,9 @@ def _tree(variant: Variant, name: str) -> SemanticProtocol:
         name=name,
         summary="each peer is below the most specific one that contains its interest; "
         f"{variant.value} joins",
-        make=lambda _: Hierarchy[Interest](HierarchyOptions(variant=variant)),
+        make=lambda _: Hierarchy[Interest](
+            HierarchyOptions(variant=variant), interest_index(COVERING_INDEXES["columnar"])
+        ),
         loses=False,
         choose=_chosen_tree,
     )

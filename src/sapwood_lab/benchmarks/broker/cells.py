@@ -138,8 +138,7 @@ def _measure(cell: _Cell, row: dict[str, Any], settings: Settings) -> None:
     held = usage(cell.server.pids()).held_bytes
     row["memory_mib"] = held / 2**20
     row["subscription_bytes"] = (held - before) / cell.load.size
-    for worker in (cell.publisher, cell.pinger):
-        worker.ask("connect", timeout_s=ANSWER_S)
+    cell.publisher.ask("connect", timeout_s=ANSWER_S)
     try:
         window = _warm_up(cell, settings.seconds)
         row |= _capacity(cell, settings.seconds, window)
@@ -200,7 +199,11 @@ def _delays(cell: _Cell, share: int, rate: float, seconds: float) -> dict[str, A
 
 
 def _pause(cell: _Cell, rate: float, seconds: float) -> dict[str, Any]:
-    """The longest time that a ping takes at half load; a bound where some did not come at all."""
+    """The longest time that a ping takes at half load; a bound where some did not come at all.
+
+    Pings' clients connect here and not before: they answer the server only while they ping.
+    """
+    cell.pinger.ask("connect", timeout_s=ANSWER_S)
     cell.pinger.order("ping", seconds)
     cell.scheduled(rate, seconds)
     said = cell.pinger.answer(seconds + ANSWER_S)

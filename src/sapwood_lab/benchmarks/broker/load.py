@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,8 +44,12 @@ POOL: Final = 512
 """Different records that are published, over and over."""
 
 DOCUMENTS_POOL: Final = 32
-DOCUMENT_TAGS: Final = 200
-"""Elements of a document: it has about 4 KB."""
+DOCUMENT_TAGS: Final = 400
+DOCUMENT_BYTES: Final = range(3_600, 4_600)
+"""Of what is drawn (1.6 KB on average), those documents are published that have about 4 KB."""
+
+_DRAWN: Final = 2_000
+"""Documents that are drawn: one of twenty has about 4 KB."""
 
 DOCUMENTS: Final = "documents"
 """The name of the workload of documents."""
@@ -160,7 +165,8 @@ def _documents_load(size: int, clients: int) -> Load:
     source = documents(
         "news", PatternShape(distinct=False, value=0.3), DocumentShape(tags=DOCUMENT_TAGS)
     )
-    pool = [one.document or b"" for one in source.publications(DOCUMENTS_POOL, SEED)]
+    drawn = (one.document or b"" for one in source.publications(_DRAWN, SEED))
+    pool = list(islice((one for one in drawn if len(one) in DOCUMENT_BYTES), DOCUMENTS_POOL))
     if size == 1:
         wanted: list[Interest] = [parse_xpath("/*")]
     else:

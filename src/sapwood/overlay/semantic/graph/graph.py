@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from sapwood.overlay.semantic.graph.options import GraphOptions
 from sapwood.overlay.semantic.graph.probing import flood, merged
-from sapwood.overlay.semantic.graph.proximity import Proximities, Similarity
+from sapwood.overlay.semantic.graph.proximity import (
+    KnownProximities,
+    Proximities,
+    ProximityRows,
+    Similarity,
+)
 from sapwood.overlay.semantic.graph.spreading import spread_in_graph
 from sapwood.overlay.semantic.graph.state import OWN, RANDOM, GraphState
 from sapwood.overlay.semantic.hierarchy.joining import Cost
@@ -23,15 +28,25 @@ F = TypeVar("F", bound=Coverable)
 
 
 class SimilarityGraph(Generic[F]):
-    """Peers linked to the most similar ones, and to some by chance; one joins after the other."""
+    """Peers linked to the most similar ones, and to some by chance; one joins after the other.
+
+    How close interests are is a similarity of two filters, or known for all that will come, in the
+    order in which they come.
+    """
 
     __slots__ = ("interests", "options", "proximities", "state")
 
-    def __init__(self, similarity: Similarity[F], options: GraphOptions | None = None) -> None:
+    def __init__(
+        self, similarity: Similarity[F] | KnownProximities, options: GraphOptions | None = None
+    ) -> None:
         self.options = options or GraphOptions()
         self.state = GraphState(self.options.closest)
         self.interests: Interests[F] = Interests()
-        self.proximities = Proximities(self.interests, similarity)
+        self.proximities: ProximityRows = (
+            similarity
+            if isinstance(similarity, KnownProximities)
+            else Proximities(self.interests, similarity)
+        )
 
     def __len__(self) -> int:
         """The number of peers."""
@@ -61,7 +76,7 @@ class SimilarityGraph(Generic[F]):
             return
         state, scores = self.state, self._scores(peer)
         keys = np.random.default_rng(seed).random(len(state.links))
-        best, by_chance = merged(state, scores, keys, reached.tolist(), self.options)
+        best, by_chance = merged(state, scores, keys, reached, self.options)
         # Who is asked compares the newcomer with the worst of its own before it hears more.
         gaining = reached[scores[reached] > state.worst[reached]].tolist()
         for other in best:

@@ -53,15 +53,19 @@ def merged(
     state: GraphState,
     scores: NDArray[np.float32],
     keys: NDArray[np.float64],
-    pool: Sequence[int],
+    pool: Sequence[int] | NDArray[np.int64],
     options: GraphOptions,
 ) -> tuple[list[int], list[int]]:
     """The best of those in a pool, and the others with the smallest keys; by peers' numbers."""
     peers = np.unique(np.asarray(pool, np.int64))
-    best = best_of(scores[peers], state.degree[peers], peers, options.closest).tolist()
-    rest = np.setdiff1d(peers, best)
-    by_chance = rest[np.argsort(keys[rest], kind="stable")[: options.random]].tolist()
-    return best, by_chance
+    best = best_of(scores[peers], state.degree[peers], peers, options.closest)
+    others = np.ones(len(peers), np.bool_)
+    others[np.searchsorted(peers, best)] = False
+    rest = peers[others]
+    if len(rest) > options.random:
+        rest = rest[np.argpartition(keys[rest], options.random)[: options.random]]
+    by_chance = rest[np.argsort(keys[rest], kind="stable")]
+    return best.tolist(), by_chance.tolist()
 
 
 def reduced_probe(

@@ -7,7 +7,7 @@ second, in [0, 1] and not symmetric. f_s is the mean of both directions: symmetr
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,31 @@ F = TypeVar("F", bound=Coverable)
 Similarity: TypeAlias = Callable[[F, F], float]
 
 Row: TypeAlias = NDArray[np.float32]
+
+
+class ProximityRows(Protocol):
+    """f_s of any two interests, by their numbers."""
+
+    def row(self, of: int) -> Row:
+        """f_s of an interest with each there is at least, by number."""
+
+
+class KnownProximities:
+    """f_s of all interests that there will be, as a square of numbers in their order."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self, rows: NDArray[np.float32]) -> None:
+        if rows.ndim != 2 or rows.shape[0] != rows.shape[1]:
+            raise InputError(f"proximities are as many rows as columns, not {rows.shape}")
+        self.rows = rows
+
+    def row(self, of: int) -> Row:
+        """f_s of an interest with each."""
+        if of >= len(self.rows):
+            raise InputError(f"there are {len(self.rows):,} interests known, and none number {of}")
+        row: Row = self.rows[of]
+        return row
 
 
 class Proximities(Generic[F]):

@@ -12,6 +12,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sapwood.overlay.semantic.graph.options import GraphOptions
 from sapwood.overlay.semantic.graph.state import SEMANTIC, GraphState
 from sapwood.overlay.semantic.spreading import Spread
@@ -54,6 +57,58 @@ def spread_in_graph(
                 way.came_from[receiver] = sender
                 waiting.append((receiver, budget))
     return way
+
+
+class Links:
+    """All links of a graph as it is now, in arrays: for publications of which only counts matter.
+
+    A graph of 20,000 peers with 19 links each is 3.5 MB, and a publication takes milliseconds.
+    """
+
+    __slots__ = ("_by_chance", "_receivers", "_senders", "_size")
+
+    def __init__(self, state: GraphState) -> None:
+        ends = [(peer, other, flags) for peer in state for other, flags in state.of(peer).items()]
+        senders, receivers, flags = np.array(ends, np.int64).reshape(-1, 3).T
+        self._senders, self._receivers = senders, receivers
+        #: the places of those that are only random
+        self._by_chance = np.flatnonzero((flags & SEMANTIC) == 0)
+        self._size = len(state.links)
+
+    def received(
+        self, wanting: NDArray[np.bool_], publisher: int, seed: int, forwarding: float = 1.0
+    ) -> NDArray[np.bool_]:
+        """For each number of a peer whether it gets a publication, as `spread_in_graph` has it.
+
+        `wanting` says by number who is interested; nobody hands on what it is not interested in
+        (gamma is 0).
+        """
+        by_chance = self._by_chance
+        chances = _coins(seed, self._senders[by_chance], self._receivers[by_chance])
+        is_open = np.ones(len(self._senders), np.bool_)
+        is_open[by_chance] = chances < forwarding
+        senders, receivers = self._senders[is_open], self._receivers[is_open]
+        reached = np.zeros(self._size, np.bool_)
+        reached[publisher] = True
+        sending = reached.copy()
+        while sending.any():
+            got = np.zeros(self._size, np.bool_)
+            got[receivers[sending[senders]]] = True
+            sending = got & ~reached & wanting
+            reached |= got
+        return reached
+
+
+def _coins(
+    seed: int, senders: NDArray[np.int64], receivers: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """`_coin` for many links."""
+    links = senders.astype(np.uint64) << np.uint64(32) | receivers.astype(np.uint64)
+    mixed = np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15) * (links + np.uint64(1))
+    mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    high = (mixed ^ mixed >> np.uint64(31)) & np.uint64(_MASK & ~0x7FF)
+    return high.astype(np.float64) * _SCALE
 
 
 def _coin(seed: int, sender: int, receiver: int) -> float:

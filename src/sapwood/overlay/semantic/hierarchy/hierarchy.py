@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from random import Random
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.covering.protocol import CoveringIndex
 from sapwood.errors import InputError
 from sapwood.overlay.semantic.hierarchy.crashing import crash
 from sapwood.overlay.semantic.hierarchy.joining import Cost, join
@@ -25,12 +26,16 @@ class Hierarchy(Generic[F]):
     """Peers in a tree by containment.
 
     Joins and leaves come one after the other, as in the work, which does not discuss them at once.
+    An `index`, an empty covering index that finds all there is to find, says what contains what;
+    without one filters are compared pair by pair.
     """
 
     __slots__ = ("state",)
 
-    def __init__(self, options: HierarchyOptions | None = None) -> None:
-        self.state: HierarchyState[F] = HierarchyState(options or HierarchyOptions())
+    def __init__(
+        self, options: HierarchyOptions | None = None, index: CoveringIndex[Any] | None = None
+    ) -> None:
+        self.state: HierarchyState[F] = HierarchyState(options or HierarchyOptions(), index)
 
     def __len__(self) -> int:
         """The number of peers."""

@@ -19,17 +19,20 @@ F = TypeVar("F", bound=Coverable)
 class Cost:
     """What a change of the overlay cost: messages, and the peers that handled any.
 
-    `moves` are the peers that a REORG moved, with their depth before and after, in order.
+    `asked` are those of them that handled a JOIN, once for each; `moves` are the peers that a REORG
+    moved, with their depth before and after, in order.
     """
 
     messages: int = 0
     involved: set[int] = field(default_factory=set)
+    asked: list[int] = field(default_factory=list)
     moves: list[tuple[int, int, int]] = field(default_factory=list)
 
     def probed(self, found: Probe) -> None:
         """Add what a probe cost."""
         self.messages += found.messages
         self.involved.update(found.reached)
+        self.asked += found.reached
 
 
 def join(

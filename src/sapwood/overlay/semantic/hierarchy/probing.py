@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from sapwood.overlay.semantic.hierarchy.options import HierarchyOptions, Variant
-from sapwood.overlay.semantic.hierarchy.state import ROOT, HierarchyState
+from sapwood.overlay.semantic.hierarchy.state import NOBODY, ROOT, HierarchyState
 from sapwood.overlay.semantic.interests import Coverable, Relation
 
 F = TypeVar("F", bound=Coverable)
@@ -90,6 +90,10 @@ def _is_full(options: HierarchyOptions, variant: Variant, seed: int) -> Callable
     return lambda load, above: load > limit or above > limit or draw() < rate
 
 
+_NUMBERS: Final = (int(Relation.PARALLEL), int(Relation.CONTAINS), int(Relation.CONTAINED))
+"""As plain numbers: the loop that asks peers is where joins spend their time."""
+
+
 @dataclass(slots=True)
 class _Probing:
     """One probe under way."""
@@ -102,31 +106,35 @@ class _Probing:
     waiting: list[tuple[int, int, int]] = field(default_factory=list)
 
     def run(self) -> Probe:
-        state, found = self.state, Probe()
-        row = state.interests.row(self.interest)
-        compare, interests = state.interests.compare, state.interest
-        reached = found.reached.append
-        for peer, depth, above in self.waiting:
-            reached(peer)
+        """Hand the JOIN on until nobody has to: a full join of 10,000 peers asks thousands."""
+        state, found, waiting = self.state, Probe(), self.waiting
+        row, compare = state.interests.row(self.interest), state.interests.compare
+        interests, count, equal_count = state.interest, state.count, state.equal_count
+        first, after = state.first, state.next
+        parallel, contains, contained = _NUMBERS
+        for peer, depth, above in waiting:
             of = interests[peer]
             relation = row[of] or compare(of, self.interest)
-            if relation == Relation.PARALLEL:
-                if state.first[peer] != -1 and self.is_full(state.load(peer), above):
-                    self.forward(peer, depth)
-            elif relation == Relation.CONTAINS:
-                found.containers.append(Reply(peer, depth, state.load(peer)))
-                self.forward(peer, depth)
-            elif relation == Relation.CONTAINED:
-                if self.is_full(state.load(peer), above):
+            load = count[peer] + equal_count[peer]
+            if relation == parallel:
+                if first[peer] == NOBODY or not self.is_full(load, above):
+                    continue
+            elif relation == contains:
+                found.containers.append(Reply(peer, depth, load))
+            elif relation == contained:
+                if self.is_full(load, above):
                     found.contained.append(Reply(peer, depth, above))
+                continue
             else:
                 found.equivalent.append(self.descend(peer, depth, found))
+                continue
+            # On to the children that are not equivalent; nobody moves meanwhile.
+            child, below = first[peer], depth + 1
+            while child != NOBODY:
+                waiting.append((child, below, load))
+                child = after[child]
+        found.reached.extend([peer for peer, _, _ in waiting])
         return found
-
-    def forward(self, peer: int, depth: int) -> None:
-        """Send the JOIN to the children that are not equivalent."""
-        load = self.state.load(peer)
-        self.waiting.extend((child, depth + 1, load) for child in self.state.children(peer))
 
     def descend(self, peer: int, depth: int, found: Probe) -> Reply:
         """Go down an equivalence tree by chance until a peer has room: so it stays balanced."""

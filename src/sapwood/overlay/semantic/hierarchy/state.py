@@ -29,8 +29,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from sapwood.covering.protocol import CoveringIndex
 from sapwood.errors import InvariantError, LimitError, UnknownIdError
 from sapwood.limits.semantic import PEERS_MAX
 from sapwood.overlay.semantic.hierarchy.options import HierarchyOptions
@@ -71,9 +72,9 @@ class HierarchyState(Generic[F]):
         "tagged",
     )
 
-    def __init__(self, options: HierarchyOptions) -> None:
+    def __init__(self, options: HierarchyOptions, index: CoveringIndex[Any] | None = None) -> None:
         self.options = options
-        self.interests: Interests[F] = Interests()
+        self.interests: Interests[F] = Interests(index)
         #: the one above; -1 for the root, for who left, and between two places
         self.parent = _column()
         #: the parent's parent (L2816); -1 for the root, top-level peers and those without a parent

@@ -219,8 +219,7 @@ class TreeSet:
         """Give a branch up, tell those below, and let go what was held for its sake."""
         trees = self.trees[branch.source]
         trees.branches.remove(branch)
-        sides = branch.core.advertisements.entries.follower
-        if isinstance(sides, TreeSides):
+        for sides in _sides_of(branch):
             sides.end()
         self.counted += Counter(branch.core.counters())
         effects = self._tell(branch.place.children, Leave(branch.source, branch.epoch))
@@ -251,8 +250,9 @@ class TreeSet:
 
     def _follow(self, branch: TreeRouter) -> None:
         if self._watch is not None:
+            former = next(_sides_of(branch), None)
             sides = TreeSides(self._watch, branch.epoch)
-            branch.core.advertisements.entries.follow(sides)
+            branch.core.advertisements.entries.exchange(former, sides)
 
     def _review(self, source: str) -> None:
         self.clients.review(source, self.trees[source].is_in_force)
@@ -501,6 +501,12 @@ class TreeSet:
         own = branch.core.advertisements.entries.by_key.values()
         if {(e.client, e.id) for e in own} != (advertised if branch.advertises else set()):
             raise InvariantError(f"on the tree of {source} clients advertise something else")
+
+
+def _sides_of(branch: TreeRouter) -> Iterator[TreeSides]:
+    """What tells a watch of what is advertised on the tree of a branch, if anything does."""
+    following = branch.core.advertisements.entries.followers
+    return (one for one in following if isinstance(one, TreeSides))
 
 
 def _on_tree(branch: TreeRouter, effect: Send | BatchEffect) -> Send | BatchEffect:

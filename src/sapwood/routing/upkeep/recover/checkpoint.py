@@ -62,12 +62,14 @@ class Head(Struct, array_like=True, frozen=True):
     """Where a checkpoint stands: behind so many state records.
 
     `links` are those that routing believes up, in the order in which they came up. `incarnation` is
-    that of the router, if it is not the first one that its log is of.
+    that of the router, if it is not the first one that its log is of. Of so many filters engines
+    were `prepared`, and saved beside it.
     """
 
     states: int
     links: tuple[str, ...]
     incarnation: int | None = None
+    prepared: int = 0
 
 
 _HEAD: Final = msgspec.msgpack.Decoder(Head)
@@ -87,6 +89,12 @@ def checkpoint_of(membership: Membership, head: Head) -> Iterator[bytes]:
 def head_of(parts: Sequence[bytes]) -> Head:
     """Where a checkpoint stands."""
     return _HEAD.decode(parts[0])
+
+
+def with_prepared(parts: Sequence[bytes], filters: int) -> Sequence[bytes]:
+    """The same checkpoint, beside which there are engines of so many filters."""
+    head = msgspec.structs.replace(head_of(parts), prepared=filters)
+    return [msgspec.msgpack.encode(head), *parts[1:]]
 
 
 def refill(membership: Membership, parts: Sequence[bytes]) -> tuple[str, ...]:

@@ -286,13 +286,13 @@ class Recover:
                         bounds[name.removeprefix(BOUND)] = int.from_bytes(value)
                     elif name.startswith(LINK) and value:
                         ids[name.removeprefix(LINK)] = msgspec.msgpack.decode(value, type=_IDS)
-                case Checkpoint(parts):
-                    head = head_of(parts)
+                case Checkpoint():
+                    head = head_of(record.parts)
                     self._states = head.states
                     self._links = {neighbor: self._make() for neighbor in head.links}
                     if head.incarnation is not None:
                         yield Resume(head.incarnation)
-                    yield Refill(parts)
+                    yield Refill(record)
                 case _:
                     yield from self._again(record, mark)
         self._pass(mark)

@@ -86,10 +86,20 @@ class SkipTree:
             before = bit
         return {holder for ones in alive for holder in self._holders[ones]}
 
+    def finger_at(self, at: int, end: int) -> int | None:
+        """The span of the widest finger that begins at a bit and ends before another."""
+        return next((one for one in self._spans if not at % one and at + one <= end), None)
+
+    def fingers(self) -> list[tuple[int, int]]:
+        """Span and first bit of each finger that holds filters, the widest first."""
+        return sorted(
+            ((span, span * at) for span, at in self._fingers), key=lambda f: (-f[0], f[1])
+        )
+
     def _exclude(self, alive: set[tuple[int, ...]], at: int, end: int) -> None:
         """Leave out the filters with a bit from `at` to `end`, which is not in the range."""
         while at < end and alive:
-            span = next((one for one in self._spans if not at % one and at + one <= end), None)
+            span = self.finger_at(at, end)
             self.steps += 1
             if span is not None:
                 finger = self._fingers.get((span, at // span))

@@ -9,22 +9,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from sapwood.cli.journeys import hop_lines, members, told_lines
-from sapwood.cli.match_words import explanation_members, way_lines
-from sapwood.cli.output import amount
+from sapwood.asking.explaining import Explainer
+from sapwood.asking.overlay import BrokersAsked, Placed
 from sapwood.errors import InputError
+from sapwood.language.explanation_words import explanation_members, way_lines
 from sapwood.language.written import canonical
+from sapwood.model.amounts import amount
 from sapwood.model.explanation import shortened
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
-
-if TYPE_CHECKING:
-    from sapwood.client.overlay import BrokersAsked, Placed
-    from sapwood.routing.explaining.journeys import Journey
-    from sapwood.session.settings import ConnectionSettings
-    from sapwood.wire.durable import DurableState
+from sapwood.routing.explaining.journeys import Journey
+from sapwood.routing.explaining.words import hop_lines, members, told_lines
+from sapwood.session.settings import ConnectionSettings
+from sapwood.wire.durable import DurableState
+from sapwood.wire.explaining import Search
+from sapwood.wire.interests import to_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +62,25 @@ class Answers:
 def ask_overlay(
     brokers: Sequence[str], asked: Asked, settings: ConnectionSettings, *, follow: bool
 ) -> Answers:
-    """Ask brokers. Raises `InputError` where none of them has such a subscription."""
-    from sapwood.client.explaining import Explainer
-    from sapwood.client.overlay import BrokersAsked
-    from sapwood.wire.explaining import Search
-    from sapwood.wire.interests import to_text
-
-    text = None if asked.interest is None else to_text(asked.interest)
+    """Ask brokers at their addresses. Raises as `answers`."""
     connect = partial(Explainer, settings=settings)
     with BrokersAsked(brokers, connect, follow=follow) as overlay:
-        found, is_all = overlay.search(Search(text, asked.client, asked.durable))
-        if not found:
-            named = ", ".join(overlay.replies)
-            raise InputError(
-                f"no client of {named} has such a subscription: ask the broker at which its client "
-                "is, for the filter as the client gave it, its --client or its --durable name"
-            )
-        source = asked.source or next(iter(overlay.replies))
-        each = tuple(_answer(overlay, one, source, asked.publication) for one in found)
-        return Answers(asked, tuple(overlay.replies), dict(overlay.unreached), is_all, each)
+        return answers(overlay, asked)
+
+
+def answers(overlay: BrokersAsked, asked: Asked) -> Answers:
+    """What brokers say. Raises `InputError` where none of them has such a subscription."""
+    text = None if asked.interest is None else to_text(asked.interest)
+    found, is_all = overlay.search(Search(text, asked.client, asked.durable))
+    if not found:
+        named = ", ".join(overlay.replies)
+        raise InputError(
+            f"no client of {named} has such a subscription: ask the broker at which its client "
+            "is, for the filter as the client gave it, its --client or its --durable name"
+        )
+    source = asked.source or next(iter(overlay.replies))
+    each = tuple(_answer(overlay, one, source, asked.publication) for one in found)
+    return Answers(asked, tuple(overlay.replies), dict(overlay.unreached), is_all, each)
 
 
 def _answer(
@@ -94,7 +95,7 @@ def overlay_text(found: Answers) -> str:
     """The answer for people."""
     lines: list[str] = []
     for answer in found.each:
-        lines += _subscription_lines(answer, found.asked)
+        lines += subscription_lines(answer, found.asked)
     if not found.is_all:
         lines.append("there may be more such subscriptions: name the client with --client")
     lines += [f"not asked: {address}: {why}" for address, why in found.unreached.items()]
@@ -142,7 +143,8 @@ def _mailbox_members(state: DurableState) -> dict[str, object]:
     }
 
 
-def _subscription_lines(answer: Answer, asked: Asked) -> list[str]:
+def subscription_lines(answer: Answer, asked: Asked) -> list[str]:
+    """The answer about one subscription, for people."""
     one, publication = answer.placed.found, asked.publication
     state = one.durable
     named = f"{one.id} of client {one.client}"

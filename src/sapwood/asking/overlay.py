@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from sapwood.client.explaining import Explainer
+from sapwood.asking.explaining import Explaining
 from sapwood.errors import ConnectionLostError, InputError
 from sapwood.model.publication import Publication
 from sapwood.overlay.ways import way_between
@@ -28,18 +28,22 @@ class Placed:
 class BrokersAsked:
     """Connections to several brokers of one overlay; a context manager that closes them.
 
-    `connect` makes one for an address. With `follow`, brokers at the addresses that others have
-    connected to are asked as well, as far as they answer.
+    `connect` makes one for an address. With `follow`, brokers at the addresses that others know
+    of their neighbors are asked as well, as far as they answer.
 
     #: _explainers has those that answer, by the name of the broker; replies what they said first
     """
 
     def __init__(
-        self, addresses: Iterable[str], connect: Callable[[str], Explainer], *, follow: bool = False
+        self,
+        addresses: Iterable[str],
+        connect: Callable[[str], Explaining],
+        *,
+        follow: bool = False,
     ) -> None:
         self._stack = ExitStack()
         self._connect = connect
-        self._explainers: dict[str, Explainer] = {}
+        self._explainers: dict[str, Explaining] = {}
         self.replies: dict[str, ExplainReply] = {}
         #: addresses at which nobody answered, with the reason
         self.unreached: dict[str, str] = {}
@@ -122,7 +126,7 @@ class BrokersAsked:
         return reply.broker
 
     def _follow(self) -> None:
-        """Ask the brokers that others have connected to."""
+        """Ask the neighbors of those that are asked, and theirs."""
         waiting = list(self.replies.values())
         for reply in waiting:
             for neighbor, address in reply.addresses.items():

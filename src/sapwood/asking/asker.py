@@ -29,20 +29,28 @@ _RECEIVE_BYTES: Final = 1 << 18
 class Asker:
     """One connection to a broker; a context manager that closes it.
 
-    Raises `ConnectionLostError` where there is no broker, or none any more.
+    It waits `connect_s` seconds for a connection, and `answer_s` for an answer. Raises
+    `ConnectionLostError` where there is no broker, or none any more.
     """
 
-    def __init__(self, address: str, settings: ConnectionSettings | None = None) -> None:
+    def __init__(
+        self,
+        address: str,
+        settings: ConnectionSettings | None = None,
+        *,
+        connect_s: float = CONNECT_S,
+        answer_s: float = ANSWER_S,
+    ) -> None:
         self._address: Address = parse_address(address)
         chosen = settings or ConnectionSettings()
         self._connection = Connection(Role.CLIENT, chosen, time.monotonic())
         try:
-            self._socket = _connected(self._address, chosen)
+            self._socket = _connected(self._address, chosen, connect_s)
         except ssl.SSLError as error:
             raise ConnectionLostError(reason(self._address, error)) from None
         except OSError as error:
             raise ConnectionLostError(f"no broker at {self._address}: {error}") from None
-        self._socket.settimeout(ANSWER_S)
+        self._socket.settimeout(answer_s)
         session = secrets.token_hex(8)
         hello = Hello(
             role=Role.CLIENT,
@@ -95,9 +103,9 @@ class Asker:
         return ConnectionLostError(f"broker {self._address}: {reason}")
 
 
-def _connected(address: Address, settings: ConnectionSettings) -> socket.socket:
+def _connected(address: Address, settings: ConnectionSettings, connect_s: float) -> socket.socket:
     """A socket that is connected, by TLS where the address says so."""
-    plain = socket.create_connection((address.host, address.port), CONNECT_S)
+    plain = socket.create_connection((address.host, address.port), connect_s)
     try:
         context = connecting(address, settings)
         if context is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sapwood.cli.output import amount
+from sapwood.model.amounts import amount
 from sapwood.model.explanation import shortened
 from sapwood.model.interest import Interest
 from sapwood.routing.explaining.journeys import Because, Hop, Journey, Link, Telling

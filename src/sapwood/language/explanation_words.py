@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sapwood.cli.output import amount
+from sapwood.model.amounts import amount
 from sapwood.model.explanation import Explanation, Way
 
 WAYS_SHOWN_MAX: Final = 8

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
 
-from sapwood.client.asking import Asker
+from sapwood.asking.asker import Asker
 from sapwood.errors import FrameError, InputError
 from sapwood.limits import FRAME_BYTES_MAX
 from sapwood.model.interest import Interest
@@ -22,12 +25,23 @@ from sapwood.wire.interests import to_text
 from sapwood.wire.publications import encode_publication
 
 
-class Explainer(Asker):
-    """One connection that asks a broker; a context manager that closes it.
+class Explaining(ABC):
+    """Whoever a broker's explanations are asked of; a context manager that is done with it."""
 
-    The connection is a client of the broker, and counted as one. Raises `ConnectionLostError`
-    where there is no broker, none any more, or one that does not let this identity ask.
-    """
+    @abstractmethod
+    def request(self, request: ExplainRequest) -> ExplainReply:
+        """The answer to a request."""
+
+    @abstractmethod
+    def __enter__(self) -> Self: ...
+
+    @abstractmethod
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
 
     def about(self) -> ExplainReply:
         """Which links it has, and under which protocol."""
@@ -78,10 +92,23 @@ class Explainer(Asker):
         return answer_of(self._asked(ExplainRequest(question=asking))).account
 
     def _asked(self, request: ExplainRequest) -> ExplainReply:
+        reply = self.request(request)
+        if reply.refusal:
+            raise InputError(f"broker {reply.broker}: {reply.refusal}")
+        return reply
+
+
+class Explainer(Asker, Explaining):
+    """One connection that asks a broker; a context manager that closes it.
+
+    The connection is a client of the broker, and counted as one. Raises `ConnectionLostError`
+    where there is no broker, none any more, or one that does not let this identity ask.
+    """
+
+    def request(self, request: ExplainRequest) -> ExplainReply:
+        """The answer to a request."""
         self._connection.send(request)
         reply = self._answer()
         if not isinstance(reply, ExplainReply):
             raise FrameError(f"{self._address} answers by {type(reply).__name__}")
-        if reply.refusal:
-            raise InputError(f"broker {reply.broker}: {reply.refusal}")
         return reply

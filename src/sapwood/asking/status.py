@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sapwood.client.asking import Asker
+from sapwood.asking.asker import Asker
 from sapwood.errors import FrameError
 from sapwood.wire.status import StatusReply, StatusRequest
 

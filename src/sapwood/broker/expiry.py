@@ -1,0 +1,64 @@
+"""Publications whose time to live is over: they go no further.
+
+How old one is follows from its age bound (`docs/time.md`), so it is never thought younger than it
+is. Of what a store was asked for nothing is known but when it was kept here: that counts then, and
+what had passed before is missing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from sapwood.model.publication import Publication
+from sapwood.timing.local import LocalClock
+from sapwood.wire.publications import envelope_of
+
+_NS: Final = 1_000_000_000
+
+
+class Expiry:
+    """Tells which publications are over. `wall` tells seconds since 1970."""
+
+    __slots__ = ("_clock", "_wall")
+
+    def __init__(self, clock: LocalClock | None, wall: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._wall = wall
+
+    def age_s(self, publication: Publication) -> float:
+        """How old a publication is as far as is known, in seconds; 0 where nothing is."""
+        return self._age_ns(publication) / _NS
+
+    def _age_ns(self, publication: Publication) -> int:
+        clock, written_at = self._clock, publication.written_at
+        age_ns: int | None = None
+        if clock is not None:
+            age_ns = clock.drift.age_ns(publication.born, clock.read())
+        if age_ns is None and written_at is not None:
+            age_ns = max(0, int((self._wall() - written_at) * _NS))
+        return age_ns or 0
+
+    def is_over(self, publication: Publication) -> bool:
+        """Whether its time to live may be over; who gets it nevertheless is told that it is."""
+        envelope = publication.envelope
+        if envelope is None or envelope.ttl_ns is None:
+            return False
+        age_ns = self._age_ns(publication)
+        if age_ns <= envelope.ttl_ns:
+            return False
+        if publication.born is None and self._clock is not None:
+            publication.keep_born(self._clock.read() - age_ns)
+        return True
+
+    def tell(self, publications: Iterable[Publication]) -> None:
+        """See to it that whoever gets them is told of those that are over."""
+        for publication in publications:
+            self.is_over(publication)
+
+
+def has_outlived(encoded: bytes, age_s: float) -> bool:
+    """Whether an encoded publication that is so old, in seconds, has outlived its time."""
+    envelope = envelope_of(encoded)
+    return envelope is not None and envelope.ttl_ms is not None and age_s * 1000 > envelope.ttl_ms

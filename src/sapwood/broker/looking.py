@@ -1,0 +1,52 @@
+"""Looking at a part of the journal for a subscription that begins there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sapwood.broker.expiry import has_outlived
+from sapwood.limits import TURN_S
+from sapwood.model.interest import Interest
+from sapwood.session.durable.catching_up import Arrival
+from sapwood.session.durable.last_values import key_of
+from sapwood.session.durable.subscriptions import Look
+from sapwood.store.reading import Stored
+from sapwood.wire.publications import decode_publication, has_envelope
+
+
+class Found(NamedTuple):
+    """What was found up to, and without, a place; so many were over."""
+
+    arrivals: list[Arrival]
+    through: int
+    expired: int
+
+
+def looked_at(
+    look: Look, end: int, stored: Iterable[Stored], interest: Interest, now_s: float
+) -> Found:
+    """What an interest accepts of a part of the journal: for half a turn, one publication at least.
+
+    What has outlived its time is no arrival; where the last one is wanted it is one all the same,
+    as it takes the place of those before it. `now_s` is in seconds since 1970.
+    """
+    enough = time.thread_time() + TURN_S / 2
+    arrivals: list[Arrival] = []
+    through, expired = look.first, 0
+    for one in stored:
+        through, encoded = one.place + 1, one.encoded
+        age_s = max(0.0, now_s - one.published_at) if has_envelope(encoded) else 0.0
+        if not look.last_by and has_outlived(encoded, age_s):
+            expired += 1
+        else:
+            publication = decode_publication(encoded)
+            if interest.matches(publication):
+                key = key_of(publication.record, look.last_by) if look.last_by else None
+                arrivals.append(Arrival(one.place, len(encoded), age_s, key))
+        if time.thread_time() >= enough:
+            break
+    else:
+        through = end
+    return Found(arrivals, through, expired)

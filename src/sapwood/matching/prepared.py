@@ -1,0 +1,122 @@
+"""Engines for filters of records that are built ahead of time, and mapped when they are needed.
+
+Who comes back with a million filters needs an engine for them, which takes some microseconds for
+each. Whoever has the filters before builds it then, and saves it:
+
+::
+
+    FOLDER/prepared.json       what this is, and of each engine how many filters it has, how long
+                               the list of filters was, and its fingerprint; how long every other
+                               file is, and its checksum
+    FOLDER/NAME/records/       what the columnar engine has saved
+    FOLDER/NAME/slots.npy      the slot of each filter in the list; equal ones have one
+
+An engine is taken for the very list of filters that it was built of, by the *fingerprint*, or not
+at all, wherever its folder comes from; and every byte is compared with its checksum (`storage`)
+before anything is mapped.
+
+The fingerprint is BLAKE2b, of 16 bytes, over pieces of 65,536 filters: first the lengths of these,
+in four bytes each, little end first, and then they themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from sapwood.errors import FileFormatError
+from sapwood.matching.columnar import ColumnarEngine
+from sapwood.matching.protocol import Slots
+from sapwood.matching.readiness import RECORDS
+from sapwood.matching.storage import REMEDY, Folder, opened
+from sapwood.model.kept import KeptFilters
+
+ENGINE: Final = "columnar"
+"""The engine whose files these are."""
+
+HEADER: Final = "prepared"
+
+_FORMAT: Final = "sapwood prepared engines"
+_VERSION: Final = 1
+_RECORDS: Final = "records"
+_SLOTS: Final = "slots"
+
+_PIECE: Final = 1 << 16
+
+
+def fingerprint(filters: Sequence[bytes]) -> str:
+    """What tells a list of filters, as they are packed, from all others."""
+    digest = blake2b(digest_size=16)
+    for first in range(0, len(filters), _PIECE):
+        some = filters[first : first + _PIECE]
+        digest.update(np.fromiter(map(len, some), "<u4", len(some)).tobytes())
+        digest.update(b"".join(some))
+    return digest.hexdigest()
+
+
+class Engine(NamedTuple):
+    """A saved engine: its folder, how many filters it has, and the slot of each in the list."""
+
+    folder: Folder
+    filters: int
+    slots: Slots
+
+
+def prepare(path: Path, lists: Mapping[str, Sequence[bytes]]) -> int:
+    """Build an engine for each list of packed filters, and write all of them into a new folder.
+
+    Returns how long the lists are; 0, and there is no folder, where compiled kernels are not kept
+    for this machine: whoever reads it would not have them either. Raises `OSError`.
+    """
+    count = sum(map(len, lists.values()))
+    if not count or not RECORDS.is_cached():
+        return 0
+    path.mkdir(parents=True)
+    folder = opened(path)
+    engines = {name: _prepare(folder.make_folder(name), given) for name, given in lists.items()}
+    folder.seal(HEADER, {"format": _FORMAT, "version": _VERSION, "engines": engines})
+    return count
+
+
+def _prepare(folder: Folder, given: Sequence[bytes]) -> list[int | str]:
+    """Write one engine; returns what the header says of it."""
+    by_slot = {one: slot for slot, one in enumerate(dict.fromkeys(given))}
+    slots = np.fromiter(map(by_slot.__getitem__, given), np.int32, len(given))
+    folder.write_arrays({_SLOTS: slots})
+    engine = ColumnarEngine()
+    engine.add_many(KeptFilters(range(len(by_slot)), [*by_slot]))
+    engine.save(folder.make_folder(_RECORDS).path)
+    return [len(by_slot), len(given), fingerprint(given)]
+
+
+class Prepared:
+    """The engines in a folder, every byte of which is what was written.
+
+    Raises `FileFormatError` where it is not, where something is missing, and for another version.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._folder = folder = opened(path)
+        if not folder.has_json(HEADER):
+            raise FileFormatError(str(folder), f"is missing, or has no {HEADER}.json; {REMEDY}")
+        header = folder.read_json(HEADER)
+        place = folder.place(f"{HEADER}.json")
+        if not isinstance(header, dict) or header.get("format") != _FORMAT:
+            raise FileFormatError(place, f"does not describe engines; {REMEDY}")
+        if header.get("version") != _VERSION:
+            found = header.get("version")
+            raise FileFormatError(place, f"has version {found!r}, not {_VERSION}; {REMEDY}")
+        folder.check_seal(HEADER)
+        self._engines: Mapping[str, Any] = header["engines"]
+
+    def engine_of(self, name: str, given: Sequence[bytes]) -> Engine | None:
+        """The engine that was built of exactly this list of filters, if it is here."""
+        filters, length, known = self._engines.get(name, (0, -1, ""))
+        if length != len(given) or known != fingerprint(given):
+            return None
+        folder = self._folder.folder(name)
+        return Engine(folder, filters, folder.read_arrays((_SLOTS,))[_SLOTS])

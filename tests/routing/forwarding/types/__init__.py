@@ -1,0 +1,1 @@
+"""Tables for each DTD that is advertised."""

@@ -1,0 +1,28 @@
+"""What tests of the semantic experiments share: peers and documents that are quickly drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from sapwood_lab.experiments import semantic_graph, semantic_peers
+from sapwood_lab.workload.documents.calibration import Calibration
+
+CACHES = (
+    *(semantic_peers.documents_of, semantic_peers.hits_of),
+    *(semantic_graph.similarity_of, semantic_graph.proximities_of),
+)
+"""What depends on how documents are drawn."""
+
+
+@pytest.fixture
+def uncalibrated(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Documents of `news` by a chance that is known, and a synopsis of few."""
+    for cache in CACHES:
+        cache.cache_clear()
+    monkeypatch.setattr(semantic_peers, "calibration_of", lambda source, seed: Calibration(0.3, {}))
+    monkeypatch.setattr(semantic_graph, "TOLD", 10)
+    yield
+    for cache in CACHES:
+        cache.cache_clear()

@@ -168,7 +168,9 @@ class Broker:
         shared = (me, self.connections, self._memory, self._log, circles)
         self.handshake = Handshake(
             *shared,
-            judging=Judge(self._filter_process.ask, is_strict=settings.strict),
+            judging=Judge(
+                self._filter_process.ask, is_strict=settings.strict, declared=settings.declared
+            ),
             doorkeeper=self.doorkeeper,
             credentials=connecting.credentials,
         )
@@ -580,7 +582,7 @@ class Broker:
         self.settings = self._backpressure.settings = settings
         self.connecting = replace(settings.connection, clock=self.connecting.clock)
         self._memory.remembered_max = settings.sessions_remembered_max
-        self.handshake.take(self.connecting.credentials, is_strict=settings.strict)
+        self.handshake.take(self.connecting.credentials, settings)
         self.dialers.keep_only(settings.dialed)
         self.effect_runner.look_again()
         if self.store is not None:

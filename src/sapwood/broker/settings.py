@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from sapwood.errors import InputError
+from sapwood.language.declared import Declared
 from sapwood.limits import (
     CONNECTIONS_MAX,
     FRAME_BYTES_CEILING,
@@ -63,8 +64,8 @@ class BrokerSettings:
     `http`, and with a `gateway` clients publish and subscribe there, `http_streams_max` at a time;
     browsers may for pages of `http_origins`. With a `console` people look at the broker there.
     Spans of traced publications go to the collector at the URL `traces`. A `strict` one refuses
-    subscriptions that no publication can match. Raises `InputError` (or one of its kinds) that
-    names the option of `sapwood broker` and what it takes.
+    subscriptions that no publication can match, or none of what is `declared`. Raises `InputError`
+    (or one of its kinds) that names the option of `sapwood broker` and what it takes.
     """
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
@@ -96,6 +97,7 @@ class BrokerSettings:
     http_streams_max: int = GATEWAY_STREAMS_MAX
     strict: bool = False
     traces: str | None = None
+    declared: Declared | None = None
 
     def __post_init__(self) -> None:
         protocol = self.protocol

@@ -159,6 +159,15 @@ _OVERLAY: Final = (
         default=False,
     ),
     Option(
+        "schema",
+        Place(),
+        _NOW,
+        "File that declares what is published here, kinds of records and DTDs: who subscribes to "
+        "what none of it can match is warned, and refused if strict.",
+        without="nothing is declared",
+        example="schema.toml",
+    ),
+    Option(
         "http",
         Text("HOST:PORT"),
         _RESTART,

@@ -8,7 +8,9 @@ tokens. Slow, and meant to be obviously right.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise, product
@@ -25,6 +27,7 @@ from sapwood.language.syntax import (
     Node,
     Not,
     Or,
+    Read,
 )
 
 Probe: TypeAlias = bool | int | float | str | Fraction
@@ -48,6 +51,11 @@ def holds(node: Node, record: Mapping[str, Probe], *, negated: bool = False) -> 
             return constant is not negated
         case Exists(attribute):
             return (attribute in record) is not negated
+        case Read(function, condition):
+            read = _reading(function, record.get(node.attribute))
+            if isinstance(condition, Exists):
+                return (read is not None) is not negated
+            return read is not None and holds(condition, {node.attribute: read}, negated=negated)
     value = record.get(node.attribute)
     if value is None:
         return False
@@ -65,6 +73,41 @@ def holds(node: Node, record: Mapping[str, Probe], *, negated: bool = False) -> 
             return any(compares(value, "=", member) for member in members)
         case Like(_, pattern, escape):
             return isinstance(value, str) and like(pattern, escape, value) is not negated
+
+
+def _reading(function: str, text: Probe | None) -> Probe | None:
+    """What a text reads as; years from 1 on."""
+    if not isinstance(text, str):
+        return None
+    if function == "lower":
+        return text.lower()
+    if function == "integer":
+        value = int(text) if re.fullmatch("[+-]?[0-9]+", text) else 2**63
+        return value if -(2**63) <= value < 2**63 else None
+    found = re.fullmatch(_MOMENT, text, re.ASCII | re.IGNORECASE)
+    if found is None:
+        return None
+    year, month, day, hour, minute, second, hours, minutes = (int(found[at] or 0) for at in _PARTS)
+    if max(hour, hours) > 23 or max(minute, minutes) > 59 or second > 60:
+        return None
+    ahead = (hours * 60 + minutes) * (-1 if found["sign"] == "-" else 1)
+    try:
+        days = date(year, month, day).toordinal()
+        seconds = ((days * 24 + hour) * 60 + minute - ahead) * 60 + second
+        clock = seconds % 86400
+        return (
+            f"{date.fromordinal(seconds // 86400).isoformat()}T{clock // 3600:02}:"
+            f"{clock // 60 % 60:02}:{clock % 60:02}.{found['part'] or '':0<9}Z"
+        )
+    except ValueError:
+        return None
+
+
+_MOMENT = (
+    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(?P<part>\d{1,9}))?"
+    r"(?:Z|(?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>\d\d))"
+)
+_PARTS = (1, 2, 3, 4, 5, 6, "hours", "minutes")
 
 
 def compares(left: Probe, sign: str, right: Probe) -> bool:

@@ -30,6 +30,7 @@ from sapwood.language.syntax import (
     Not,
     Operator,
     Or,
+    Read,
 )
 from sapwood.model.filter import Filter
 from sapwood.model.printing import KEYWORDS
@@ -71,7 +72,17 @@ TEXTS: Final = (
     "\U0001f600",
     "a\U0010ffff",
     "true",
+    "AB",
+    "-07",
+    "2026-01-31T23:30:00-01:00",
+    "2026-02-01T00:30:00.5Z",
 )
+INSTANTS: Final = (
+    "2026-01-31T23:30:00.000000000Z",
+    "2026-02-01T00:30:00.000000000Z",
+    "2026-02-01T00:30:00.500000000Z",
+)
+"""Timestamps in the form that they have in a syntax tree."""
 _ALPHABET: Final = "ab%_'\\\0\ud7ff\ue000\U0010ffff"
 _ORDERING: Final = (Operator.LESS, Operator.AT_MOST, Operator.GREATER, Operator.AT_LEAST)
 
@@ -219,7 +230,9 @@ def _escaped(text: str) -> tuple[str, str | None]:
 def _conditions(*, patterns: bool, names: tuple[str, ...] = ()) -> st.SearchStrategy[Condition]:
     named = st.sampled_from(names) if names else attribute_names()
     ordered = st.one_of(numbers(), texts())
+    readings = (_readings(named),) if patterns else ()
     return st.one_of(
+        *readings,
         st.builds(Comparison, named, st.sampled_from((Operator.EQUAL,)), literals()),
         st.builds(Comparison, named, st.sampled_from((Operator.DIFFERENT,)), literals()),
         st.builds(Comparison, named, st.sampled_from(_ORDERING), ordered),
@@ -228,6 +241,24 @@ def _conditions(*, patterns: bool, names: tuple[str, ...] = ()) -> st.SearchStra
         st.builds(_like, named, like_patterns(general=patterns)),
         st.builds(Exists, named),
     )
+
+
+def _readings(named: st.SearchStrategy[str]) -> st.SearchStrategy[Condition]:
+    """Conditions on what texts read as, with the constants that suit the function."""
+    spelled = st.sampled_from(TEXTS).map(str.lower)
+    constants = {"integer": numbers(), "lower": spelled, "timestamp": st.sampled_from(INSTANTS)}
+    kinds: list[st.SearchStrategy[Condition]] = [
+        st.builds(Read, st.just("lower"), st.builds(_like, named, like_patterns()))
+    ]
+    for function, constant in constants.items():
+        leaves = st.one_of(
+            st.builds(Comparison, named, st.sampled_from(Operator), constant),
+            st.builds(Between, named, constant, constant),
+            st.builds(In, named, st.lists(constant, min_size=1, max_size=3).map(tuple)),
+            st.builds(Exists, named),
+        )
+        kinds.append(st.builds(Read, st.just(function), leaves))
+    return st.one_of(kinds)
 
 
 def _like(attribute: str, pattern: tuple[str, str | None]) -> Like:
@@ -273,6 +304,9 @@ def _leaf(node: Constant | Condition, spelling: _Spelling) -> str:
     if isinstance(node, Constant):
         return _word("true" if node.value else "false", spelling)
     name = _name(node.attribute, spelling)
+    if isinstance(node, Read):
+        name = f"{_word(node.function, spelling)}{spelling.choice('', ' ')}({name})"
+        node = node.condition
     match node:
         case Comparison(_, Operator.EQUAL, True):
             return spelling.choice(f"{name} = true", name, f"{name}=TRUE")

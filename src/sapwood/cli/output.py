@@ -88,8 +88,8 @@ engines_option = click.option(
 dialect_option = click.option(
     "--dialect",
     metavar="NAME",
-    help="Filters are in another language: jms, sns or eventbridge. In a file, those that do not "
-    "name their own.",
+    help="Filters are in another language: cesql, jms, sns or eventbridge. In a file, those that "
+    "do not name their own.",
 )
 
 id_member_option = click.option(

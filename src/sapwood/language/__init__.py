@@ -29,8 +29,11 @@ def parse_filter(
     if not isinstance(text, str):
         raise InputError(f'a filter is a text such as "price > 10", not {type(text).__name__}')
     if dialect is not None and dialect != HOUSE:
-        read = DIALECTS.named(dialect).load()
-        return normal_form(read(text), steps_max=steps_max)
+        from sapwood.language.dialects.outcomes import check_size  # late: few filters need it
+
+        tree = DIALECTS.named(dialect).load()(text)
+        check_size(tree, steps_max)
+        return normal_form(tree, steps_max=steps_max)
     plain = plain_filter(text)
     if plain is not None:
         return plain

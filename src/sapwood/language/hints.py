@@ -9,7 +9,7 @@ from typing import Final
 
 from sapwood.language.lexer import Kind, Token
 
-_CASE: Final = "texts compare with their case; name each spelling: {0} in ('a', 'A')"
+_CASE: Final = "texts compare with their case; without it write lower({0}) = 'text'"
 _INSIDE: Final = "for a text inside another write {0} like '%text%'"
 _START: Final = "for the start of a text write {0} like 'text%'"
 _END: Final = "for the end of a text write {0} like '%text'"

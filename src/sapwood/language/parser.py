@@ -8,6 +8,7 @@ from typing import Final
 from sapwood.errors import FilterSyntaxError, InputError, LimitError
 from sapwood.language.hints import about_call, about_text, about_word
 from sapwood.language.lexer import Kind, Token, tokenize
+from sapwood.language.readings import readable
 from sapwood.language.syntax import (
     And,
     Between,
@@ -20,10 +21,12 @@ from sapwood.language.syntax import (
     Not,
     Operator,
     Or,
+    Read,
 )
 from sapwood.limits import FILTER_NESTING_MAX
 from sapwood.model.like import Pattern
 from sapwood.model.publication import Value
+from sapwood.model.readings import FUNCTIONS
 
 _ORDERING: Final = frozenset((Operator.LESS, Operator.AT_MOST, Operator.GREATER, Operator.AT_LEAST))
 
@@ -78,7 +81,10 @@ class _Parser:
     def primary(self) -> Node:
         token = self.token
         if token.kind is Kind.NAME:  # as most do
-            return self.condition(self.attribute("expected an attribute name"))
+            attribute = self.attribute("expected an attribute name")
+            if self.begins_parenthesis() and token.text.lower() in FUNCTIONS:
+                return self.reading(token)
+            return self.condition(attribute)
         if self.accept(Kind.PUNCTUATION, "("):
             with self:
                 node = self.disjunction()
@@ -88,7 +94,11 @@ class _Parser:
             expected = "expected an attribute name after exists"
             if self.begins_parenthesis():
                 expected += ", without parentheses: exists price"
-            return Exists(self.attribute(expected))
+            token = self.token
+            attribute = self.attribute(expected)
+            if self.begins_parenthesis() and token.text.lower() in FUNCTIONS:
+                return Read(token.text.lower(), Exists(self.read_attribute()))
+            return Exists(attribute)
         if token.kind is Kind.KEYWORD and token.text in ("true", "false"):
             self.advance()
             return Constant(token.text == "true")
@@ -110,6 +120,30 @@ class _Parser:
         if self.accept(Kind.KEYWORD, "not"):
             return Not(self.word_condition(attribute, required=True))
         return self.word_condition(attribute, required=False)
+
+    def read_attribute(self) -> str:
+        """The attribute in parentheses after the name of a function."""
+        self.expect(Kind.PUNCTUATION, "(", "expected (")
+        attribute = self.attribute("expected the name of an attribute whose text is to be read")
+        self.expect(Kind.PUNCTUATION, ")", "expected ) after the name of the attribute")
+        return attribute
+
+    def reading(self, function: Token) -> Node:
+        """A condition on what the text of an attribute reads as."""
+        name = function.text.lower()
+        attribute = self.read_attribute()
+        operators = (Kind.OPERATOR, Kind.KEYWORD)
+        if self.token.kind not in operators or self.token.text in ("and", "or"):
+            raise self.error(f"expected a comparison of {name}({attribute})")
+        start = self.token.position
+        node = self.condition(attribute)
+        leaf = node.operand if isinstance(node, Not) else node
+        assert isinstance(leaf, Comparison | Between | In | Like | Exists), "it is one condition"
+        try:
+            read = Read(name, readable(name, leaf))
+        except InputError as error:
+            raise FilterSyntaxError(self.text, start, str(error)) from None
+        return Not(read) if isinstance(node, Not) else read
 
     def comparison(self, attribute: str) -> Node:
         operator = Operator(self.token.text)

@@ -70,6 +70,22 @@ class Exists:
 
 
 @dataclass(frozen=True, slots=True)
+class Read:
+    """`function(attribute)` in the place of the attribute: what its text reads as.
+
+    `exists function(attribute)`: it is a text that has such a reading.
+    """
+
+    function: str
+    condition: Comparison | Between | In | Like | Exists
+
+    @property
+    def attribute(self) -> str:
+        """The attribute whose text is read."""
+        return self.condition.attribute
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     """Negation; its meaning is fixed by pushing it to the leaves."""
 
@@ -90,7 +106,7 @@ class Or:
     operands: tuple[Node, ...]
 
 
-Condition: TypeAlias = Comparison | Between | In | Like | Exists
+Condition: TypeAlias = Comparison | Between | In | Like | Exists | Read
 """A leaf that says something about one attribute."""
 
 Node: TypeAlias = Constant | Condition | Not | And | Or

@@ -10,8 +10,10 @@ Cost: every filter's whole tree for every record. Use it to check others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from sapwood.errors import InvariantError
@@ -29,6 +31,7 @@ from sapwood.language.syntax import (
     Not,
     Operator,
     Or,
+    Read,
 )
 from sapwood.matching.protocol import SlotBatch, batch_of
 from sapwood.model.filter import Filter
@@ -112,6 +115,8 @@ def holds(node: Node, record: Record, *, negated: bool = False) -> bool:
 def _leaf_holds(leaf: Condition, record: Record, *, negated: bool) -> bool:
     if isinstance(leaf, Exists):
         return (leaf.attribute in record) != negated
+    if isinstance(leaf, Read):
+        return _reading_holds(leaf, record, negated=negated)
     if leaf.attribute not in record:
         return False
     value = record[leaf.attribute]
@@ -131,6 +136,61 @@ def _leaf_holds(leaf: Condition, record: Record, *, negated: bool) -> bool:
             if _type_of(value) != _TEXT:
                 return False
             return _is_like(str(value), pattern, escape) != negated
+
+
+def _reading_holds(leaf: Read, record: Record, *, negated: bool) -> bool:
+    """The condition on what the text reads as; without a reading it holds neither way."""
+    value = record.get(leaf.attribute)
+    read = _READ[leaf.function](value) if isinstance(value, str) else None
+    if isinstance(leaf.condition, Exists):
+        return (read is not None) != negated
+    return read is not None and _leaf_holds(leaf.condition, {leaf.attribute: read}, negated=negated)
+
+
+def _integer(text: str) -> int | None:
+    """Digits of ASCII, perhaps behind a sign."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not digits or any(char not in "0123456789" for char in digits):
+        return None
+    value = 0
+    for char in digits:
+        value = min(value * 10 + ord(char) - ord("0"), 1 << 80)
+    value = -value if text[0] == "-" else value
+    return value if -(1 << 63) <= value < 1 << 63 else None
+
+
+def _timestamp(text: str) -> str | None:
+    """By the calendar of the standard library, 400 years off: it has no year 0."""
+    try:
+        date, zone = text.upper().split("T")
+        at = next(at for at, char in enumerate(zone) if char in "Z+-")
+        clock, _, fraction = zone[:at].partition(".")
+        parts = [*date.split("-"), *clock.split(":")]
+        hours, _, minutes = zone[at + 1 :].partition(":")
+        offset = ["00", "00"] if zone[at:] == "Z" else [hours, minutes]
+        is_written = [len(part) for part in (*parts, *offset)] == [4, *[2] * 7] and (
+            "." not in zone or 1 <= len(fraction) <= 9
+        )
+        digits = "".join((*parts, *offset, fraction))
+        if not is_written or not digits.isascii() or not digits.isdigit():
+            return None
+        year, month, day, hour, minute, second = map(int, parts)
+        ahead = timedelta(hours=int(offset[0]), minutes=int(offset[1]))
+        if second > 60 or int(offset[0]) > 23 or int(offset[1]) > 59:
+            return None
+        cycle = 400 if year < 5000 else -400
+        moment = datetime(year + cycle, month, day, hour, minute) + timedelta(seconds=second)  # noqa: DTZ001 - in UTC
+        moment += ahead if zone[at] == "-" else -ahead
+    except (ValueError, StopIteration, OverflowError):
+        return None
+    if not 0 <= moment.year - cycle <= 9999:
+        return None
+    return f"{moment.year - cycle:04}{moment:-%m-%dT%H:%M:%S}.{fraction:0<9}Z"
+
+
+_READ: Final[Mapping[str, Callable[[str], Value | None]]] = MappingProxyType(
+    {"integer": _integer, "lower": str.lower, "timestamp": _timestamp}
+)
 
 
 def _type_of(value: Value) -> str:

@@ -23,8 +23,18 @@ _NUMBERS: Final = (
 _INFINITIES: Final = (float("-inf"), float("inf"))
 _TEXTS: Final = (
     *("", "a", "a\0", "aa", "ab", "abc", "b", "ba", "customer-1", "customer-10", "customer-2"),
+    *("AB", "5", "-07", "2026-01-31T23:30:00-01:00"),
     *("100%", "a_b", "it's", "\uffff", "\U0001f600", "a\U0001f600"),
 )
+_READINGS: Final = (
+    ("lower", "in ('a', 'ab')"),
+    ("lower", "like '%b'"),
+    ("integer", "between -1 and 5"),
+    ("integer", "in (5, 7)"),
+    ("timestamp", "between '2026-01-31T12:00:00Z' and '2026-02-01T00:00:00Z'"),
+)
+"""Functions, and conditions on what they read."""
+
 _PATTERNS: Final = ("a%", "%a", "%a%", "a_c", "_", "__%", "%\uffff%", "b%b", "%", "abc", "%!%%")
 _COMPARISONS: Final = ("=", "<>", "<", "<=", ">", ">=")
 
@@ -75,6 +85,9 @@ class Sampler:
         if form < 0.85:
             pattern = print_value(self._random.choice(_PATTERNS))
             return f"{name} {negation}like {pattern} escape '!'"
+        if form < 0.92:
+            function, condition = self._random.choice(_READINGS)
+            return f"{function}({name}) {negation}{condition}"
         return self._random.choice((f"exists {name}", f"{name} is null", name))
 
     def _comparison(self, name: str) -> str:

@@ -14,14 +14,14 @@ from typing import Final
 
 from sapwood.model import numbers as number_sets
 from sapwood.model import strings as string_sets
-from sapwood.model.like import Pattern
 from sapwood.model.numbers import ALL_NUMBERS, NO_NUMBERS, Number, Numbers
 from sapwood.model.publication import Value
-from sapwood.model.strings import ALL_STRINGS, NO_STRINGS, Strings
+from sapwood.model.readings import Reading
+from sapwood.model.strings import ALL_STRINGS, NO_STRINGS, Strings, TextTest
 
 _NO_BOOLEANS: Final[frozenset[bool]] = frozenset()
 _BOTH_BOOLEANS: Final = frozenset((False, True))
-_PLAIN: Final[tuple[tuple[Pattern, ...], tuple[Pattern, ...]]] = ((), ())
+_PLAIN: Final[tuple[tuple[TextTest, ...], tuple[TextTest, ...]]] = ((), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ def united(constraints: Iterable[Constraint]) -> list[Constraint]:
     Constraints with the same patterns are united at once, and each group of them with the plain
     ones where that has a form. The result does not depend on the order.
     """
-    groups: dict[tuple[tuple[Pattern, ...], tuple[Pattern, ...]], list[Constraint]] = {}
+    groups: dict[tuple[tuple[TextTest, ...], tuple[TextTest, ...]], list[Constraint]] = {}
     for constraint in constraints:
         strings = constraint.strings
         groups.setdefault((strings.required, strings.forbidden), []).append(constraint)
@@ -244,6 +244,22 @@ def united(constraints: Iterable[Constraint]) -> list[Constraint]:
             result.append(group)
         else:
             result[0] = union
+    return _with_readings_united(result) if len(result) > 1 else result
+
+
+def _with_readings_united(constraints: list[Constraint]) -> list[Constraint]:
+    """The same union, with readings by one function united."""
+    result: list[Constraint] = []
+    for constraint in constraints:
+        union = None
+        if any(isinstance(test, Reading) for test in constraint.strings.required):
+            for at, other in enumerate(result):
+                union = other.union(constraint)
+                if union is not None:
+                    result[at] = union
+                    break
+        if union is None:
+            result.append(constraint)
     return result
 
 

@@ -178,16 +178,18 @@ class Pattern:
         """Whether the whole of `text` fits the pattern."""
         return _fits(self._segments, text)
 
-    def covers(self, other: Pattern) -> bool:
+    def covers(self, other: object) -> bool:
         """Whether every text that fits `other` fits this; sound, `False` where it cannot tell.
 
         The other pattern's tokens are read as a text: its `_` may only stand under this pattern's
         `_` or `%`, its `%` only under `%`.
         """
-        return _fits(self._segments, other._letters)
+        return isinstance(other, Pattern) and _fits(self._segments, other._letters)
 
-    def excludes(self, other: Pattern) -> bool:
+    def excludes(self, other: object) -> bool:
         """Whether surely no text fits both: their literal beginnings or ends clash."""
+        if not isinstance(other, Pattern):
+            return False
         a, b = self.prefix, other.prefix
         if not (a.startswith(b) or b.startswith(a)):
             return True

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from sapwood.model.like import Pattern, Wildcard
 from sapwood.model.numbers import ALL_NUMBERS, Interval, Number, Numbers
+from sapwood.model.readings import Reading
 from sapwood.model.strings import ALL_STRINGS, Range, Strings, prefix_end, successor
 
 if TYPE_CHECKING:
     from sapwood.model.constraint import Constraint
     from sapwood.model.publication import Value
+    from sapwood.model.strings import TextTest
 
 KEYWORDS: Final = frozenset(
     ("and", "between", "escape", "exists", "false", "in", "is", "like", "not", "null", "or", "true")
@@ -89,7 +91,13 @@ def constraint_chars_max(attribute: str, constraint: Constraint) -> int:
         _NUMBER_CHARS + (end.bit_length() // 3 if isinstance(end, int) else 0) for end in ends
     )
     chars += 4 * sum(len(low) + len(high or "") for low, high in strings.ranges)
-    chars += 4 * sum(len(p.tokens) for p in (*strings.required, *strings.forbidden))
+    tests = (*strings.required, *strings.forbidden)
+    chars += sum(
+        4 * len(test.tokens)
+        if isinstance(test, Pattern)
+        else len(_print_reading(print_attribute(attribute), test))
+        for test in tests
+    )
     parts = 3 + len(numbers) + len(strings.ranges) + constraint.patterns
     return chars + parts * (2 * (2 * len(attribute) + 2) + _PART_CHARS)
 
@@ -196,9 +204,47 @@ def _print_patterns(name: str, strings: Strings) -> str:
         parts = [_print_points(name, points)] if points else []
         parts.extend(_print_ranges(name, wide))
         conditions.append(parts[0] if len(parts) == 1 else "(" + " or ".join(parts) + ")")
-    conditions.extend(_print_like(name, pattern) for pattern in strings.required)
-    conditions.extend(_print_like(f"{name} not", pattern) for pattern in strings.forbidden)
+    forbidden = [test for test in strings.forbidden if isinstance(test, Reading)]
+    if forbidden and not conditions and not strings.required:
+        conditions.append(f"{name} like '%'")
+    conditions.extend(_print_test(name, test) for test in strings.required)
+    conditions.extend(
+        _print_like(f"{name} not", test) for test in strings.forbidden if isinstance(test, Pattern)
+    )
+    conditions.extend(f"not exists {_subject(name, test)}" for test in forbidden)
     return " and ".join(conditions)
+
+
+def _print_reading(name: str, reading: Reading) -> str:
+    """What a text has to read as."""
+    subject, values = _subject(name, reading), reading.values
+    if reading.is_any:
+        return f"exists {subject}"
+    points: list[Value]
+    if isinstance(values, tuple):
+        points = [n.low for n in values if n.is_point]
+        parts = _print_numbers(subject, tuple(n for n in values if not n.is_point))
+    elif not values.is_plain:
+        return _print_patterns(subject, values)
+    else:
+        points = [low for low, high in values.ranges if high == successor(low)]
+        parts = _print_ranges(subject, tuple(r for r in values.ranges if r[1] != successor(r[0])))
+    if points:
+        parts.insert(0, _print_points(subject, points))
+    return parts[0] if len(parts) == 1 else "(" + " or ".join(parts) + ")"
+
+
+def _subject(name: str, reading: Reading) -> str:
+    return f"{reading.function}({name})"
+
+
+def print_text_test(attribute: str, test: TextTest) -> str:
+    """The condition that a text of the attribute passes the test."""
+    return _print_test(print_attribute(attribute), test)
+
+
+def _print_test(name: str, test: TextTest) -> str:
+    return _print_like(name, test) if isinstance(test, Pattern) else _print_reading(name, test)
 
 
 def _print_like(subject: str, pattern: Pattern) -> str:

@@ -2,7 +2,8 @@ r"""Sets of texts: ranges by code point, narrowed by general `like` patterns.
 
 A text has an immediate successor (itself and a NUL), so every comparison is a half-open range:
 `x = 's'` is `['s', 's\0')`, `x > 's'` starts at `'s\0'`, and a prefix is a range as well. Only
-patterns that are neither literal nor a prefix are kept as patterns.
+patterns that are neither literal nor a prefix are kept as patterns, and beside them what texts read
+as (`sapwood.model.readings`), which is a test of a text as well.
 """
 
 from __future__ import annotations
@@ -14,9 +15,14 @@ from typing import Final, TypeAlias
 from sapwood.limits import SUCCESSORS_MAX
 from sapwood.model import ranges
 from sapwood.model.like import Pattern
+from sapwood.model.numbers import ALL_NUMBERS
+from sapwood.model.readings import NUMERIC, TOTAL, Reading
 
 Range: TypeAlias = tuple[str, str | None]
 """`low <= text < high`; `None` means that there is no upper end."""
+
+TextTest: TypeAlias = Pattern | Reading
+"""What is tried on a text by itself: whether it fits a pattern, or what it reads as."""
 
 _Bound: TypeAlias = tuple[int, str]
 """A comparable end: `(0, text)`, or `(1, "")` for the top that lies above every text."""
@@ -37,8 +43,8 @@ class Strings:
     """
 
     ranges: tuple[Range, ...]
-    required: tuple[Pattern, ...] = ()
-    forbidden: tuple[Pattern, ...] = ()
+    required: tuple[TextTest, ...] = ()
+    forbidden: tuple[TextTest, ...] = ()
 
     @property
     def is_plain(self) -> bool:
@@ -112,6 +118,23 @@ def not_like(pattern: Pattern) -> Strings:
     return Strings(_EVERY_TEXT, (), (pattern,))
 
 
+def reads_as(reading: Reading) -> Strings:
+    """The texts that a reading accepts."""
+    return narrowed(_EVERY_TEXT, (reading,), ())
+
+
+def reads_not(function: str) -> Strings:
+    """The texts of which a function of `sapwood.model.readings` has no reading."""
+    if function in TOTAL:
+        return NO_STRINGS
+    return narrowed(_EVERY_TEXT, (), (any_reading(function),))
+
+
+def any_reading(function: str) -> Reading:
+    """What accepts all texts that a function can read."""
+    return Reading(function, ALL_NUMBERS if function in NUMERIC else ALL_STRINGS)
+
+
 def intersect(a: Strings, b: Strings) -> Strings:
     """The texts in both sets."""
     is_plain = a.is_plain and b.is_plain
@@ -131,7 +154,7 @@ def union(a: Strings, b: Strings) -> Strings | None:
         return b
     if a.required == b.required and a.forbidden == b.forbidden:
         return union_alike((a, b))
-    return None
+    return _united_reading(a, b)
 
 
 def union_alike(sets: Sequence[Strings]) -> Strings:
@@ -162,13 +185,15 @@ def covers(a: Strings, b: Strings) -> bool:
 
 
 def narrowed(
-    within: tuple[Range, ...], required: tuple[Pattern, ...], forbidden: tuple[Pattern, ...]
+    within: tuple[Range, ...], required: tuple[TextTest, ...], forbidden: tuple[TextTest, ...]
 ) -> Strings:
     """The texts of `within` under patterns, in the plainest form.
 
     Literal beginnings of required patterns narrow the ranges; patterns implied by others are
-    dropped; where only finitely many texts are left they are tried one by one.
+    dropped; readings by one function become one; where only finitely many texts are left they are
+    tried one by one.
     """
+    required = _read_together(required)
     for pattern in required:
         if pattern.prefix:
             bounds = ((_lower(pattern.prefix), _upper(prefix_end(pattern.prefix))),)
@@ -177,6 +202,8 @@ def narrowed(
     members = candidate.points()
     if members is not None:
         return of_points(members)
+    if any(isinstance(p, Reading) and p.is_empty for p in required):
+        return NO_STRINGS
     if any(p.excludes(q) for p in required for q in required) or any(
         f.covers(p) for f in forbidden for p in required
     ):
@@ -206,7 +233,7 @@ def prefix_end(prefix: str) -> str | None:
     return None
 
 
-def _is_excluded(pattern: Pattern, strings: Strings) -> bool:
+def _is_excluded(pattern: TextTest, strings: Strings) -> bool:
     """Whether surely no text of the set fits the pattern."""
     if any(g.covers(pattern) for g in strings.forbidden):
         return True
@@ -216,22 +243,56 @@ def _is_excluded(pattern: Pattern, strings: Strings) -> bool:
     return not ranges.intersect(_to_bounds(strings.ranges), prefix)
 
 
-def _most_specific(patterns: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
+def _read_together(tests: tuple[TextTest, ...]) -> tuple[TextTest, ...]:
+    """The tests with one reading by each function."""
+    if not any(isinstance(test, Reading) for test in tests):
+        return tests
+    readings: dict[str, Reading] = {}
+    for test in tests:
+        if isinstance(test, Reading):
+            known = readings.get(test.function)
+            readings[test.function] = test if known is None else known.intersect(test)
+    narrowing = (one for one in readings.values() if one.function not in TOTAL or not one.is_any)
+    return (*(test for test in tests if isinstance(test, Pattern)), *narrowing)
+
+
+def _united_reading(a: Strings, b: Strings) -> Strings | None:
+    """The texts in either set, if the two differ in one reading by the same function alone."""
+    if a.ranges != b.ranges or a.forbidden != b.forbidden or len(a.required) != len(b.required):
+        return None
+    differ = [(p, q) for p, q in zip(a.required, b.required, strict=True) if p != q]
+    if len(differ) != 1:
+        return None
+    ((one, other),) = differ
+    if not isinstance(one, Reading) or not isinstance(other, Reading):
+        return None
+    union = one.union(other) if one.function == other.function else None
+    if union is None:
+        return None
+    kept = (union if test == one else test for test in a.required)
+    return narrowed(a.ranges, tuple(kept), a.forbidden)
+
+
+def _most_specific(patterns: tuple[TextTest, ...]) -> tuple[TextTest, ...]:
     """The patterns without those that another one implies."""
-    kept: list[Pattern] = []
-    for pattern in sorted(set(patterns), key=Pattern.sort_key):
+    kept: list[TextTest] = []
+    for pattern in sorted(set(patterns), key=_sort_key):
         if not any(pattern.covers(other) for other in kept):
             kept = [other for other in kept if not other.covers(pattern)] + [pattern]
     return tuple(kept)
 
 
-def _most_general(patterns: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
+def _most_general(patterns: tuple[TextTest, ...]) -> tuple[TextTest, ...]:
     """The patterns without those that another one takes in."""
-    kept: list[Pattern] = []
-    for pattern in sorted(set(patterns), key=Pattern.sort_key):
+    kept: list[TextTest] = []
+    for pattern in sorted(set(patterns), key=_sort_key):
         if not any(other.covers(pattern) for other in kept):
             kept = [other for other in kept if not pattern.covers(other)] + [pattern]
     return tuple(kept)
+
+
+def _sort_key(test: TextTest) -> tuple[str, str]:
+    return test.sort_key()
 
 
 def _ranges_cover(a: tuple[Range, ...], b: tuple[Range, ...]) -> bool:

@@ -56,10 +56,12 @@ def _one(wanted: Any, value: Any, *, sns: bool) -> bool:
         return not any(_same(one, value) for one in each)
     if not isinstance(value, str):
         return False
-    if name == "prefix":
-        return value.startswith(argument)
-    if name == "suffix":
-        return value.endswith(argument)
+    if name == "equals-ignore-case":
+        return bool(value.lower() == argument.lower())
+    if name in ("prefix", "suffix"):
+        if isinstance(argument, dict):
+            value, argument = value.lower(), argument["equals-ignore-case"].lower()
+        return bool(value.startswith(argument) if name == "prefix" else value.endswith(argument))
     assert name == "wildcard"
     parts = re.findall(r"\\.|\*|[^\\*]", argument, re.DOTALL)
     expression = "".join(".*" if part == "*" else re.escape(part[-1]) for part in parts)
@@ -96,7 +98,13 @@ def patterns(depth: int = 1) -> st.SearchStrategy[dict[str, Any]]:
     """Patterns that filters can say."""
     texts = st.sampled_from(TEXTS)
     wild = st.sampled_from(("a*", "*b", "b\\*c", "b*c", "*", "", "a\\\\b"))
-    one_text = {"prefix": texts, "suffix": texts, "wildcard": wild}
+    spelled = st.one_of(texts, _named("equals-ignore-case", texts))
+    one_text = {
+        "prefix": spelled,
+        "suffix": spelled,
+        "wildcard": wild,
+        "equals-ignore-case": texts,
+    }
     ranges = st.tuples(
         st.sampled_from((">", ">=")),
         st.just(0),

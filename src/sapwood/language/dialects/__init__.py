@@ -42,6 +42,12 @@ def _jms() -> Callable[[str], Node]:
     return parse
 
 
+def _cesql() -> Callable[[str], Node]:
+    from sapwood.language.dialects.cesql import parse
+
+    return parse
+
+
 def _sns() -> Callable[[str], Node]:
     from sapwood.language.dialects.patterns import parse_policy
 
@@ -59,6 +65,7 @@ DIALECTS: Final = Catalogue(
     Dialect,
     (
         Dialect(HOUSE, "the language of docs/filters.md, as without a dialect", _sapwood),
+        Dialect("cesql", "CloudEvents SQL 1.0", _cesql),
         Dialect("jms", "message selectors of Jakarta Messaging (JMS)", _jms),
         Dialect("sns", "subscription filter policies of Amazon SNS", _sns, is_json=True),
         Dialect("eventbridge", "event patterns of Amazon EventBridge", _eventbridge, is_json=True),

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from sapwood.errors import LimitError
 from sapwood.language.parser import parse
 from sapwood.language.syntax import And, Constant, Node, Or
 from sapwood.model import constraint as c
@@ -28,6 +29,23 @@ TEXTS: Final = Constraint(strings=strings.ALL_STRINGS)
 
 BOOLEANS: Final = c.one_of((False, True))
 """Both booleans and nothing else."""
+
+
+def check_size(tree: Node, steps_max: int) -> None:
+    """Raise `LimitError` for a tree of more than so many nodes, repeated ones counted again.
+
+    `xor` needs each side of each operand twice: a tree doubles with every one, and what it takes to
+    write it down does not show that.
+    """
+    waiting, left = [tree], steps_max
+    while waiting:
+        node = waiting.pop()
+        left -= 1
+        if left < 0:
+            subject = "the work that the filter's normal form takes"
+            raise LimitError("NORMAL_FORM_STEPS_MAX", steps_max, None, subject)
+        if isinstance(node, And | Or):
+            waiting.extend(node.operands)
 
 
 class Outcome(NamedTuple):

@@ -4,8 +4,8 @@ Both are JSON objects: every key has to match, by one of the values in its array
 records do, and `$or` holds alternatives. The two services run the same matcher and differ in the
 numbers they take and in what they call present.
 
-What a filter cannot say is refused: `null` (here the same as absent), `cidr`, and, for the time
-being, comparing without case. Numbers compare by value, however they are spelled.
+What a filter cannot say is refused: `null` (here the same as absent) and `cidr`. Numbers compare by
+value, however they are spelled, and texts without case by their lower case.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from sapwood.model import strings
 from sapwood.model.constraint import Constraint
 from sapwood.model.json_objects import kind_of
 from sapwood.model.like import Pattern, Wildcard
-from sapwood.model.strings import prefix_end
+from sapwood.model.readings import Reading
+from sapwood.model.strings import Strings, prefix_end
 
 _RESERVED: Final = frozenset(
     (
@@ -47,10 +48,13 @@ _RESERVED: Final = frozenset(
 _REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "cidr": "addresses are texts here; write prefix for a network of whole parts",
-        "equals-ignore-case": "texts compare with their case; name each spelling",
     }
 )
 """Operators that say what no filter can, and why."""
+
+
+_LOWER: Final = "lower"
+_IGNORE_CASE: Final = "equals-ignore-case"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,7 @@ class _Pattern:
         self.operators: Mapping[str, Callable[[Any, str], Constraint]] = MappingProxyType(
             {
                 "anything-but": self.anything_but,
+                _IGNORE_CASE: _alike,
                 "exists": self.exists,
                 "numeric": self.numeric,
                 "prefix": _prefix,
@@ -214,9 +219,11 @@ class _Pattern:
             "prefix": _prefix,
             "suffix": _suffix,
             "wildcard": _wildcard,
+            _IGNORE_CASE: _alike,
         }.get(name)
         if operator is None:
-            raise InputError(f"{place}: takes values, prefix, suffix or wildcard")
+            known = "prefix, suffix, wildcard or equals-ignore-case"
+            raise InputError(f"{place}: takes values, {known}")
         left = c.PRESENT
         arguments = argument if isinstance(argument, list) else [argument]
         if not arguments:
@@ -285,12 +292,30 @@ def _is_alternatives(value: Any) -> bool:
 
 
 def _prefix(given: Any, place: str) -> Constraint:
-    text = _text(given, place)
-    return Constraint(strings=strings.between(text, prefix_end(text)))
+    text, function = _spelled(given, place)
+    return _read(strings.between(text, prefix_end(text)), function)
 
 
 def _suffix(given: Any, place: str) -> Constraint:
-    return _fitting((Wildcard.ANY_RUN, _text(given, place)))
+    text, function = _spelled(given, place)
+    return _read(strings.like(outcomes.pattern_of((Wildcard.ANY_RUN, text))), function)
+
+
+def _alike(given: Any, place: str) -> Constraint:
+    return _read(strings.point(_text(given, place).lower()), _LOWER)
+
+
+def _spelled(given: Any, place: str) -> tuple[str, str | None]:
+    """A text to compare with, and the function of what is compared with it, if there is one."""
+    if isinstance(given, dict) and given.keys() == {_IGNORE_CASE}:
+        return _text(given[_IGNORE_CASE], f"{place}.{_IGNORE_CASE}").lower(), _LOWER
+    return _text(given, place), None
+
+
+def _read(texts: Strings, function: str | None) -> Constraint:
+    if function is not None:
+        texts = strings.reads_as(Reading(function, texts))
+    return Constraint(strings=texts)
 
 
 def _wildcard(given: Any, place: str) -> Constraint:
@@ -316,12 +341,20 @@ def _fitting(parts: Iterable[str | Wildcard]) -> Constraint:
 
 
 def _outside(texts: Constraint) -> Constraint:
-    """All that is there but these texts: a set of ranges, or what one pattern fits."""
-    patterns: tuple[Pattern, ...] = texts.strings.required
-    if not patterns:
-        return outcomes.present_but(texts)
-    (pattern,) = patterns
-    return replace(c.PRESENT, strings=strings.not_like(pattern))
+    """All that is there but these texts, of which one test or one set of ranges tells."""
+    return replace(c.PRESENT, strings=_other_texts(texts.strings))
+
+
+def _other_texts(texts: Strings) -> Strings:
+    if texts.is_plain:
+        others = strings.complement(texts)
+        assert others is not None, "there is no pattern in it"
+        return others
+    (test,) = texts.required
+    if isinstance(test, Pattern):
+        return strings.not_like(test)
+    assert not isinstance(test.values, tuple), "texts are compared"
+    return strings.reads_as(replace(test, values=_other_texts(test.values)))
 
 
 def _text(given: Any, place: str) -> str:

@@ -6,16 +6,27 @@ so one constraint is enough.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from sapwood.language.syntax import Between, Comparison, Condition, Exists, In, Like, Operator
+from sapwood.language.syntax import (
+    Between,
+    Comparison,
+    Condition,
+    Exists,
+    In,
+    Like,
+    Operator,
+    Read,
+)
 from sapwood.model import constraint as c
 from sapwood.model import strings
 from sapwood.model.constraint import Constraint
 from sapwood.model.like import Pattern
 from sapwood.model.numbers import Interval
 from sapwood.model.publication import Value
+from sapwood.model.readings import NUMERIC, Reading
 
 _NEGATED: Final = MappingProxyType(
     {
@@ -44,6 +55,8 @@ def accepted_values(leaf: Condition, *, negated: bool) -> Constraint:
             return Constraint(strings=(strings.not_like if negated else strings.like)(pattern))
         case Exists():
             return c.ABSENT if negated else c.PRESENT
+        case Read():
+            return _read(leaf, negated=negated)
 
 
 def compared(operator: Operator, value: Value) -> Constraint:
@@ -56,6 +69,17 @@ def compared(operator: Operator, value: Value) -> Constraint:
     if operator in (Operator.GREATER, Operator.AT_LEAST):
         return c.above(value, inclusive=operator is Operator.AT_LEAST)
     return c.below(value, inclusive=operator is Operator.AT_MOST)
+
+
+def _read(leaf: Read, *, negated: bool) -> Constraint:
+    if isinstance(leaf.condition, Exists):
+        readable = strings.reads_as(strings.any_reading(leaf.function))
+        if not negated:
+            return Constraint(strings=readable)
+        return replace(c.ANYTHING, strings=strings.reads_not(leaf.function))
+    wanted = accepted_values(leaf.condition, negated=negated)
+    values = wanted.numbers if leaf.function in NUMERIC else wanted.strings
+    return Constraint(strings=strings.reads_as(Reading(leaf.function, values)))
 
 
 def _between(leaf: Between, *, negated: bool) -> Constraint:

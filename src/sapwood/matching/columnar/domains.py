@@ -23,9 +23,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from sapwood.model.constraint import Constraint
-from sapwood.model.like import Pattern
 from sapwood.model.numbers import Interval
-from sapwood.model.strings import Strings, successor
+from sapwood.model.strings import Strings, TextTest, successor
 
 ABSENT_RANK: Final = 0
 FALSE_RANK: Final = 1
@@ -166,7 +165,9 @@ def text_range(low: str, high: str | None) -> RankRange:
     return RankRange(low_code, low or None, high_code, high)
 
 
-def constraint_of(found: Iterable[RankRange], checks: Iterable[tuple[Pattern, bool]]) -> Constraint:
+def constraint_of(
+    found: Iterable[RankRange], checks: Iterable[tuple[TextTest, bool]]
+) -> Constraint:
     """The constraint whose ranges and pattern checks (pattern, forbidden) these are."""
     absent, booleans = False, set[bool]()
     numbers: list[Interval] = []

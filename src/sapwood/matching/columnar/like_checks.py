@@ -1,4 +1,4 @@
-"""What ranks cannot say: general `like` patterns.
+"""What ranks cannot say: general `like` patterns, and what texts read as.
 
 Conjunctions with such patterns are found like all others, through their other constraints; only
 the candidates are then checked. A *like predicate* is a pair of attribute and pattern. However many
@@ -13,22 +13,30 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from sapwood.language import parse_filter
 from sapwood.matching.columnar.batch import SegmentMatches
 from sapwood.matching.columnar.rows import Ints
 from sapwood.matching.columnar.segment import Annex
 from sapwood.model.like import Pattern, Wildcard
+from sapwood.model.printing import print_text_test
 from sapwood.model.publication import Record
+from sapwood.model.readings import Reading
+from sapwood.model.strings import TextTest
 
 _NO_TEXT: Final = 0
 _FITS: Final = 1
 _FITS_NOT: Final = 2
 
 _ESCAPE: Final = "\\"
+_PATTERN: Final = "l"
+_READING: Final = "r"
+_ANY_NAME: Final = "a"
+"""The attribute in the text of a reading, which goes with each by itself."""
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
-LikePredicate: TypeAlias = tuple[str, Pattern]
-"""An attribute, and a pattern that its text is tried against."""
+LikePredicate: TypeAlias = tuple[str, TextTest]
+"""An attribute, and a pattern or a reading that its text is tried against."""
 
 
 class LikePredicates:
@@ -49,7 +57,7 @@ class LikePredicates:
         """How many there are."""
         return len(self._predicates)
 
-    def number(self, attribute: str, pattern: Pattern) -> int:
+    def number(self, attribute: str, pattern: TextTest) -> int:
         """The number of a like predicate, a new one if it has none yet."""
         number = self._numbers.get((attribute, pattern))
         if number is None:
@@ -68,14 +76,14 @@ class LikePredicates:
         return self._predicates[number]
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        r"""Attribute and pattern of each like predicate, in order; `\` escapes in the pattern."""
-        for attribute, pattern in self._predicates:
-            yield attribute, "".join(map(_written, pattern.tokens))
+        """Attribute and test of each like predicate, in order, as `restore` reads them."""
+        for attribute, test in self._predicates:
+            yield attribute, _written(test)
 
     def restore(self, texts: Sequence[tuple[str, str]]) -> None:
         """Take over what `texts` gave."""
-        for attribute, pattern in texts:
-            self.number(attribute, Pattern.parse(pattern, _ESCAPE))
+        for attribute, text in texts:
+            self.number(attribute, _read(text))
 
 
 def verify(
@@ -126,7 +134,23 @@ def _outcome(predicate: LikePredicate, record: Record) -> int:
     return _FITS if pattern.matches(value) else _FITS_NOT
 
 
-def _written(token: str | Wildcard) -> str:
+def _written(test: TextTest) -> str:
+    r"""A mark and a pattern, in which `\` escapes; another and the condition on what is read."""
+    if isinstance(test, Reading):
+        return _READING + print_text_test(_ANY_NAME, test)
+    return _PATTERN + "".join(map(_token, test.tokens))
+
+
+def _read(text: str) -> TextTest:
+    """The test that was written so."""
+    if text.startswith(_PATTERN):
+        return Pattern.parse(text[1:], _ESCAPE)
+    (conjunction,) = parse_filter(text[1:]).conjunctions
+    (test,) = conjunction.constraint(_ANY_NAME).strings.required
+    return test
+
+
+def _token(token: str | Wildcard) -> str:
     if isinstance(token, Wildcard):
         return token.value
     return _ESCAPE + token if token in ("%", "_", _ESCAPE) else token

@@ -22,8 +22,8 @@ from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.segment import Segment, block
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
-from sapwood.model.like import Pattern
 from sapwood.model.reduction import in_normal_order
+from sapwood.model.strings import TextTest
 
 
 def filter_of(
@@ -56,7 +56,7 @@ def _conjunction(
 
 def _checks(
     segment: Segment, conjunction: int, predicates: LikePredicates
-) -> list[tuple[str, Pattern, bool]]:
+) -> list[tuple[str, TextTest, bool]]:
     annex = segment.annex
     first = int(np.searchsorted(annex.check_owner, conjunction))
     last = int(np.searchsorted(annex.check_owner, conjunction, side="right"))

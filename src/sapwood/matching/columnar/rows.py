@@ -21,8 +21,8 @@ from sapwood.model import packing
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
 from sapwood.model.kept import KeptFilters
-from sapwood.model.like import Pattern
 from sapwood.model.numbers import Interval, Number
+from sapwood.model.strings import TextTest
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -90,7 +90,7 @@ class Rows(NamedTuple):
 class PredicateNumbers(Protocol):
     """Numbers pairs of attribute and pattern."""
 
-    def number(self, attribute: str, pattern: Pattern) -> int:
+    def number(self, attribute: str, pattern: TextTest) -> int:
         """The number of a pair, a new one if it has none yet."""
 
 

@@ -17,7 +17,7 @@ from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.storage import Array, Folder
 from sapwood.model.filter import Filter
 
-LAYOUT: Final = 4
+LAYOUT: Final = 5
 """Which files there are and what is in them: another number for every change."""
 
 

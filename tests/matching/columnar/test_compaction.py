@@ -99,6 +99,19 @@ def test_a_worker_joins_all_when_nothing_has_come_for_some_time() -> None:
     assert to_join(policy, several, enough, 100) == [several[0], *several[2:]]
 
 
+def test_many_small_ones_are_joined_before_those_beside_the_largest() -> None:
+    policy = CompactionPolicy(smallest=2, alike_max=99, quiet_after=1, small_share=8)
+    segments = sized([900, 3, 400, 4, 300, 2, 3])
+    enough = Account(brought=10_000)
+    chosen = to_join(policy, segments, enough, 1)
+    assert [entry.segment.live for entry in chosen] == [3, 4, 2, 3]
+    three_small = [one for one in segments if one.segment.live != 4]
+    chosen = to_join(policy, three_small, enough, 1)
+    assert [entry.segment.live for entry in chosen] == [3, 400, 300, 2, 3]
+    larger = [one if one.segment.live != 4 else sized([95])[0] for one in segments]
+    assert len(to_join(policy, larger, enough, 1)) == 6, "they are more than an eighth"
+
+
 def test_a_worker_joins_no_more_for_that_than_what_came_has_brought() -> None:
     policy = CompactionPolicy(smallest=2, alike_max=9, quiet_after=100, quiet_share=4)
     few, many = entries(40, 2, 12), entries(2, 40, 12, 3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -54,8 +55,10 @@ class CompactionPolicy:
     quiet_share: int = 64
     quiet_moves: int = 8
     #: segments that are joined all at once then; of more, all but the largest are joined first,
-    #: which takes half of the time as a rule, and matches search two until the rest is done
+    #: which takes half of the time as a rule, and matches search two until the rest is done; and
+    #: before these as many small ones as make up one conjunction of so many there, in no time
     few: int = 3
+    small_share: int = 8
     #: what a match costs more for each further segment
     segment_cost: int = 6
     #: the cost of any compaction
@@ -157,11 +160,11 @@ def to_join(
     First come those with more removed conjunctions than others, together; then all up to a size
     of which there are `policy.alike_max` (sizes are alike within a factor of 16); then all, where
     so many records have come since the last segment that filters have come for now (`quiet`), not
-    for a few beside a large one, and as far as those that came have brought enough: the largest
-    segment last; and then as many of the smallest as the
-    matches have paid for that had to search each of them. With the sizes 1,000,000, 2,000, 66 and
-    70, the last two are joined for 2,816, the last three for 14,816, and all for six million, if
-    the largest alone and what is beside it have cost as much.
+    for a few beside a large one, and as far as those that came have brought enough: many small ones
+    first, the largest segment last; and then as many of the smallest as the matches have paid for
+    that had to search each of them. With the sizes 1,000,000, 2,000, 66 and 70, the last two are
+    joined for 2,816, the last three for 14,816, and all for six million, if the largest alone and
+    what is beside it have cost as much.
     """
     sparse = [entry for entry in segments if entry.segment.dead > entry.segment.live]
     if sparse:
@@ -170,18 +173,18 @@ def to_join(
     full = [tier for tier, count in alike.items() if count >= policy.alike_max]
     if full:
         return [entry for entry in segments if _tier(policy, entry) <= max(full)]
-    sizes = [entry.segment.live for entry in segments]
+    rising = sorted(segments, key=_live)
     if quiet >= policy.quiet_after and len(segments) > 1:
-        whole = sum(sizes)
-        rest = whole - max(sizes)
+        whole, rest = _size(rising), _size(rising[:-1])
         if rest * policy.quiet_share >= whole:
             if len(segments) <= policy.few and account.brought >= whole:
                 return segments
             if len(segments) > policy.few and account.brought >= rest:
-                largest = sizes.index(max(sizes))
-                return [*segments[:largest], *segments[largest + 1 :]]
+                sums = accumulate(map(_live, rising))
+                small = sum(policy.small_share * size <= rest for size in sums)
+                chosen = rising[:small] if small > policy.few else rising[:-1]
+                return [entry for entry in segments if entry in chosen]
     paid: Sequence[SegmentEntry] = ()
-    rising = sorted(segments, key=_live)
     for count in range(2, len(rising) + 1):
         cost = join_cost(policy, rising[:count])
         if cost > account.searched or (count == len(rising) and cost > account.beside):

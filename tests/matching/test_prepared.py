@@ -61,6 +61,17 @@ def test_an_engine_matches_what_the_filters_in_its_list_do(tmp_path: Path) -> No
     assert matched(path, "none", [], {"c": 1}) == []
 
 
+def test_many_filters_are_built_some_at_a_time_and_joined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_BUILT", 2)
+    given_ = packed(*(f"a = {number}" for number in (*range(7), 3)))
+    assert prepare(tmp_path / "made", {"all": given_}) == 8
+    for number in range(8):
+        expected = [place for place, one in enumerate((*range(7), 3)) if one == number]
+        assert matched(tmp_path / "made", "all", given_, {"a": number}) == expected
+
+
 @given(st.lists(filters(), min_size=1, max_size=12), st.lists(records(), min_size=1, max_size=6))
 @settings(max_examples=examples(60), deadline=None)
 def test_whatever_the_filters_are_each_place_has_the_slot_of_its_filter(

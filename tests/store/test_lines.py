@@ -120,3 +120,12 @@ def test_numbers_that_json_cannot_say_are_found_in_few_bytes_and_in_many(
     end = max(0, len(data) - cut)
     whole = any(number in data[3:end] for number in INFINITE)
     assert is_finite(data, 3, end) == (not whole)
+
+
+@pytest.mark.parametrize("shift", range(-10, 3))
+def test_an_infinite_number_is_found_where_two_parts_meet(shift: int) -> None:
+    number = b"\xcb\x7f\xf0\x00\x00\x00\x00\x00\x00"
+    data = b"\xcb\x3f\xf0".ljust(1 << 15, b"x")
+    data = data[:shift] + number + data if shift < 0 else data + bytes(shift) + number + data
+    assert not is_finite(data, 0, len(data))
+    assert is_finite(data.replace(number, b"\xcb\x7f\xef"), 0, len(data) - 6)

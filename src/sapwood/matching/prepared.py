@@ -47,6 +47,9 @@ _SLOTS: Final = "slots"
 
 _PIECE: Final = 1 << 16
 
+_BUILT: Final = 1 << 17
+"""Filters that are built at once: joining what is built takes less memory than building all."""
+
 
 def fingerprint(filters: Sequence[bytes]) -> str:
     """What tells a list of filters, as they are packed, from all others."""
@@ -87,10 +90,14 @@ def _prepare(folder: Folder, given: Sequence[bytes]) -> list[int | str]:
     by_slot = {one: slot for slot, one in enumerate(dict.fromkeys(given))}
     slots = np.fromiter(map(by_slot.__getitem__, given), np.int32, len(given))
     folder.write_arrays({_SLOTS: slots})
+    filters = [*by_slot]
+    del by_slot
     engine = ColumnarEngine()
-    engine.add_many(KeptFilters(range(len(by_slot)), [*by_slot]))
+    for first in range(0, len(filters), _BUILT):
+        some = filters[first : first + _BUILT]
+        engine.add_many(KeptFilters(range(first, first + len(some)), some))
     engine.save(folder.make_folder(_RECORDS).path)
-    return [len(by_slot), len(given), fingerprint(given)]
+    return [len(filters), len(given), fingerprint(given)]
 
 
 class Prepared:

@@ -23,6 +23,7 @@ from typing import IO, Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from sapwood.errors import LimitError
 from sapwood.files.lines import encode_publication
@@ -57,6 +58,10 @@ _GREATEST: Final = 0xFF
 
 _SOME_BYTES: Final = 1024
 """From so many on looking at all of them at once is quicker than one search after the other."""
+
+
+_PART_BYTES: Final = 1 << 15
+"""So many are looked at together: what comes of them stays in the caches."""
 
 
 class Line(NamedTuple):
@@ -161,17 +166,25 @@ def is_short(size: int, bytes_max: int) -> bool:
 def is_finite(data: bytes, begin: int, end: int) -> bool:
     """Whether there is nothing between two bytes that looks like a number that JSON cannot say.
 
-    Of many bytes those are found first with which such a number may begin: as a rule there are
-    none, and else hardly any with one behind them that fits.
+    In many bytes two are looked for first with which such a number may begin: hardly ever there are
+    such.
     """
     if data.find(_FLOAT_64, begin, end) < 0 and data.find(_FLOAT_32, begin, end) < 0:
         return True
     if end - begin > _SOME_BYTES:
         found = np.frombuffer(data, np.uint8, end - begin, begin)
-        places = np.flatnonzero((found[:-1] | 1) == _FLOAT_64[0])
-        if not np.any((found[places + 1] | 0x80) == _GREATEST):
+        if not any(
+            _may_be_infinite(found[first : first + _PART_BYTES + 1])
+            for first in range(0, len(found) - 1, _PART_BYTES)
+        ):
             return True
     return all(data.find(number, begin, end) < 0 for number in _INFINITE)
+
+
+def _may_be_infinite(part: npt.NDArray[np.uint8]) -> bool:
+    """Whether two bytes stand there with which a number begins that JSON cannot say."""
+    begins = (part[:-1] | 1) == _FLOAT_64[0]
+    return bool((begins & ((part[1:] | 0x80) == _GREATEST)).any())
 
 
 def mended(file: IO[bytes], path: Path) -> int:

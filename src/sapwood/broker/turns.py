@@ -54,7 +54,8 @@ class Pace:
 
     Nobody knows before what they match, and for how many clients. So it begins with few, and at
     most doubles with each batch. With 32 that took 0.4 ms, and turns of 5 ms, 64 follow; with 100
-    that took 5 ms, 50 do.
+    that took 5 ms, 50 do, or 100 where nobody waits: what a batch costs by itself is then shared by
+    more.
     """
 
     __slots__ = ("publications",)
@@ -62,10 +63,11 @@ class Pace:
     def __init__(self) -> None:
         self.publications = PUBLICATIONS_AT_FIRST
 
-    def took(self, publications: int, seconds: float) -> None:
-        """So many publications took so long."""
+    def took(self, publications: int, seconds: float, *, is_alone: bool = False) -> None:
+        """So many publications took so long; whether nobody waits for a turn."""
         twice = 2 * self.publications
-        enough = int(publications * TURN_S / 2 / seconds) if seconds > 0.0 else twice
+        time_s = TURN_S if is_alone else TURN_S / 2
+        enough = int(publications * time_s / seconds) if seconds > 0.0 else twice
         self.publications = max(1, min(enough, twice))
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.broker.turns import Pace, Progress, Turns
-from sapwood.limits import BRIEF_READS, PUBLICATIONS_AT_FIRST, TURN_S
+from sapwood.limits import BRIEF_READS, TURN_S
 
 MESSAGE_S = TURN_S / 5
 
@@ -82,23 +82,6 @@ class Connection:
     def resume(self) -> None:
         assert not self.messages
         self.is_put_off = False
-
-
-def test_a_pace_is_what_half_a_turn_is_enough_for_and_a_turn_where_nobody_waits() -> None:
-    pace = Pace()
-    pace.took(PUBLICATIONS_AT_FIRST, TURN_S / 1024)
-    assert pace.publications == 2 * PUBLICATIONS_AT_FIRST, "at most twice as many"
-    pace.publications = 100
-    pace.took(100, TURN_S)
-    assert pace.publications == 50
-    pace.took(50, TURN_S / 2, is_alone=True)
-    assert pace.publications == 100
-    pace.took(100, TURN_S, is_alone=True)
-    assert pace.publications == 100
-    pace.took(100, 1000 * TURN_S)
-    assert pace.publications == 1
-    pace.took(1, 0.0)
-    assert pace.publications == 2
 
 
 def test_a_little_is_handled_at_once() -> None:
@@ -319,3 +302,18 @@ def test_everything_is_handled_once_and_nobody_is_left_waiting(
                 loop.turns.ready(one)
     assert [len(one.handled) for one in connections] == sent
     assert loop.calls == []
+
+
+def test_a_batch_is_what_three_quarters_of_a_turn_are_enough_for_and_at_most_twice_the_last() -> (
+    None
+):
+    pace = Pace()
+    pace.publications = 32
+    pace.took(32, 0.0004)
+    assert pace.publications == 64
+    pace.took(100, TURN_S)
+    assert pace.publications == 75
+    pace.took(75, 100 * TURN_S)
+    assert pace.publications == 1
+    pace.took(1, 0.0)
+    assert pace.publications == 2

@@ -48,7 +48,7 @@ def rows(**changed: Cell) -> list[Row]:
         for variant, share in (("full", 20.0), ("adaptive", 3.0), ("basic", 2.0)):
             small = share if peers == 1_000 else share / 2
             row: dict[str, Cell] = dict.fromkeys(COLUMNS, 1)
-            row.update(peers=peers, variant=variant, join_pct=small, leave_pct=4_000 / peers + 2)
+            row.update(peers=peers, variant=variant, join_pct=small, alone_pct=4_000 / peers + 2)
             made.append({**row, **(changed if variant == "basic" else {})})
     return made
 
@@ -59,9 +59,9 @@ def test_what_was_published_is_judged() -> None:
         "several times as many": {"join_pct": 9.0},
         "about as few": {"join_pct": 0.1},
         "a basic or adaptive join asks a smaller share": {"join_pct": 2.0},
-        "a full leave asks more": {"leave_pct": 0.1},
-        "a full leave asks a smaller share": {"leave_pct": 3.0},
-        "about the same share": {"leave_pct": 30.0},
+        "a full leave asks more": {"alone_pct": 0.1},
+        "a full leave asks a smaller share": {"alone_pct": 3.0},
+        "about the same share": {"alone_pct": 30.0},
     }
     for claim, changed in wrong.items():
         failed = [one for one in report(Choices(), rows(**changed)).findings if not one.holds]

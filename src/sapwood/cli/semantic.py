@@ -112,7 +112,7 @@ def run_lines(run: SemanticRun) -> list[str]:
     ]
     if run.checked < len(run.publications):
         checked = amount(run.checked, "publication")
-        lines.append(f"checked for losses: {checked}, drawn with the seed")
+        lines.append(f"checked by the reference evaluation: {checked}, drawn with the seed")
     if run.protocol.loses:
         lines.append("this overlay is approximate: what it does not deliver is no fault of the run")
     for word, pairs in (("lost", run.lost), ("unexpected", run.unexpected)):

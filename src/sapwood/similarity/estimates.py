@@ -30,7 +30,7 @@ from sapwood.limits import (
     SIMILARITY_COMBINATIONS_MAX,
 )
 from sapwood.model.interest import Interest
-from sapwood.model.patterns.conditions import Axis
+from sapwood.model.patterns.conditions import Axis, NameTest
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood.model.patterns.texts import Texts
 from sapwood.similarity.expansion import Occurrence, expanded
@@ -78,6 +78,7 @@ class _Value(NamedTuple):
 
 
 _REFUTED: Final = _Value(0.0, is_refuted=True)
+_NOWHERE: Final = _Found(())
 
 
 class Similarity:
@@ -91,7 +92,7 @@ class Similarity:
 
     __slots__ = (
         *("_chances", "_expansions", "_known", "_options_known", "_steps", "_within"),
-        *("_patterns", "constants", "knowledge"),
+        *("_opposed_known", "_patterns", "constants", "knowledge"),
     )
 
     def __init__(self, knowledge: Knowledge, constants: Constants = DEFAULT_CONSTANTS) -> None:
@@ -107,6 +108,8 @@ class Similarity:
         #: the expansions in which steps were looked for last, and what was found, by identities
         self._within: tuple[tuple[float, Occurrence], ...] = ()
         self._options_known: dict[tuple[int, int], _Found] = {}
+        #: there as well: by the name that is asked for, whether what is certain excludes it
+        self._opposed_known: dict[tuple[NameTest | None, int], bool] = {}
 
     def __call__(self, one: Interest, other: Interest) -> float:
         """The probability that `other` accepts a document that `one` accepts.
@@ -144,6 +147,7 @@ class Similarity:
         if expansions is not self._within:
             self._within = expansions
             self._options_known.clear()
+            self._opposed_known.clear()
         total = 0.0
         for weight, given in expansions:
             total += weight * max(self._joint((step,), given).value for step in asked)
@@ -248,6 +252,10 @@ class Similarity:
         return found
 
     def _looked_for(self, step: Step, above: Occurrence) -> _Found:
+        is_deep = step.axis is Axis.DESCENDANT
+        name = None if step.test is None or step.is_attribute else step.test.local
+        if name is not None and name not in (above.below if is_deep else above.beside):
+            return _NOWHERE
         options: list[_Option] = []
         is_refuted = False
         for at, child in enumerate(above.children):
@@ -255,7 +263,7 @@ class Similarity:
             if step.accepts(child.place):
                 best = self._asked(step, child)
                 is_refuted |= best.is_refuted
-            if step.axis is Axis.DESCENDANT and not child.place.is_attribute:
+            if is_deep and not child.place.is_attribute:
                 found, refuted = self._options(step, child)
                 is_refuted |= refuted
                 # Nothing further down is no reason to guess: it may be here.
@@ -285,16 +293,24 @@ class Similarity:
 
     def _unsaid(self, step: Step, above: Occurrence) -> float:
         """The probability of a branch of which the expansion says nothing."""
-        if step.axis is Axis.CHILD and not step.is_attribute:
-            certain = [one.place for one in above.children if one.probability >= 1]
-            places = [place for place, _ in self.knowledge.elements(above.place)]
-            named = [place for place in places if step.accepts(place)]
-            if named and all(
-                any(self.knowledge.opposed(above.place, place, one) for one in certain)
-                for place in named
-            ):
+        if step.axis is Axis.CHILD and not step.is_attribute and self.knowledge.dtd is not None:
+            key = step.test, id(above)
+            is_opposed = self._opposed_known.get(key)
+            if is_opposed is None:
+                is_opposed = self._opposed_known[key] = self._is_opposed(step, above)
+            if is_opposed:
                 return 0.0
         return self._chance(step, above.place)
+
+    def _is_opposed(self, step: Step, above: Occurrence) -> bool:
+        """Whether what is certain rules out every child that the step names."""
+        certain = [one.place for one in above.children if one.probability >= 1]
+        places = [place for place, _ in self.knowledge.elements(above.place)]
+        named = [place for place in places if step.accepts(place)]
+        return bool(named) and all(
+            any(self.knowledge.opposed(above.place, place, one) for one in certain)
+            for place in named
+        )
 
     def _chance(self, step: Step, above: Place) -> float:
         """The probability of a step and all below it at a place, from the knowledge alone.

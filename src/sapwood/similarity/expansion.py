@@ -29,6 +29,7 @@ from sapwood.model.patterns.conditions import Axis
 from sapwood.model.patterns.texts import Texts
 from sapwood.similarity.knowledge import Knowledge, Place
 from sapwood.similarity.steps import Step
+from sapwood.xml.document import local_name
 
 LEAST_PROBABILITY: Final = 1e-4
 """The probability of a path (tau, L3110) from which on `//` is followed further down; the work
@@ -39,7 +40,9 @@ names none. With a hundred names below an element that is two levels."""
 class Occurrence:
     """An element that a step of the pattern can mean, and all that is below it.
 
-    `opposed` are pairs of `children`, by their positions, that are never there together.
+    `opposed` are pairs of `children`, by their positions, that are never there together. `beside`
+    and `below` are the local names of children, and of all elements further down as well: what is
+    not among them need not be looked for.
     """
 
     place: Place
@@ -48,6 +51,15 @@ class Occurrence:
     texts: tuple[Texts, ...] = ()
     children: tuple[Occurrence, ...] = ()
     opposed: frozenset[tuple[int, int]] = frozenset()
+    beside: frozenset[str] = field(init=False, compare=False, repr=False)
+    below: frozenset[str] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        names = frozenset(
+            local_name(one.place.name) for one in self.children if not one.place.is_attribute
+        )
+        object.__setattr__(self, "beside", names)
+        object.__setattr__(self, "below", names.union(*(one.below for one in self.children)))
 
     @property
     def groups(self) -> tuple[frozenset[int], ...]:

@@ -350,5 +350,5 @@ def _of_degrees(rows: Sequence[Row], needs: str) -> Iterator[Finding]:
             )
 
 
-DESIGN: Final = Design(configurations, measure, report, Choices((250, 1_000), repeats=100))
+DESIGN: Final = Design(configurations, measure, report, Choices((250, 500), repeats=60))
 """Ratios and degrees of the graph."""

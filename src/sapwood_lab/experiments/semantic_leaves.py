@@ -177,5 +177,5 @@ def _findings(rows: Sequence[Row]) -> Iterator[Finding]:
     )
 
 
-DESIGN: Final = Design(configurations, measure, report, Choices((2_000,), repeats=100))
+DESIGN: Final = Design(configurations, measure, report, Choices((2_000,), repeats=60))
 """Leaves, crashes, hot peers."""

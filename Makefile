@@ -8,7 +8,7 @@ TESTS ?= tests tests_lab
 BOOK ?= --quick
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lab style types coverage simulate chaos fuzz long bench book docs release lock clean
+.PHONY: help setup demo test lab style types coverage simulate chaos fuzz long console bench book docs release lock clean
 
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,12 @@ long: $(COMPLETE)  ## Run the tests that the gate has no time for, all examples 
 	@.venv/bin/pytest -q --long -m long $(TESTS)
 	@.venv/bin/pytest -q --hypothesis-profile full -m hypothesis $(TESTS)
 	@$(MAKE) --no-print-directory book
+
+console: $(COMPLETE)  ## Test the console in a browser (needs chromium, chromium-driver and npm)
+	@for one in chromium chromedriver npm; do command -v $$one > /dev/null || { \
+	    echo "make console needs $$one: apt-get install chromium chromium-driver npm" >&2; exit 2; }; done
+	@npm install --silent --no-save --prefix build/axe axe-core@4.11.0
+	@.venv/bin/pytest -q --long -m browser tests/broker/http/console
 
 bench: $(COMPLETE)  ## Measure matching, the network and Spark on this machine
 	@.venv/bin/sapwood bench

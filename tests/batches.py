@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 
 import msgspec
 import numpy as np
@@ -51,6 +52,7 @@ def batch_of(publications: Sequence[Publication]) -> PublicationBatch:
     )
 
 
+@cache
 def records(max_size: int = 6) -> st.SearchStrategy[list[Publication]]:
     """Publications with a record alone."""
     ids = st.text(st.characters(codec="ascii"), min_size=1, max_size=4)

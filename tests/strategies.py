@@ -10,6 +10,7 @@ that begin alike) stand next to each other.
 
 from __future__ import annotations
 
+from functools import cache
 from random import Random
 from typing import Any, Final
 
@@ -75,11 +76,13 @@ _ALPHABET: Final = "ab%_'\\\0\ud7ff\ue000\U0010ffff"
 _ORDERING: Final = (Operator.LESS, Operator.AT_MOST, Operator.GREATER, Operator.AT_LEAST)
 
 
+@cache
 def attribute_names() -> st.SearchStrategy[str]:
     """Names of attributes, mostly plain: also dotted, quoted, keyword-like and beyond ASCII."""
     return st.sampled_from(PLAIN_NAMES * 4 + AWKWARD_NAMES)
 
 
+@cache
 def numbers() -> st.SearchStrategy[int | float]:
     """Finite numbers, most of them near each other."""
     return st.one_of(
@@ -89,26 +92,31 @@ def numbers() -> st.SearchStrategy[int | float]:
     )
 
 
+@cache
 def texts() -> st.SearchStrategy[str]:
     """Short texts that begin alike, hold wildcards and quotes, or end at the edges of Unicode."""
     return st.one_of(st.sampled_from(TEXTS), st.text(_ALPHABET, max_size=4))
 
 
+@cache
 def literals() -> st.SearchStrategy[Value]:
     """Values that a filter's text can name: any but the infinities."""
     return st.one_of(numbers(), texts(), st.booleans())
 
 
+@cache
 def values() -> st.SearchStrategy[Value]:
     """Values that a record may hold, the infinities among them."""
     return st.one_of(literals(), st.sampled_from((float("inf"), float("-inf"))))
 
 
+@cache
 def records() -> st.SearchStrategy[Record]:
     """Flat records; often without some of the attributes that filters ask for."""
     return st.dictionaries(attribute_names(), values(), max_size=6)
 
 
+@cache
 def nested_records() -> st.SearchStrategy[dict[str, Any]]:
     """Records as JSON has them: objects in objects, `None`, arrays; no name is given twice."""
     leaves = st.one_of(values(), st.none(), st.lists(literals(), max_size=2))
@@ -120,6 +128,7 @@ def nested_records() -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
+@cache
 def trees(
     *, patterns: bool = True, max_leaves: int = 8, names: tuple[str, ...] = ()
 ) -> st.SearchStrategy[Node]:
@@ -132,6 +141,7 @@ def trees(
     return st.recursive(leaves, _branches, max_leaves=max_leaves)
 
 
+@cache
 def coarse_trees(*, max_leaves: int = 12) -> st.SearchStrategy[Node]:
     """Trees over two attributes and few values: their boxes touch, overlap and join often."""
     numeric = st.builds(
@@ -148,6 +158,7 @@ def coarse_trees(*, max_leaves: int = 12) -> st.SearchStrategy[Node]:
     return st.recursive(leaves, _branches, max_leaves=max_leaves)
 
 
+@cache
 def conjunction_trees(*, patterns: bool = True) -> st.SearchStrategy[Node]:
     """Syntax trees of a condition or of a conjunction of conditions, some of them negated."""
     leaf = _conditions(patterns=patterns).flatmap(lambda c: st.sampled_from((c, c, Not(c))))
@@ -155,6 +166,7 @@ def conjunction_trees(*, patterns: bool = True) -> st.SearchStrategy[Node]:
     return st.one_of(leaf, several)
 
 
+@cache
 def written_trees(
     *, patterns: bool = True, max_leaves: int = 8
 ) -> st.SearchStrategy[tuple[str, Node]]:
@@ -163,16 +175,19 @@ def written_trees(
     return drawn.map(lambda pair: (written(*pair), pair[0]))
 
 
+@cache
 def filter_texts(*, patterns: bool = True) -> st.SearchStrategy[str]:
     """Texts of the language in many spellings, all of them readable."""
     return written_trees(patterns=patterns).map(lambda written: written[0])
 
 
+@cache
 def filters(*, patterns: bool = True) -> st.SearchStrategy[Filter]:
     """Filters in normal form, also those that accept everything or nothing."""
     return filter_texts(patterns=patterns).map(parse_filter)
 
 
+@cache
 def conjunction_filters(*, patterns: bool = True) -> st.SearchStrategy[Filter]:
     """Filters of one conjunction at most."""
     return (
@@ -182,6 +197,7 @@ def conjunction_filters(*, patterns: bool = True) -> st.SearchStrategy[Filter]:
     )
 
 
+@cache
 def like_patterns(*, general: bool = True) -> st.SearchStrategy[tuple[str, str | None]]:
     """A `like` pattern and its escape; without `general` only literals and prefixes."""
     piece = st.sampled_from(("a", "b", "ab", "%", "_", "!%", "!_", "!!", "\U0010ffff"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from hypothesis import strategies as st
@@ -72,6 +73,7 @@ def expressions(draw: st.DrawFn) -> str:
     return start + draw(_steps(2)) + draw(st.sampled_from(ends))
 
 
+@cache
 def bounded_expressions() -> st.SearchStrategy[str]:
     """Those within the bounds that hold for all; a drawn one seldom has too many conditions."""
     return expressions().filter(_is_within_bounds)

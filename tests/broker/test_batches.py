@@ -12,6 +12,7 @@ import secrets
 import tempfile
 import time
 from dataclasses import asdict
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,7 @@ def _the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sided_index, "KEYS_AT_ONCE", 5)
 
 
+@cache
 def bodies() -> st.SearchStrategy[bytes]:
     """Publications: most are as good as any, some odd, some are none."""
     records = st.fixed_dictionaries(
@@ -154,6 +156,7 @@ class Streams:
                 return frames(Ping())
 
 
+@cache
 def acts() -> st.SearchStrategy[tuple[str, Any]]:
     ids = st.sampled_from(("s1", "s2", "s10", "größe"))
     publish = st.tuples(st.just("publish"), st.lists(bodies(), min_size=1, max_size=12))
@@ -169,6 +172,7 @@ def acts() -> st.SearchStrategy[tuple[str, Any]]:
     )
 
 
+@cache
 def advertising() -> st.SearchStrategy[tuple[str, Any]]:
     """Acts with advertisements among them."""
     ids = st.sampled_from(("a1", "a2"))
@@ -181,6 +185,7 @@ def advertising() -> st.SearchStrategy[tuple[str, Any]]:
     )
 
 
+@cache
 def schedules(
     some: st.SearchStrategy[tuple[str, Any]],
 ) -> st.SearchStrategy[list[tuple[str, bytes]]]:

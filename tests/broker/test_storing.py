@@ -303,7 +303,7 @@ class FullFile(SystemFile):
     __slots__ = ()
     is_full = False
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: bytes | bytearray) -> int:
         if type(self).is_full:
             raise OSError(28, os.strerror(28))
         return super().write(data)

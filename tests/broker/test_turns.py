@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.broker.turns import Progress, Turns
+from sapwood.broker.turns import Pace, Progress, Turns
 from sapwood.limits import BRIEF_READS, TURN_S
 
 MESSAGE_S = TURN_S / 5
@@ -302,3 +302,18 @@ def test_everything_is_handled_once_and_nobody_is_left_waiting(
                 loop.turns.ready(one)
     assert [len(one.handled) for one in connections] == sent
     assert loop.calls == []
+
+
+def test_a_batch_is_what_three_quarters_of_a_turn_are_enough_for_and_at_most_twice_the_last() -> (
+    None
+):
+    pace = Pace()
+    pace.publications = 32
+    pace.took(32, 0.0004)
+    assert pace.publications == 64
+    pace.took(100, TURN_S)
+    assert pace.publications == 75
+    pace.took(75, 100 * TURN_S)
+    assert pace.publications == 1
+    pace.took(1, 0.0)
+    assert pace.publications == 2

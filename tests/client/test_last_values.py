@@ -158,3 +158,9 @@ def test_the_command_and_blocking_clients_have_it(tmp_path: Path) -> None:
     assert ended.exit_code == 0
     printed = [json.loads(line)["attributes"] for line in ended.stdout.splitlines()]
     assert printed == [IBM, SAP]
+
+
+def test_last_values_are_for_one_filter() -> None:
+    ended = CliRunner().invoke(main, ["subscribe", "--file", "-", "--last-by", "s"], input="")
+    assert ended.exit_code == 2
+    assert "--last-by is for one FILTER" in ended.stderr

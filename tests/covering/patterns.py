@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from hypothesis import strategies as st
@@ -45,6 +46,7 @@ EXPANDED: Final = tuple(
 )
 
 
+@cache
 def patterns() -> st.SearchStrategy[TreePattern]:
     """Small patterns of all kinds."""
     return st.one_of(

@@ -41,6 +41,7 @@ def interests() -> st.SearchStrategy[Interest]:
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=examples(25))
 @given(st.lists(st.one_of(interests(), st.integers(0, 20)), min_size=4, max_size=18), st.booleans())
+@pytest.mark.one_in(3)
 def test_the_neighbor_always_knows_a_cover(
     name: str, steps: list[Interest | int], is_maximal: bool
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import pytest
@@ -58,6 +59,7 @@ def closely(line: bytes) -> PublicationLine | None:
             return None
 
 
+@cache
 def written_lines() -> st.SearchStrategy[bytes]:
     def line(record: dict[str, Any], *, is_spaced: bool) -> bytes:
         separators = (" , ", " : ") if is_spaced else (",", ":")

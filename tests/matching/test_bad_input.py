@@ -45,6 +45,7 @@ def longest() -> tuple[str, Filter]:
     return text, parse_filter(text)
 
 
+@pytest.mark.one_in(3)
 def test_filter_of_the_most_characters_is_exact_and_of_one_more_refused(info: EngineInfo) -> None:
     index = Index(info)
     text, read = longest()
@@ -82,6 +83,7 @@ def widest() -> Filter:
 
 
 @pytest.mark.parametrize("info", FAST, ids=lambda info: info.name)
+@pytest.mark.one_in(2)
 def test_disjunction_of_100_000_values_is_exact_or_refused(info: EngineInfo) -> None:
     index = Index(info)
     with pytest.raises(LimitError, match="FILTER_TEXT_CHARS_MAX"):
@@ -122,6 +124,7 @@ def test_contradictions_are_taken_and_never_match(info: EngineInfo, tmp_path: Pa
         assert len(one) == 0
 
 
+@pytest.mark.one_in(3)
 def test_attributes_of_one_subscription_each_are_told_apart(info: EngineInfo) -> None:
     index = Index(info)
     for number in range(400):
@@ -138,6 +141,7 @@ BEYOND = (
 )
 
 
+@pytest.mark.one_in(3)
 def test_integers_beyond_the_floats_are_compared_exactly(info: EngineInfo, tmp_path: Path) -> None:
     index = Index(info)
     expected: dict[str, list[bool]] = {}
@@ -192,6 +196,7 @@ def saved(path: Path, info: EngineInfo) -> list[Path]:
     return sorted(file for file in path.rglob("*") if file.is_file())
 
 
+@pytest.mark.one_in(4)
 def test_every_truncated_file_is_refused(info: EngineInfo, tmp_path: Path) -> None:
     for file in saved(tmp_path / "index", info):
         whole = file.read_bytes()
@@ -206,6 +211,7 @@ def test_every_truncated_file_is_refused(info: EngineInfo, tmp_path: Path) -> No
 FOREIGN = (b"\x89PNG\r\n", b"{}", b"[1, 2", b"\xff\xfe\x00")
 
 
+@pytest.mark.one_in(4)
 def test_every_foreign_file_is_refused(info: EngineInfo, tmp_path: Path) -> None:
     for file in saved(tmp_path / "index", info):
         whole = file.read_bytes()

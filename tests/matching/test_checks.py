@@ -31,7 +31,7 @@ from tests.matching.variants import VARIANTS, loaded
 @pytest.mark.parametrize(
     ("seed", "rounds"), [(0, 1), pytest.param(1, 8, marks=pytest.mark.long)], ids=["gate", "long"]
 )
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 def test_engine_passes_all_checks(info: EngineInfo, seed: int, rounds: int, tmp_path: Path) -> None:
     check_index(
         lambda: Index(info),

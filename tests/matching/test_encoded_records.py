@@ -57,6 +57,7 @@ def test_records_can_be_taken_out(given: list[Record], data: st.DataObject) -> N
 
 @pytest.mark.parametrize("engine", ["reference", "counting", "columnar", "auto"])
 @given(given=RECORDS, wanted=st.lists(filters(), max_size=8), most=st.sampled_from((1, 3, 1 << 62)))
+@pytest.mark.one_in(2)
 def test_engines_match_them_as_they_match_the_records(
     engine: str, given: list[Record], wanted: list[Filter], most: int
 ) -> None:

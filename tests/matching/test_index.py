@@ -269,6 +269,7 @@ def test_loaded_index_serves_while_its_folder_is_replaced(info: EngineInfo, tmp_
     assert second.match({"x": 1}) == ["b"]
 
 
+@pytest.mark.one_in(3)
 def test_index_saves_over_itself_after_removals(info: EngineInfo, tmp_path: Path) -> None:
     index = filled(info, **{f"s{number}": f"x > {number}" for number in range(30)})
     for round_ in range(3):
@@ -361,6 +362,7 @@ def test_validate_finds_tables_that_disagree(info: EngineInfo) -> None:
             index.validate()
 
 
+@pytest.mark.one_in(4)
 def test_threads_may_match_while_the_tail_is_folded(info: EngineInfo) -> None:
     sampler = Sampler(11)
     index = filled(info, **{f"s{number:03d}": sampler.filter_text() for number in range(60)})
@@ -386,6 +388,7 @@ def test_match_slots_of_nothing_is_empty(info: EngineInfo) -> None:
         assert slots.tolist() == []
 
 
+@pytest.mark.one_in(3)
 def test_match_many_in_threads_is_match_many(info: EngineInfo) -> None:
     sampler = Sampler(12)
     index = filled(info, **{f"s{number:02d}": sampler.filter_text() for number in range(40)})
@@ -406,6 +409,7 @@ def test_match_many_in_no_thread_is_refused(info: EngineInfo) -> None:
         filled(info).match_many([{}], threads=0)
 
 
+@pytest.mark.one_in(3)
 def test_memory_is_reported_by_part(info: EngineInfo) -> None:
     index = filled(info, **{f"s{number}": f"x = {number}" for number in range(200)})
     found = index.memory()

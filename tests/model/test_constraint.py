@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,12 +16,14 @@ from sapwood.model.publication import Value
 from tests.strategies import like_patterns, literals, values
 
 
+@cache
 def _ordered() -> st.SearchStrategy[Constraint]:
     bounds = literals().filter(lambda value: not isinstance(value, bool))
     side = st.sampled_from((c.above, c.below))
     return st.builds(lambda make, v, inc: make(v, inclusive=inc), side, bounds, st.booleans())
 
 
+@cache
 def _patterned() -> st.SearchStrategy[Constraint]:
     side = st.sampled_from((strings.like, strings.not_like))
     return st.builds(
@@ -29,6 +33,7 @@ def _patterned() -> st.SearchStrategy[Constraint]:
     )
 
 
+@cache
 def constraints(*, patterns: bool = False) -> st.SearchStrategy[Constraint]:
     leaves = [
         st.sampled_from((ABSENT, PRESENT, NOTHING, ANYTHING)),

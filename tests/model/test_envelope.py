@@ -9,22 +9,30 @@ import pytest
 
 from sapwood.errors import InputError
 from sapwood.limits.timing import TTL_MS_MAX
-from sapwood.model.envelope import Envelope, lasting
+from sapwood.model.envelope import Envelope, enveloped
 from sapwood.model.publication import Publication
 
 
 def test_a_time_to_live_is_kept_in_whole_milliseconds() -> None:
-    assert lasting(2.5) == lasting(timedelta(seconds=2.5)) == Envelope(2500)
-    assert lasting(2.5).ttl_ns == 2_500_000_000
-    assert lasting(0.001).ttl_ms == 1
-    assert lasting(TTL_MS_MAX / 1000).ttl_ms == TTL_MS_MAX
-    assert Envelope().ttl_ns is None
+    assert enveloped(2.5) == enveloped(timedelta(seconds=2.5)) == Envelope(2500)
+    assert enveloped(0.001) == Envelope(1)
+    assert enveloped(TTL_MS_MAX / 1000) == Envelope(TTL_MS_MAX)
+    assert (Envelope(2500).ttl_ns, Envelope().ttl_ns) == (2_500_000_000, None)
+
+
+def test_an_envelope_is_there_where_something_is_in_it() -> None:
+    span = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    assert enveloped() is None
+    assert enveloped(traceparent=span) == Envelope(None, span)
+    assert enveloped(1, span) == Envelope(1000, span)
+    with pytest.raises(InputError, match="00-TRACE-SPAN-FLAGS"):
+        enveloped(traceparent=span.upper())
 
 
 @pytest.mark.parametrize("ttl", [0, -1.0, 0.0009, TTL_MS_MAX, float("nan"), float("inf")])
 def test_what_is_no_time_to_live_is_refused(ttl: float) -> None:
     with pytest.raises(InputError, match="TTL_MS_MAX"):
-        lasting(ttl)
+        enveloped(ttl)
 
 
 def test_copies_keep_the_envelope() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +17,7 @@ from tests.strategies import like_patterns, texts
 TOP = "\U0010ffff"
 
 
+@cache
 def sets() -> st.SearchStrategy[Strings]:
     patterns = like_patterns().map(lambda pattern: Pattern.parse(*pattern))
     plain = st.one_of(

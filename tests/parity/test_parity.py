@@ -63,6 +63,7 @@ def test_all_protocols_agree_in_the_simulator(path: Path) -> None:
 @pytest.mark.network
 @pytest.mark.usefixtures("forked_brokers")
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+@pytest.mark.one_in(2)
 async def test_processes_deliver_what_the_simulator_delivers(path: Path) -> None:
     assert await over_tcp(read(path), "covering") == simulated(path, "covering")
 
@@ -70,12 +71,14 @@ async def test_processes_deliver_what_the_simulator_delivers(path: Path) -> None
 @pytest.mark.network
 @pytest.mark.usefixtures("forked_brokers")
 @pytest.mark.parametrize("protocol", ["flooding", "simple", "identity", "xroute"])
+@pytest.mark.one_in(2)
 async def test_processes_deliver_the_same_under_every_protocol(protocol: str) -> None:
     path = Path(__file__).parent / "scenarios" / "crash-in-the-middle.json"
     assert await over_tcp(read(path), protocol) == simulated(path, protocol)
 
 
 @pytest.mark.parametrize("protocol", ADVERTISED)
+@pytest.mark.one_in(2)
 def test_protocols_that_route_by_advertisements_agree_with_all_others_if_all_advertise(
     protocol: str,
 ) -> None:
@@ -85,6 +88,7 @@ def test_protocols_that_route_by_advertisements_agree_with_all_others_if_all_adv
 @pytest.mark.network
 @pytest.mark.usefixtures("forked_brokers")
 @pytest.mark.parametrize("protocol", ["advertisement", "advertisement+covering"])
+@pytest.mark.one_in(2)
 async def test_processes_route_by_advertisements_as_the_simulator_does(protocol: str) -> None:
     scenario = read(ADVERTISEMENTS)
     trial = assert_right(scenario, protocol)
@@ -100,6 +104,7 @@ async def test_processes_route_by_advertisements_as_the_simulator_does(protocol:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.one_in(2)
 def test_all_protocols_agree_on_a_circle(protocol: str) -> None:
     pairs = simulated(CIRCLE, f"mesh+{protocol}")
     assert pairs == simulated(CIRCLE, "mesh+simple")
@@ -109,5 +114,6 @@ def test_all_protocols_agree_on_a_circle(protocol: str) -> None:
 @pytest.mark.network
 @pytest.mark.usefixtures("forked_brokers")
 @pytest.mark.parametrize("protocol", ["mesh+covering", "mesh+xroute"])
+@pytest.mark.one_in(2)
 async def test_processes_on_a_circle_deliver_what_the_simulator_delivers(protocol: str) -> None:
     assert await over_tcp(read(CIRCLE), protocol) == simulated(CIRCLE, protocol)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -66,6 +67,7 @@ class BatchWiring(Wiring):
         return effects
 
 
+@cache
 def publications() -> st.SearchStrategy[list[Publication]]:
     attributes = st.fixed_dictionaries(
         {}, optional={"n": st.integers(0, 5), "s": st.sampled_from(("x", "y"))}

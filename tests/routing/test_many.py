@@ -180,6 +180,7 @@ def handled(router: Router, inputs: Iterator[Input]) -> list[Effect]:
 @pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED])
 @given(wanted=wishes, cut=cuts)
 @settings(max_examples=examples(15))
+@pytest.mark.one_in(3)
 def test_many_at_once_leave_a_router_as_they_leave_it_one_by_one(
     protocol: str, wanted: list[Wish], cut: set[int]
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import pytest
@@ -56,6 +57,7 @@ def engines(request: pytest.FixtureRequest) -> Engines:
     return found
 
 
+@cache
 def steps() -> st.SearchStrategy[list[Step]]:
     sides = st.sampled_from((CLIENTS, *NEIGHBORS))
     neighbors, keys = st.sampled_from(NEIGHBORS), st.sampled_from(KEYS)

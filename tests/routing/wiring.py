@@ -36,9 +36,7 @@ from sapwood.routing.inputs import (
 from sapwood.routing.messages import Message
 from sapwood.routing.router import Router
 from sapwood.routing.strategies import Protocol
-
-LOOK_EVERY = 4
-"""What is wrong after one input is wrong after the next ones, too, but for few mistakes."""
+from sapwood.simulation.world import LOOK_EVERY
 
 
 def core_of(router: Router) -> RoutingCore:

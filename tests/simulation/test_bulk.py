@@ -90,7 +90,7 @@ def _draw_action(generator: Random, number: int) -> Action:
 
 @pytest.mark.parametrize("name", EXACT)
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 def test_bulks_are_exact_under_every_protocol(name: str, seed: int) -> None:
     at_once = (1, 3, 256)[seed]
     make_router = gradual(name, at_once)

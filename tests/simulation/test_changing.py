@@ -91,6 +91,7 @@ def changed_under_way(protocol: str) -> World:
 
 
 @pytest.mark.parametrize("protocol", ["covering", "simple+reuse:always", "identity+bloom"])
+@pytest.mark.one_in(2)
 def test_what_both_filters_accept_is_delivered_once_wherever_it_is_under_way(
     protocol: str,
 ) -> None:

@@ -119,6 +119,7 @@ def test_a_name_that_comes_back_is_another_incarnation() -> None:
 
 
 @pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED])
+@pytest.mark.one_in(3)
 def test_a_tree_may_be_linked_in_another_way_when_it_has_come_to_rest(protocol: str) -> None:
     world = make_world(protocol)
     subscribe(world, "c", "s1", "x > 0")

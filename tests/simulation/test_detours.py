@@ -143,6 +143,7 @@ LAWS = (cut_for_ever, cut_and_back, cut_twice, crash_on_the_way)
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("commit_s", [0.0, 0.02])
+@pytest.mark.one_in(2)
 def test_a_law_holds(law: Callable[[World], None], commit_s: float) -> None:
     law(ring(commit_s=commit_s))
 

@@ -71,6 +71,7 @@ MUTANTS: dict[type[Failover], frozenset[str]] = {
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
+@pytest.mark.one_in(2)
 def test_planted_bugs_are_found(mutant: type[Failover]) -> None:
     for seed in range(SEEDS_MAX):
         scenario = draw_for(NAME, seed)

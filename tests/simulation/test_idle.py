@@ -46,6 +46,7 @@ def _idle(at: int, step: Step) -> Step:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @seeds(2)
+@pytest.mark.one_in(3)
 def test_overlays_are_right_where_some_can_never_match(seeds: range, protocol: str) -> None:
     for seed in seeds:
         assert_right(with_idle(drawn(seed)), protocol)

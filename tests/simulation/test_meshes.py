@@ -52,6 +52,7 @@ def pairs_due(trial: Trial) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.one_in(3)
 def test_when_links_have_fallen_all_that_are_joined_still_receive_everything(protocol: str) -> None:
     fallen = scenario("mesh:5:8", FailLink("r1", "r2"), FailLink("r1", "r3"))
     trial = assert_right(fallen, f"mesh+{protocol}")

@@ -170,6 +170,7 @@ BUGS: tuple[tuple[Patch, Callable[[], None]], ...] = (
 
 
 @pytest.mark.parametrize(("bug", "check"), BUGS, ids=lambda it: it.__name__)
+@pytest.mark.one_in(3)
 def test_a_planted_bug_is_found(
     bug: Patch, check: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,7 @@ def publish(world: World, router: str, count: int, text: str = "x") -> None:
 
 
 @pytest.mark.parametrize("shape", ["line:6", "star:7", "tree:15", "random:20"])
+@pytest.mark.one_in(2)
 def test_the_two_sides_of_each_link_have_all_routers(shape: str) -> None:
     world = world_of(shape, "1:adaptive")
     world.run_until(ROUNDS)
@@ -134,6 +135,7 @@ def test_static_lets_go_when_its_timer_is_due_and_strawman_at_once() -> None:
 
 
 @pytest.mark.parametrize(("threshold", "useless"), [("0", 2), ("1", 4), ("2", 8), ("inf", 40)])
+@pytest.mark.one_in(2)
 def test_adaptive_lets_go_when_useless_hops_are_more_than_the_routers_times_the_threshold(
     threshold: str, useless: int
 ) -> None:
@@ -304,6 +306,7 @@ def test_a_link_that_is_gone_for_good_is_not_waited_for() -> None:
         "advertisement+covering+stabilize:1:adaptive:0.3",
     ],
 )
+@pytest.mark.one_in(2)
 def test_routers_that_wait_deliver_what_they_have_to_whatever_fails(name: str) -> None:
     for seed in range(2):
         assert_right(draw_for(name, seed), name)

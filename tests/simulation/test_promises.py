@@ -31,6 +31,7 @@ PROTOCOLS = (
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @seeds(2)
+@pytest.mark.one_in(2)
 def test_advertisements_are_right_under_churn_and_faults(seeds: range, protocol: str) -> None:
     for seed in seeds:
         assert_right(drawn(seed, ADVERTISING), protocol)

@@ -120,6 +120,7 @@ def test_no_publication_falls_between_a_withdrawal_and_what_it_uncovers() -> Non
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @seeds(2)
+@pytest.mark.one_in(2)
 def test_protocols_are_right_under_churn(seeds: range, protocol: str) -> None:
     for seed in seeds:
         assert_right(drawn(seed, Mixture(faults=False)), protocol)
@@ -197,6 +198,7 @@ def test_covering_is_right_for_both_languages_whatever_finds_the_covers(
 
 @pytest.mark.parametrize("protocol", ADVERTISED)
 @seeds(3)
+@pytest.mark.one_in(2)
 def test_protocols_that_route_by_advertisements_are_right_under_churn_and_faults(
     seeds: range, protocol: str
 ) -> None:
@@ -206,6 +208,7 @@ def test_protocols_that_route_by_advertisements_are_right_under_churn_and_faults
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @seeds(3)
+@pytest.mark.one_in(2)
 def test_protocols_that_route_without_advertisements_enforce_them(
     seeds: range, protocol: str
 ) -> None:

@@ -102,6 +102,7 @@ def test_nothing_is_lost_on_thousands_of_seeds(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["covering+recover", "xroute+recover", "mesh+covering+recover"])
 @seeds(6)
+@pytest.mark.one_in(2)
 def test_routers_that_recover_may_come_and_go(seeds: range, name: str) -> None:
     right(name, seeds, mixture_for(name, rewiring=True))
 

@@ -441,6 +441,7 @@ class CountsFromZero(Stored):
 
 
 @pytest.mark.parametrize("store", [ReadsTornPieces, LosesNotes, LosesTheLast, CountsFromZero])
+@pytest.mark.one_in(2)
 def test_a_store_that_breaks_its_word_is_found(
     store: type[Stored], monkeypatch: pytest.MonkeyPatch
 ) -> None:

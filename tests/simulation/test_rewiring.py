@@ -198,6 +198,7 @@ def found_of(scenario: Scenario, mutant: MakeRouter, protocol: str) -> dict[str,
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+@pytest.mark.one_in(2)
 def test_the_oracle_finds_a_planted_bug(mutant: Callable[[str, int], Mutant | MeshMutant]) -> None:
     is_mesh = isinstance(mutant, type) and issubclass(mutant, MeshMutant)
     protocol = "mesh+covering" if is_mesh else "covering"

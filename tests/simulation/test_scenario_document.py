@@ -79,6 +79,7 @@ def test_encode_scenario_is_read_back_as_an_equal_scenario() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
+@pytest.mark.one_in(3)
 def test_drawn_scenarios_of_both_languages_survive_writing_and_reading(seed: int) -> None:
     scenario = draw_scenario(seed, Mixture(documents=True, advertisements=True, rewiring=True))
     assert decode_scenario(encode_scenario(scenario)) == scenario
@@ -103,6 +104,7 @@ def test_prefixes_survive_writing_and_reading() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
+@pytest.mark.one_in(4)
 def test_drawn_scenarios_survive_writing_and_reading(seed: int) -> None:
     scenario = draw_scenario(seed)
     assert decode_scenario(encode_scenario(scenario)) == scenario

@@ -48,6 +48,7 @@ def routers_of(world: World) -> list[Router]:
 
 
 @pytest.mark.parametrize("name", ["covering+beats", "xroute+beats", "advertisement+identity+beats"])
+@pytest.mark.one_in(2)
 def test_routers_with_heartbeats_deliver_what_they_have_to(name: str) -> None:
     mixture = Mixture(advertisements=name.startswith("advertisement"))
     right(name, range(2), mixture)

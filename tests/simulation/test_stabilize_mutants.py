@@ -163,6 +163,7 @@ BUGS: tuple[tuple[Patch, Callable[[], None]], ...] = (
 
 
 @pytest.mark.parametrize(("bug", "check"), BUGS, ids=lambda it: it.__name__)
+@pytest.mark.one_in(2)
 def test_a_planted_bug_is_found(
     bug: Patch, check: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,18 +23,19 @@ from sapwood.simulation.swarm import (
     draw_topology,
 )
 from sapwood.simulation.vocabulary import draw_filter, draw_record
+from tests.simulation.helpers import drawn
 
 SEEDS = range(60)
 
 
 def test_draw_scenario_gives_the_same_scenario_for_the_same_seed() -> None:
     for seed in SEEDS:
-        assert draw_scenario(seed) == draw_scenario(seed)
-    assert len({encode_scenario(draw_scenario(seed)) for seed in SEEDS}) == len(SEEDS)
+        assert draw_scenario(seed) == drawn(seed)
+    assert len({encode_scenario(drawn(seed)) for seed in SEEDS}) == len(SEEDS)
 
 
 def test_draw_scenario_uses_every_kind_of_action() -> None:
-    seen = {type(step.action) for seed in SEEDS for step in draw_scenario(seed).steps}
+    seen = {type(step.action) for seed in SEEDS for step in drawn(seed).steps}
     assert seen == {
         SubscribeAction,
         UnsubscribeAction,
@@ -51,9 +52,9 @@ def test_draw_scenario_uses_every_kind_of_action() -> None:
 def test_draw_scenario_lets_clients_advertise_only_when_told() -> None:
     promises = (AdvertiseAction, UnadvertiseAction)
     for seed in SEEDS:
-        assert not any(isinstance(s.action, promises) for s in draw_scenario(seed).steps)
+        assert not any(isinstance(s.action, promises) for s in drawn(seed).steps)
     mixture = Mixture(advertisements=True)
-    seen = {type(step.action) for seed in SEEDS for step in draw_scenario(seed, mixture).steps}
+    seen = {type(step.action) for seed in SEEDS for step in drawn(seed, mixture).steps}
     assert seen.issuperset(promises)
 
 
@@ -61,7 +62,7 @@ def test_draw_scenario_mostly_publishes_what_was_advertised() -> None:
     allowed = total = 0
     for seed in SEEDS:
         promised = {}
-        for step in draw_scenario(seed, Mixture(advertisements=True)).steps:
+        for step in drawn(seed, Mixture(advertisements=True)).steps:
             match step.action:
                 case AdvertiseAction(name, wanted):
                     promised[name] = wanted
@@ -92,7 +93,7 @@ def test_draw_scenario_stays_within_its_mixture() -> None:
 def test_draw_scenario_ends_every_fault_it_begins() -> None:
     for seed in SEEDS:
         down: set[object] = set()
-        for step in draw_scenario(seed).steps:
+        for step in drawn(seed).steps:
             match step.action:
                 case FailLink(a, b):
                     down.add((a, b))
@@ -132,7 +133,7 @@ def test_draw_topology_draws_links_that_are_alike_and_links_that_are_not() -> No
 
 def test_draw_scenario_closes_circles_when_told() -> None:
     mixture = Mixture(circles=True)
-    drawn = [draw_scenario(seed, mixture).topology for seed in SEEDS]
-    assert all(not overlay.is_tree for overlay in drawn if len(overlay.routers) > 2)
-    assert {len(overlay.links) - len(overlay.routers) for overlay in drawn} > {-1, 0, 1, 2}
-    assert all(draw_scenario(seed).topology.is_tree for seed in SEEDS)
+    overlays = [draw_scenario(seed, mixture).topology for seed in SEEDS]
+    assert all(not overlay.is_tree for overlay in overlays if len(overlay.routers) > 2)
+    assert {len(overlay.links) - len(overlay.routers) for overlay in overlays} > {-1, 0, 1, 2}
+    assert all(drawn(seed).topology.is_tree for seed in SEEDS)

@@ -291,7 +291,7 @@ def test_routers_check_themselves_after_every_input_unless_told_otherwise() -> N
             checks.append(self.name)
             super().validate()
 
-    world = World(LINE, lambda name, _: Checked(name))
+    world = World(LINE, lambda name, _: Checked(name), validate=True)
     subscribe(world, "c", "s1", "true")
     world.drain()
     assert len(checks) == world.tally.inputs
@@ -303,6 +303,13 @@ def test_routers_check_themselves_after_every_input_unless_told_otherwise() -> N
     assert checks == []
     world.drain()
     assert sorted(checks) == ["a", "b", "c"]
+    checks.clear()
+    seldom = World(LINE, lambda name, _: Checked(name))
+    subscribe(seldom, "c", "s1", "true")
+    assert len(checks) < seldom.tally.inputs
+    checks.clear()
+    seldom.drain()
+    assert set(checks) == {"a", "b", "c"}
     checks.clear()
     quick = World(LINE, lambda name, _: Checked(name), validate=False)
     subscribe(quick, "c", "s1", "true")

@@ -33,7 +33,7 @@ class FaultyDisk:
     #: how much of each file is durable
     durable: dict[Path, int] = field(default_factory=dict)
 
-    def step(self, path: Path, data: bytes = b"") -> None:
+    def step(self, path: Path, data: bytes | bytearray = b"") -> None:
         """One operation begins."""
         if self.is_dead:
             raise Crash
@@ -87,7 +87,7 @@ class FaultyFile:
     path: Path
     file: File
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: bytes | bytearray) -> int:
         self.disk.step(self.path, data)
         return self.file.write(data)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sapwood.matching.publication_batch import PublicationBatch
 from sapwood.model.publication import Publication
-from sapwood.store.batches import StoredPublications, ids_in, stored_publications
+from sapwood.store.batches import StoredPublications, ids_in, pieces, stored_publications
 from sapwood.wire.publications import encode_publication
 from sapwood.wire.runs import FRAMES
 from tests import strategies
@@ -35,13 +35,22 @@ def test_a_stored_batch_is_the_publications_that_were_stored(given_: list[Any]) 
     assert ids_in(bodies, starts) == [one.id.encode() for one in publications]
 
 
-@given(st.lists(st.text("ab", min_size=3, max_size=4), min_size=1, max_size=9), st.booleans())
+@given(st.lists(st.text("ab\0", min_size=3, max_size=4), min_size=1, max_size=9), st.booleans())
 def test_ids_are_found_whether_they_are_equally_long_or_not(ids: list[str], same: bool) -> None:
     ids = [id_[:3] for id_ in ids] if same else ids
     bodies, ends = joined([Publication(id_, {"a": 1}) for id_ in ids])
     starts = np.concatenate((np.zeros(1, np.int64), ends[:-1]))
     assert ids_in(bodies, starts) == [id_.encode() for id_ in ids]
     assert ids_in(bodies, starts[:0]) == []
+
+
+@given(st.binary(min_size=1, max_size=40), st.data())
+def test_pieces_are_the_bytes_that_stand_there(data: bytes, drawn: st.DataObject) -> None:
+    size = drawn.draw(st.integers(1, len(data)))
+    starts = drawn.draw(st.lists(st.integers(0, len(data) - size), max_size=5))
+    found = pieces(data, np.array(starts, np.int64), size)
+    assert found.tolist() == [data[start : start + size] for start in starts]
+    assert found.tobytes() == b"".join(data[start : start + size] for start in starts)
 
 
 def test_documents_are_decoded_one_by_one() -> None:

@@ -27,6 +27,7 @@ from sapwood.store.layout import (
     decode_segment_header,
     encode_commit,
     encode_segment_header,
+    write_commit,
 )
 
 ENTRIES: tuple[Entry, ...] = (
@@ -65,6 +66,17 @@ def test_the_worked_example_is_what_is_written() -> None:
     assert len(entry) == 2
     assert entry.is_ours
     assert entry.ends().tolist() == [9, 15]
+
+
+def test_a_buffer_holds_one_commit_whatever_was_in_it_before() -> None:
+    buffer = bytearray()
+    for number, entries in enumerate((ENTRIES, ENTRIES[:1], (), ENTRIES), 1):
+        write_commit(buffer, number, 2, 3, entries)
+        assert buffer == encode_commit(number, 2, 3, entries)
+        found = commit_at(bytes(buffer), 0)
+        assert found is not None
+        assert (found.number, found.end) == (number, len(buffer))
+        assert found.entries() == list(entries)
 
 
 def test_every_kind_of_entry_is_read_as_it_was_written() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,6 +50,7 @@ from sapwood.store.layout import Publications, Remembered, State
 from sapwood.store.records import CODES, bodies_of, entry_of, publications_of, record_of, size_of
 from sapwood.wire.publications import decode_publication, encode_publication
 from tests import strategies
+from tests.batches import batch_of
 
 WANTED = parse_filter("x > 1 and y = 'a' or z like 'a%b%c'")
 PATTERN = parse_xpath("//a[b='1']//p:c", {"p": "urn:p"})
@@ -169,3 +171,13 @@ def test_publications_that_came_as_bytes_go_as_these_bytes(records: list[Any]) -
     assert isinstance(entry, Publications)
     assert bodies_of(entry) == bodies
     assert spelled(record_of(entry)) == ("c", tuple(given_))
+
+
+@given(st.lists(st.sampled_from(["x", "yy"]), min_size=1, max_size=6))
+def test_bodies_are_joined_whether_they_are_equally_long_or_not(texts: list[str]) -> None:
+    batch = batch_of([Publication(f"p{at}", {"t": text}) for at, text in enumerate(texts)])
+    apart = batch.take(np.arange(0, len(batch), 2))  # others lie between them
+    for one in (batch, apart):
+        entry = entry_of(ClientPublishMany("c", one))
+        assert isinstance(entry, Publications)
+        assert bodies_of(entry) == [one.body(at) for at in range(len(one))]

@@ -549,6 +549,7 @@ def live(store: Store, model: Model, random: Random) -> None:
 @pytest.mark.parametrize("loses_power", [False, True])
 @settings(max_examples=examples(25))
 @given(seed=st.integers(0, 2**32), at=st.lists(st.integers(1, 60), min_size=1, max_size=3))
+@pytest.mark.one_in(2)
 def test_whatever_dies_the_beginning_of_what_was_added_is_there(
     durability: str, loses_power: bool, seed: int, at: list[int]
 ) -> None:

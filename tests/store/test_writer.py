@@ -43,3 +43,19 @@ def test_what_could_not_be_cut_off_of_a_commit_is_before_the_next_one(tmp_path: 
     with opened(tmp_path) as store:
         assert store.findings == []
         assert store.bounds == (0, 6)
+
+
+def test_the_memory_of_a_large_commit_is_not_kept(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        kept = []
+        for size in (1, 1 << 21, 1):
+            store.put("kind", "name", size, bytes(size))
+            gathered = store.take()
+            store.writer.commit(gathered)
+            store.committed(gathered)
+            kept.append(len(store.writer._buffer))
+        small, none, again = kept
+        assert 0 < small == again < 100
+        assert none == 0
+    with opened(tmp_path) as store:
+        assert [value for *_, value in store.rows("kind")] == [b"\0", bytes(1 << 21)]

@@ -7,6 +7,7 @@ adds is among them as soon as it is defined.
 from __future__ import annotations
 
 import itertools
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -43,6 +44,7 @@ Union: TypeAlias = Any
 ids = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 
 
+@cache
 def publications() -> st.SearchStrategy[Publication]:
     """Publications of all shapes; nested names that flatten to one are left out."""
     return st.one_of(
@@ -51,16 +53,19 @@ def publications() -> st.SearchStrategy[Publication]:
     )
 
 
+@cache
 def interests() -> st.SearchStrategy[Interest]:
     """Filters of both languages."""
     return st.one_of(filters(), bounded_expressions().map(parse_xpath))
 
 
+@cache
 def advertised() -> st.SearchStrategy[AdvertisedContent]:
     """What may be advertised."""
     return interests() | st.builds(Advertisement, expressions())
 
 
+@cache
 def interest_texts() -> st.SearchStrategy[InterestText]:
     """What may stand where a message has a filter, whether it can be read or not."""
     texts = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -68,11 +73,13 @@ def interest_texts() -> st.SearchStrategy[InterestText]:
     return texts | st.builds(XPathText, texts, st.none() | bindings)
 
 
+@cache
 def bodies() -> st.SearchStrategy[bytes]:
     """The bytes of publications."""
     return publications().map(encode_publication)
 
 
+@cache
 def trees() -> st.SearchStrategy[SpanningTree]:
     """Spanning trees of some routers."""
     return st.permutations(("r1", "größe", "r3", "r4")).map(
@@ -112,16 +119,19 @@ def messages(cls: type[Any]) -> st.SearchStrategy[Any]:
     return _of_type(inspect.type_info(cls))
 
 
+@cache
 def client_messages() -> st.SearchStrategy[ClientMessage]:
     """What a client says."""
     return st.one_of(*map(messages, message_classes(ClientMessage)))
 
 
+@cache
 def broker_messages() -> st.SearchStrategy[BrokerMessage]:
     """What a broker says to a client."""
     return st.one_of(*map(messages, message_classes(BrokerMessage)))
 
 
+@cache
 def link_messages() -> st.SearchStrategy[LinkMessage]:
     """Whole messages between brokers: a decoder joins parts, and yields none of them."""
     whole = (one for one in message_classes(LinkMessage) if one is not Part)
@@ -218,6 +228,7 @@ def _sizes(
     return least, min(bound, kind.max_length or bound)
 
 
+@cache
 def hostile_frames() -> st.SearchStrategy[bytes]:
     """Frames that may or may not be messages: known tags, and anything at all behind them."""
     leaves = st.one_of(

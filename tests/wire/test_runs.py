@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -47,6 +48,7 @@ def _kernels() -> None:
     RECORDS.load()
 
 
+@cache
 def odd_bodies() -> st.SearchStrategy[bytes]:
     """What stands where a publication should: forms that nobody writes, bad ones, and noise."""
     packed = msgspec.msgpack.encode
@@ -73,6 +75,7 @@ def _changed(body: bytes, at: int, value: int) -> bytes:
     return body[:at] + bytes((value,)) + body[at + 1 :]
 
 
+@cache
 def requests() -> st.SearchStrategy[bytes]:
     """Frames of a client: publications mostly, numbered without gaps, and other things between."""
     some = st.lists(bodies() | odd_bodies(), min_size=1, max_size=6)
@@ -88,6 +91,7 @@ def requests() -> st.SearchStrategy[bytes]:
     return st.lists(numbered | others, max_size=4).map(b"".join)
 
 
+@cache
 def forwards() -> st.SearchStrategy[bytes]:
     """Frames of a neighbor: publications mostly, many with one envelope, on a tree or not."""
     names = st.sampled_from(("r1", "größe"))
@@ -99,6 +103,7 @@ def forwards() -> st.SearchStrategy[bytes]:
     return st.lists(said | link_messages().map(_framed) | odd_frames(), max_size=4).map(b"".join)
 
 
+@cache
 def odd_frames() -> st.SearchStrategy[bytes]:
     """Bodies that begin as messages with publications do."""
     heads = st.sampled_from((b"\x93\x0c", b"\x94\x22", b"\x95\x22", b"\x94\x2c"))

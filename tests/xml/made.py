@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
@@ -32,6 +33,7 @@ def _written(name: str, attributes: dict[str, str], inside: str) -> str:
 _leaf = st.builds(_written, st.sampled_from(NAMES), _attributes, _loose | st.just(""))
 
 
+@cache
 def documents() -> st.SearchStrategy[bytes]:
     """Documents over four names, three or four levels deep."""
     return _element(st.recursive(_leaf, _element, max_leaves=8)).map(str.encode)

@@ -13,6 +13,6 @@ FEW: Final = 32
 
 
 @pytest.fixture(autouse=True)
-def _small_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def small_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.node.get_closest_marker("spark") is None:  # whose workers draw by themselves
         monkeypatch.setattr(source, "BLOCK", FEW)

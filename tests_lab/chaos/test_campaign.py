@@ -17,8 +17,8 @@ CIRCLE = Shape(3, ((0, 1), (1, 2), (2, 0)))
 @pytest.mark.parametrize("shape", [LINE, CIRCLE], ids=["line", "circle"])
 @pytest.mark.one_in(2)
 async def test_a_small_campaign_is_survived(shape: Shape, tmp_path: Path) -> None:
-    settings = Settings(tmp_path, shape, 600, seconds=4.0, publishers=1, durable=2, plain=1)
-    faults = draw(3, shape, kills=2, seconds=3.0, publishers=1, subscribers=3)
+    settings = Settings(tmp_path, shape, 600, seconds=4.0, publishers=1, durable=1, plain=1)
+    faults = draw(3, shape, kills=2, seconds=3.0, publishers=1, subscribers=2)
     campaign = Campaign(settings)
     verdict = await campaign.run(faults)
     assert verdict.is_right, verdict

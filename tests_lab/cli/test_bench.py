@@ -12,6 +12,9 @@ from sapwood.cli.main import main
 from sapwood_lab.benchmarks import records
 from sapwood_lab.benchmarks.machine import stream_bytes_per_s
 from sapwood_lab.cli import bench
+from tests_lab.benchmarks.conftest import small_blocks
+
+__all__ = ("small_blocks",)
 
 
 @pytest.fixture(autouse=True)

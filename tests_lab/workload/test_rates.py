@@ -18,6 +18,7 @@ from sapwood_lab.workload.rates import RatedWorkload, as_text, covers, matches
     [RatedWorkload(1), RatedWorkload(5), RatedWorkload(25), RatedWorkload(4, 2, 3)],
     ids=str,
 )
+@pytest.mark.one_in(2)
 def test_covering_and_matching_rates_are_what_the_formulas_say(workload: RatedWorkload) -> None:
     random, count = Random(1), 20_000
     filters = [workload.draw_filter(random) for _ in range(count)]

@@ -41,6 +41,7 @@ from sapwood.broker.side_work import SideWork
 from sapwood.broker.storing import Storing, admits, admitted
 from sapwood.broker.tcp_connection import Single, TcpConnection
 from sapwood.broker.telling import Telling
+from sapwood.broker.tracing import router_of
 from sapwood.broker.turns import Turns
 from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import InvariantError, SapwoodError
@@ -158,7 +159,8 @@ class Broker:
         earlier = None if settings.data is None else told_name(settings.data)
         self.name = settings.name or earlier or f"{socket.gethostname()}-{port}"
         protocol = settings.planned(self.name, self.address)
-        self.router = Router(self.name, protocol, settings.engines, incarnation=time.time_ns())
+        made = (self.name, protocol, settings.engines, time.time_ns())
+        self.router, self._tracing = router_of(settings.traces, *made)
         spoken, bytes_max = self.router.protocol.name, settings.connection.frame_bytes_max
         me = Identity(self.name, secrets.token_hex(8), spoken, bytes_max, str(self.address))
         circles = Circles(self.name, time.time_ns()) if self.router.is_tree else None
@@ -166,7 +168,9 @@ class Broker:
         shared = (me, self.connections, self._memory, self._log, circles)
         self.handshake = Handshake(
             *shared,
-            judging=Judge(self._filter_process.ask, is_strict=settings.strict),
+            judging=Judge(
+                self._filter_process.ask, is_strict=settings.strict, declared=settings.declared
+            ),
             doorkeeper=self.doorkeeper,
             credentials=connecting.credentials,
         )
@@ -227,6 +231,8 @@ class Broker:
         self._side_thread.close()
         if self.store is not None:
             await self.store.close()
+        if self._tracing is not None:
+            await asyncio.to_thread(self._tracing.close)
         self._failure.cancel()
         self._log.info("stopped", **asdict(self.counters), refusals=self.handshake.refusals)
 
@@ -528,9 +534,9 @@ class Broker:
             self.dialers,
             self.counters,
             self._log,
-            keeper=None if self.store is None else self.store.keeper,
-            owners=None if self.store is None else self.store.durables,
-            recall=self._recall,
+            storing=self.store,
+            handle=self._handle_now,
+            tracing=self._tracing,
             takes=self._backpressure.takes,
             connecting=self.connecting,
         )
@@ -546,11 +552,6 @@ class Broker:
         if not self.is_stopping:
             self._handle(request, asyncio.get_running_loop().time())
             self._flush()
-
-    def _recall(self, places: tuple[int, ...]) -> None:
-        if self.store is None:
-            raise InvariantError("a broker without a store is to read what it has kept")
-        self.store.recall(places, self._handle_now)
 
     def committed(self, ticket: int) -> None:
         """Send what waited for the commits up to this one."""
@@ -581,7 +582,7 @@ class Broker:
         self.settings = self._backpressure.settings = settings
         self.connecting = replace(settings.connection, clock=self.connecting.clock)
         self._memory.remembered_max = settings.sessions_remembered_max
-        self.handshake.take(self.connecting.credentials, is_strict=settings.strict)
+        self.handshake.take(self.connecting.credentials, settings)
         self.dialers.keep_only(settings.dialed)
         self.effect_runner.look_again()
         if self.store is not None:

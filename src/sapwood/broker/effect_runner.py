@@ -13,6 +13,8 @@ from sapwood.broker.expiry import Expiry
 from sapwood.broker.hits import Hits
 from sapwood.broker.keeping import Keeper
 from sapwood.broker.logs import Log
+from sapwood.broker.storing import Storing
+from sapwood.broker.tracing import Tracing
 from sapwood.errors import InvariantError
 from sapwood.limits import COMPOSED_BYTES
 from sapwood.matching.publication_batch import PublicationBatch, oldest
@@ -81,16 +83,19 @@ class EffectRunner:
         counters: Counters,
         log: Log,
         *,
-        keeper: Keeper | None,
-        owners: Owners | None = None,
-        recall: Callable[[tuple[int, ...]], None],
+        storing: Storing | None,
+        handle: Callable[[Input], None],
         takes: Callable[[str, int], bool],
         connecting: ConnectionSettings,
+        tracing: Tracing | None = None,
     ) -> None:
         self._connections = connections
-        self._keeper = keeper
-        self._owners = owners
-        self._recall = recall
+        self._storing = storing
+        self._keeper: Keeper | None = None if storing is None else storing.keeper
+        self._owners: Owners | None = None if storing is None else storing.durables
+        #: hands in what nobody has sent
+        self._handle = handle
+        self._tracing = tracing
         #: whether a client may get so many bytes at once
         self._takes = takes
         self._dialers = dialers
@@ -148,14 +153,20 @@ class EffectRunner:
         return self._remaining
 
     def _deliver(self, effect: Deliver) -> None:
+        if self.hits is not None:
+            self.hits.count(effect)
+        self._hand_over(effect)
+
+    def _hand_over(self, effect: Deliver) -> None:
+        """Let a client, or a mailbox, have what is not over."""
         publication, age_s = effect.publication, 0.0
         if publication.envelope is not None:
             if self._expiry.is_over(publication):
                 self._counters.expired += 1
                 return
             age_s = self._expiry.age_s(publication)
-        if self.hits is not None:
-            self.hits.count(effect)
+            if self._tracing is not None:
+                self._tracing.delivered(effect, is_kept=is_owner(effect.client))
         if self._owners is not None and is_owner(effect.client):
             self._owners.deliver(effect, self._asked(), age_s)
         else:
@@ -180,7 +191,7 @@ class EffectRunner:
             if composed is None:
                 for one in effect.each(place):
                     if not is_owner(one.client):  # which have got theirs
-                        self._deliver(one)
+                        self._hand_over(one)
                 return
             for name, frames, deliveries in composed.by_client(self._takes):
                 client = self._connections.to_client(name)
@@ -219,6 +230,8 @@ class EffectRunner:
         if is_over and inner is effect.message:
             self._counters.expired += 1
             return
+        if self._tracing is not None and isinstance(inner, Publish):
+            self._tracing.forwarded(effect.neighbor, inner.publication, inner.hops)
         link.send(effect.message, effect.age_ns)
 
     def _accepted(self, effect: Accepted) -> None:
@@ -306,7 +319,9 @@ class EffectRunner:
         self._kept().store.release(effect.before)
 
     def _recall_places(self, effect: Recall) -> None:
-        self._recall(effect.places)
+        if self._storing is None:
+            raise InvariantError("a broker without a store is to read what it has kept")
+        self._storing.recall(effect.places, self._handle)
 
     def _kept(self) -> Keeper:
         if self._keeper is None:

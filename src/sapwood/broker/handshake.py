@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from sapwood.broker.access.doorkeeper import Doorkeeper
 from sapwood.broker.connections import Connections, client_of, link_of
 from sapwood.broker.logs import Log
+from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.tcp_connection import TcpConnection
 from sapwood.errors import FrameError
 from sapwood.limits import MESH_ROUTERS_MAX
@@ -77,10 +78,11 @@ class Handshake:
         self._log = log
         self._judging = Judge() if judging is None else judging
 
-    def take(self, credentials: Credentials | None, *, is_strict: bool) -> None:
-        """Show other credentials from now on, and be as strict as that with subscriptions."""
+    def take(self, credentials: Credentials | None, settings: BrokerSettings) -> None:
+        """Show other credentials from now on, and judge subscriptions as these settings say."""
         self._credentials = credentials
-        self._judging.is_strict = is_strict
+        self._judging.is_strict = settings.strict
+        self._judging.declared = settings.declared
 
     def hello(self) -> Hello:
         """The greeting of this broker when it connects to another."""

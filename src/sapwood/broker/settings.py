@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from sapwood.errors import InputError
+from sapwood.language.declared import Declared
 from sapwood.limits import (
     CONNECTIONS_MAX,
     FRAME_BYTES_CEILING,
@@ -39,6 +40,8 @@ SECONDS_MAX: Final = 86_400.0
 
 _ORIGIN: Final = re.compile(r"https?://[a-z0-9.\-\[\]:]+")
 
+_COLLECTOR: Final = re.compile(r"https?://[^\s/?#]+(?:/[^\s?#]*)?")
+
 KEEP_AGE_S_MIN: Final = 1.0
 KEEP_AGE_S_MAX: Final = 3.2e9
 """A hundred years."""
@@ -59,9 +62,10 @@ class BrokerSettings:
     addressed. With a file of `identities` only these may connect; a broker that other machines
     reach has identities or speaks TLS, unless it is to `allow_anyone`. Metrics and health are at
     `http`, and with a `gateway` clients publish and subscribe there, `http_streams_max` at a time;
-    browsers may for pages of `http_origins`. With a `console` people look at the broker there. A
-    `strict` one refuses subscriptions that no publication can match. Raises `InputError` (or one of
-    its kinds) that names the option of `sapwood broker` and what it takes.
+    browsers may for pages of `http_origins`. With a `console` people look at the broker there.
+    Spans of traced publications go to the collector at the URL `traces`. A `strict` one refuses
+    subscriptions that no publication can match, or none of what is `declared`. Raises `InputError`
+    (or one of its kinds) that names the option of `sapwood broker` and what it takes.
     """
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
@@ -92,6 +96,8 @@ class BrokerSettings:
     http_origins: tuple[str, ...] = ()
     http_streams_max: int = GATEWAY_STREAMS_MAX
     strict: bool = False
+    traces: str | None = None
+    declared: Declared | None = None
 
     def __post_init__(self) -> None:
         protocol = self.protocol
@@ -111,6 +117,11 @@ class BrokerSettings:
         self._check_datagrams(chosen)
         self._check_access()
         self._check_gateway()
+        if self.traces is not None and _COLLECTOR.fullmatch(self.traces) is None:
+            raise InputError(
+                f"--traces {self.traces}: a collector of OTLP over HTTP is named by its URL, as in "
+                "http://127.0.0.1:4318"
+            )
         engine_info(self.engines.records)
         document_engine_info(self.engines.documents)
         if self.name is not None:

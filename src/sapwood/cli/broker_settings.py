@@ -13,6 +13,7 @@ from sapwood.errors import InputError
 if TYPE_CHECKING:
     from sapwood.broker.configuration.sources import Configuration
     from sapwood.broker.settings import BrokerSettings
+    from sapwood.language.declared import Declared
     from sapwood.routing.strategies import Protocol
     from sapwood.session.settings import ConnectionSettings
     from sapwood.wire.address import Address
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def settings_of(told: Configuration) -> BrokerSettings:
     """The settings of a broker. Raises `InputError` that names an option, and where it was given.
 
-    Reads the files of a token and of a DTD.
+    Reads the files of a token, of a DTD, and of what is declared.
     """
     try:
         return _settings(told)
@@ -57,6 +58,8 @@ def _settings(told: Configuration) -> BrokerSettings:
         console=told["console"],
         http_origins=tuple(told["http_origin"] or ()),
         http_streams_max=told["http_streams_max"],
+        traces=told["traces"],
+        declared=_declared(told["schema"]),
         data=None if data is None else Path(data),
         durability=Durability.parse(told["durability"]),
         keep_bytes_max=told["keep_bytes"],
@@ -128,6 +131,16 @@ def _address(option: str, text: str, *, listening: bool = False) -> Address:
 
     with _about(option):
         return parse_address(text, listening=listening, linking=True)
+
+
+def _declared(path: str | None) -> Declared | None:
+    """What a file declares. Raises `InputError`."""
+    if path is None:
+        return None
+    from sapwood.files.declared import read_declared  # late: it brings the reader of DTDs
+
+    with _about("--schema"):
+        return read_declared(Path(path))
 
 
 @contextmanager

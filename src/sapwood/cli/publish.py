@@ -234,11 +234,11 @@ def _read(
     from dataclasses import replace
 
     from sapwood.files import Reading, decode_publication, decode_record
-    from sapwood.model.envelope import lasting
+    from sapwood.model.envelope import enveloped
     from sapwood.model.publication import Publication
     from sapwood.wire.publications import encode_publication
 
-    envelope = None if ttl is None else lasting(ttl)
+    envelope = enveloped(ttl)
 
     def decode(line: bytes) -> PublicationLine:
         decoded = decode_publication(line) if id_member is None else decode_record(line, id_member)

@@ -372,9 +372,13 @@ class BlockingClient:
         payload: bytes | None = None,
         blind: bool = False,
         ttl: float | timedelta | None = None,
+        traceparent: str | None = None,
     ) -> str:
         """Publish; returns the publication's id when the broker has accepted it."""
-        return self.wait(self._client.publish(content, id, payload=payload, blind=blind, ttl=ttl))
+        how = {"payload": payload, "blind": blind, "ttl": ttl, "traceparent": traceparent}
+        publishing: Any = self._client.publish
+        published: str = self.wait(publishing(content, id, **how))
+        return published
 
     def publish_many(
         self, publications: Iterable[Content], *, ttl: float | timedelta | None = None

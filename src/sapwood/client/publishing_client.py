@@ -9,7 +9,7 @@ from itertools import starmap
 
 from sapwood.client.columns import Table, encoded_rows
 from sapwood.client.publishing import Content, Prepared, PublishBatch, Published, Publisher
-from sapwood.model.envelope import lasting
+from sapwood.model.envelope import enveloped
 
 
 class PublishingClient:
@@ -31,6 +31,7 @@ class PublishingClient:
         payload: bytes | None = None,
         blind: bool = False,
         ttl: float | timedelta | None = None,
+        traceparent: str | None = None,
     ) -> str:
         """Publish a record or a document; returns the id when the broker has accepted it.
 
@@ -40,7 +41,8 @@ class PublishingClient:
 
         With a `ttl` (time to live), in seconds, it is delivered to nobody who would get it later
         than that, as far as ages are known (`docs/time.md`): on its way, in mailboxes, in the
-        queues of subscriptions.
+        queues of subscriptions. A `traceparent` (W3C Trace Context) names the span that it belongs
+        to: brokers with `--traces` add theirs.
 
         A publication with both a record and a document is published as a `Publication`. Raises
         `InvalidValueError` or `LimitError` for attributes that cannot be published, and
@@ -51,7 +53,7 @@ class PublishingClient:
         if payload is not None or blind:
             content = self._publisher.with_payload(content, id, payload, is_blind=blind)
         answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        envelope = None if ttl is None else lasting(ttl)
+        envelope = enveloped(ttl, traceparent)
         publication_id = await self._publisher.put(content, id, answer, envelope)
         await answer
         return publication_id
@@ -97,7 +99,7 @@ class PublishingClient:
 
     def batch(self, *, ttl: float | timedelta | None = None) -> PublishBatch:
         """Many publications that come bit by bit; what `publish_many` is made of."""
-        envelope = None if ttl is None else lasting(ttl)
+        envelope = enveloped(ttl)
         return PublishBatch(self._publisher, self._check_usable, self.flush, envelope)
 
     async def flush(self) -> None:

@@ -32,7 +32,7 @@ from sapwood.files.flat_lines import decode_flat_line
 from sapwood.language.dialects import DIALECTS
 from sapwood.language.written import Language, Written, as_given, read_advertised, read_interest
 from sapwood.model.advertised_content import AdvertisedContent
-from sapwood.model.envelope import Envelope, lasting
+from sapwood.model.envelope import Envelope, enveloped
 from sapwood.model.interest import Interest
 from sapwood.model.json_objects import check_members, decode_flat, decode_object, kind_of
 from sapwood.model.publication import Publication, plain_value
@@ -161,7 +161,7 @@ def _envelope(written: object) -> Envelope | None:
         return None
     if isinstance(written, bool) or not isinstance(written, int | float):
         raise InputError(f'"ttl" is {kind_of(written)}; it is a number of seconds')
-    return lasting(written)
+    return enveloped(written)
 
 
 def _payload(written: object) -> bytes | None:

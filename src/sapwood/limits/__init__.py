@@ -137,6 +137,12 @@ REASON_CHARS_MAX: Final = 300
 """Characters of the sentence in a refusal or goodbye, and of one text in the log: enough for a
 person, too little to smuggle a payload."""
 
+SCHEMA_BYTES_MAX: Final = 1_048_576
+"""Bytes of the file that declares what is published: a thousand attributes take 30 KB."""
+
+SCHEMA_KINDS_MAX: Final = 64
+"""Kinds of records and documents in it: a filter is held against each, in the broker's loop."""
+
 IDENTITIES_BYTES_MAX: Final = 64 * 2**20
 """Bytes of a file of identities: some 300,000 entries with a password each."""
 

@@ -12,7 +12,8 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
-from sapwood.model.constraint import PRESENT, Constraint
+from sapwood.model.conjunction import Conjunction
+from sapwood.model.constraint import ABSENT, PRESENT, Constraint
 from sapwood.model.filter import Filter
 from sapwood.model.numbers import ALL_NUMBERS, NO_NUMBERS
 from sapwood.model.printing import print_constraint
@@ -55,7 +56,30 @@ class Schema:
                     found[doubt] = None
         return tuple(found)
 
+    def misses(self, conjunction: Conjunction) -> tuple[int, int]:
+        """How many constraints of a conjunction no record of this kind meets; none: one may.
+
+        And of how many of these there is not even the attribute.
+        """
+        misses = lacking = 0
+        for attribute, constraint in conjunction.constraints:
+            known = self.attributes.get(attribute)
+            if known is not None:
+                misses += known.intersect(constraint).is_empty
+            elif not constraint.absent and not self._is_open(attribute):
+                misses, lacking = misses + 1, lacking + 1
+        return misses, lacking
+
+    def objections(self, conjunction: Conjunction) -> Iterator[str]:
+        """Why no record of this kind meets a conjunction: a sentence for each miss."""
+        for attribute, constraint in conjunction.constraints:
+            known = self.attributes.get(attribute, ABSENT)
+            if known.intersect(constraint).is_empty:
+                yield from self._doubts(attribute, constraint)
+
     def _is_open(self, attribute: str) -> bool:
+        if not self.open_names:
+            return False
         parts = attribute.split(".")
         return any(".".join(parts[:end]) in self.open_names for end in range(len(parts) + 1))
 

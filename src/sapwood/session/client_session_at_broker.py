@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
-from sapwood.language.never import why_never
 from sapwood.language.plain import plain_filter
 from sapwood.limits import FRAME_OVERHEAD_BYTES, SUBSCRIPTIONS_AT_ONCE_MAX
 from sapwood.model.advertised_content import AdvertisedContent
@@ -322,7 +321,7 @@ class ClientSessionAtBroker:
         measured, and not counted: it is there when the client is not.
         """
         assert isinstance(asked, Interest), "paths are refused as subscriptions"
-        never = why_never(asked)
+        never = self._judging.why_never(asked)
         if never is not None and self._judging.is_strict:
             self.connection.send(SubscriptionRefused(id_, shortened(never)))
             return None

@@ -156,6 +156,12 @@ class Delivery:
         envelope = self._decoded().envelope
         return None if envelope is None or envelope.ttl_ms is None else envelope.ttl_ms / 1000
 
+    @property
+    def traceparent(self) -> str | None:
+        """The span that it was published under (W3C Trace Context), if its publisher said so."""
+        envelope = self._decoded().envelope
+        return None if envelope is None else envelope.traceparent
+
     def _age_ns(self) -> int | None:
         if self._clock is None:
             return None

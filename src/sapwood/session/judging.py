@@ -21,6 +21,8 @@ import msgspec
 from msgspec import Struct
 
 from sapwood.errors import InputError, LimitError
+from sapwood.language.declared import Declared
+from sapwood.language.never import why_never
 from sapwood.limits import (
     BODY_BYTES_AT_ONCE,
     FILTER_CHARS_AT_ONCE,
@@ -30,6 +32,7 @@ from sapwood.limits import (
 )
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.wire.durable import DurableRequest
 from sapwood.wire.interests import AdvertisedText, advertised_from_text, from_text
@@ -69,7 +72,7 @@ class Judge:
     """Reads the requests of all clients of a broker.
 
     Long work is done `elsewhere`, if that is given and answers, and else here. A `strict` one
-    refuses filters of subscriptions that can never match.
+    refuses filters of subscriptions that can never match, by themselves or by what is `declared`.
 
     It remembers the filters that were refused for the work that they take, by digest, so that who
     sends one fifty times has it worked out once. Errors of syntax are found again: that is cheap.
@@ -77,12 +80,27 @@ class Judge:
     #: at most REFUSALS_REMEMBERED_MAX refusals, in the order in which they came
     """
 
-    def __init__(self, elsewhere: Elsewhere | None = None, *, is_strict: bool = False) -> None:
+    def __init__(
+        self,
+        elsewhere: Elsewhere | None = None,
+        *,
+        is_strict: bool = False,
+        declared: Declared | None = None,
+    ) -> None:
         self._elsewhere = elsewhere
         self.is_strict = is_strict
+        #: what is published, where somebody says so
+        self.declared = declared
         self._refused: dict[bytes, LimitError] = {}
         #: normal forms that were begun in full: what tests count instead of seconds
         self.pieces = 0
+
+    def why_never(self, interest: Interest) -> str | None:
+        """Why no publication can match, or none that is declared; `None` where some may."""
+        why = why_never(interest)
+        if why is None and self.declared is not None:
+            why = self.declared.why_never(interest)
+        return why
 
     def judge(self, request: Request) -> Judgement | Callable[[], Judgement]:
         """The judgement of a request, or the work that leads to it, which raises nothing."""

@@ -150,13 +150,18 @@ class Meaning:
         """Whether a publication is what somebody wants, or has advertised."""
         if isinstance(wanted, Advertisement):
             return _has_only(wanted, publication)
-        tree = self._trees.get(id(wanted))
-        if tree is None:
-            tree = self._trees[id(wanted)] = _parse(as_given(wanted))
+        tree = self.tree(wanted)
         if isinstance(tree, Path):
             document = publication.read_document()
             return document is not None and path_holds(tree, document)
         return publication.attributes is not None and holds(tree, publication.record)
+
+    def tree(self, wanted: AdvertisedContent) -> Node | Path:
+        """The syntax tree of a filter; equal ones of equal texts, most often."""
+        tree = self._trees.get(id(wanted))
+        if tree is None:
+            tree = self._trees[id(wanted)] = _parse(as_given(wanted))
+        return tree
 
 
 class _Evidence:
@@ -164,7 +169,17 @@ class _Evidence:
 
     def __init__(self, ways: tuple[Ways, ...]) -> None:
         self.ways = ways
-        self.accepts = Meaning().accepts
+        self.meaning = Meaning()
+        #: identities of a syntax tree and a publication of the history -> what came of them
+        self._known: dict[tuple[int, int], bool] = {}
+
+    def accepts(self, wanted: Interest, publication: Publication) -> bool:
+        """As `Meaning.accepts`; looked at once, to how many subscriptions ever it came."""
+        pair = id(self.meaning.tree(wanted)), id(publication)
+        known = self._known.get(pair)
+        if known is None:
+            known = self._known[pair] = self.meaning.accepts(wanted, publication)
+        return known
 
 
 def judge(
@@ -207,7 +222,7 @@ def judge(
         interested[id_] = frozenset(homes)
         progress(number)
     unexpected, duplicated, reordered, recovered = _judge_deliveries(history, evidence)
-    admission = judge_admission(history, evidence.accepts, advertised=advertised)
+    admission = judge_admission(history, evidence.meaning.accepts, advertised=advertised)
     return Judgment(
         checked=len(checked),
         must=must,

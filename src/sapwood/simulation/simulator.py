@@ -109,7 +109,7 @@ def simulate(
 ) -> Outcome:
     """Carry out a scenario, end all faults, and drain the overlay.
 
-    With `validate` every router checks itself on the way (see `World`), else only when the overlay
+    With `validate` every router checks itself after every input (see `World`), else only when all
     is at rest. `progress` is told the number of steps done after each one. Where routers have
     timers of very different periods, `calm_s` is the longest: see `World.quiet`. Unless `traced`,
     the world has no story and no digest. Who is to `attend` is shown the world when it begins.

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
+from typing import Final
 
 from sapwood.errors import InputError, InvariantError, LimitError
 from sapwood.limits import SIMULATION_INPUTS_MAX, SIMULATION_RESTLESS_TICKS_MAX
@@ -84,14 +85,18 @@ from sapwood.simulation.timers import Timers
 from sapwood.simulation.trace import Trace
 from sapwood.simulation.writing import Doom, Writing
 
+LOOK_EVERY: Final = 4
+"""Inputs of a router between two looks at all its relations, which take longer than these: what is
+wrong after one is wrong after the next ones, too, but for few mistakes."""
+
 
 class World(Requests):
     """One overlay in virtual time.
 
     `timing` and `seed` decide how far delays differ from the nominal ones. With `validate` each
-    router checks itself after each input; publications, which change nothing that it knows, wait
-    for its next other input, or for the world to be drained. More than `inputs_max` inputs are a
-    `LimitError`.
+    router checks itself after so many inputs (`True`: each; `False`: never), not counting
+    publications, which change nothing that it knows; besides, all look when the world is drained.
+    More than `inputs_max` inputs are a `LimitError`.
     `calm_s`: see `quiet`. `lossy`: routers are told that any link may lose and reorder messages.
     Unless `traced`, nothing is told in words.
 
@@ -106,7 +111,7 @@ class World(Requests):
         *,
         seed: int = 0,
         timing: Timing = NOMINAL,
-        validate: bool = True,
+        validate: int = LOOK_EVERY,
         inputs_max: int = SIMULATION_INPUTS_MAX,
         calm_s: float = 0.0,
         lossy: bool = False,
@@ -122,8 +127,8 @@ class World(Requests):
         self.routers: dict[str, Machine] = {}
         self._make_router = make_router
         self._validate = validate
-        #: routers that have taken publications since they checked themselves
-        self._unchecked: dict[str, None] = {}
+        #: router -> inputs since it checked itself, publications not counted
+        self._unchecked: dict[str, int] = {}
         self._is_lossy = lossy
         #: whether tables heal: then what is lost on one link may be missed elsewhere
         self._heals = calm_s > 0
@@ -541,11 +546,8 @@ class World(Requests):
         self.trace.note(self.now, name, event, effects)
         if self.watch is not None:
             self.watch(name, event, effects)
-        if self._validate and is_publication:
-            self._unchecked[name] = None
-        elif self._validate:
-            self._unchecked.pop(name, None)
-            router.validate()
+        if self._validate:
+            self._look(name, 0 if is_publication else 1)
         self._writing.perform(name, effects)
         if name not in self.routers:
             return
@@ -556,6 +558,13 @@ class World(Requests):
                 self._timers.ticked(name)
         elif not is_publication:
             self._timers.changed(self.now)
+
+    def _look(self, name: str, inputs: int) -> None:
+        """Let a router check itself if it is time, after so many more inputs."""
+        unchecked = self._unchecked[name] = self._unchecked.get(name, 0) + inputs
+        if unchecked >= self._validate:
+            del self._unchecked[name]
+            self.routers[name].validate()
 
     def _carry_out(self, router: str, effect: Effect) -> None:
         match effect:

@@ -86,14 +86,21 @@ def id_ends(data: npt.NDArray[np.uint8], starts: I64) -> I64:
     return size
 
 
+def pieces(data: bytes, starts: I64, size: int) -> npt.NDArray[np.void]:
+    """The pieces of so many bytes, one at least, that begin there."""
+    every = np.ndarray((len(data) - size + 1,), f"V{size}", data, strides=(1,))
+    found: npt.NDArray[np.void] = every[starts]
+    return found
+
+
 def ids_in(bodies: bytes, starts: I64) -> list[bytes]:
     """The id of each publication that begins there, as the text's bytes."""
-    begins = [start + 2 for start in starts.tolist()]
-    size = bodies[begins[0] - 1] - _SHORT_TEXT if begins else -1
-    if 0 <= size < _SHORT_TEXT_MAX:  # most often they are equally long
+    size = bodies[starts.item(0) + 1] - _SHORT_TEXT if len(starts) else 0
+    if 0 < size < _SHORT_TEXT_MAX:  # most often they are equally long
         heads = np.frombuffer(bodies, np.uint8)[starts + 1]
         if bool((heads == heads[0]).all()):
-            return [bodies[begin : begin + size] for begin in begins]
+            found: list[bytes] = pieces(bodies, starts + 2, size).tolist()
+            return found
     data = np.frombuffer(bodies, np.uint8)
     bounds = zip(id_starts(data, starts).tolist(), id_ends(data, starts).tolist(), strict=True)
     return [bodies[begin:end] for begin, end in bounds]

@@ -17,7 +17,7 @@ FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 class File(Protocol):
     """A file that is written at its end."""
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: bytes | bytearray) -> int:
         """Write some bytes at the end; how many were taken. Raises `OSError`."""
         ...
 
@@ -63,7 +63,7 @@ class SystemFile:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         self._descriptor = os.open(path, flags, 0o644)
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: bytes | bytearray) -> int:
         """One `write(2)`."""
         return os.write(self._descriptor, data)
 
@@ -109,11 +109,11 @@ class SystemDisk:
 SYSTEM: Final = SystemDisk()
 
 
-def write_all(file: File, data: bytes) -> None:
+def write_all(file: File, data: bytes | bytearray) -> None:
     """Write all of it. Raises `OSError`; a part may be written then."""
-    left = memoryview(data)
-    while left:
-        taken = file.write(bytes(left) if len(left) != len(data) else data)
+    done = 0
+    while done < len(data):
+        taken = file.write(data[done:] if done else data)
         if taken == 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        left = left[taken:]
+        done += taken

@@ -218,9 +218,20 @@ def decode_segment_header(data: bytes) -> tuple[SegmentHeader, int] | int | None
 
 def encode_commit(number: int, place: int, count: int, entries: Sequence[Entry]) -> bytes:
     """The bytes of a commit with these entries."""
-    body = _ENCODER.encode(entries)
-    rest = _COMMIT.pack(COMMIT_MARK, len(body), number, place, count)
-    return b"".join((rest, _CRC.pack(zlib.crc32(body, zlib.crc32(rest))), body))
+    buffer = bytearray()
+    write_commit(buffer, number, place, count, entries)
+    return bytes(buffer)
+
+
+def write_commit(
+    buffer: bytearray, number: int, place: int, count: int, entries: Sequence[Entry]
+) -> None:
+    """Let a buffer hold the bytes of a commit, and nothing else."""
+    _ENCODER.encode_into(entries, buffer, COMMIT_BYTES)
+    rest = _COMMIT.pack(COMMIT_MARK, len(buffer) - COMMIT_BYTES, number, place, count)
+    with memoryview(buffer) as data, data[COMMIT_BYTES:] as body:
+        checksum = zlib.crc32(body, zlib.crc32(rest))
+    buffer[:COMMIT_BYTES] = rest + _CRC.pack(checksum)
 
 
 def decode_commit_header(data: bytes, begin: int = 0) -> CommitHeader | None:

@@ -187,7 +187,7 @@ class Log:
         """Whether the next commit goes into the last segment, and nothing has to be made for it."""
         return self._file is not None and self._size < self._segment_bytes_max
 
-    def append(self, data: bytes, commit: Commit) -> None:
+    def append(self, data: bytes | bytearray, commit: Commit) -> None:
         """Write a whole commit at the end. Raises `OSError`; it is not written then."""
         assert (commit.number, commit.place) == (self.number, self.place), "commits have an order"
         if not self.is_open:

@@ -61,7 +61,7 @@ from sapwood.routing.inputs import (
     Renewal,
 )
 from sapwood.routing.messages import OnTree, Publish, PublishMany, Stamped
-from sapwood.store.batches import stored_publications
+from sapwood.store.batches import pieces, stored_publications
 from sapwood.store.layout import Entry, Publications, Remembered, State
 from sapwood.wire.interests import AdvertisedText, advertised_from_text, advertised_to_text
 from sapwood.wire.publications import decode_publication, encode_publication
@@ -255,10 +255,13 @@ def _of_one(
 def _joined(publications: Sequence[Publication]) -> tuple[bytes, bytes]:
     """The lengths of some publications, and their bytes."""
     if isinstance(publications, PublicationBatch):
-        data = publications.data
-        bounds = zip(publications.starts.tolist(), publications.ends.tolist(), strict=True)
-        sizes = (publications.ends - publications.starts).astype(">u4").tobytes()
-        return sizes, b"".join([data[begin:end] for begin, end in bounds])
+        data, starts, ends = publications.data, publications.starts, publications.ends
+        sizes = ends - starts
+        size = sizes.item(0) if len(sizes) else 0
+        if size and bool((sizes == size).all()):
+            return sizes.astype(">u4").tobytes(), pieces(data, starts, size).tobytes()
+        bounds = zip(starts.tolist(), ends.tolist(), strict=True)
+        return sizes.astype(">u4").tobytes(), b"".join([data[begin:end] for begin, end in bounds])
     bodies = [one.encoded or encode_publication(one) for one in publications]
     return np.array([len(body) for body in bodies], ">u4").tobytes(), b"".join(bodies)
 

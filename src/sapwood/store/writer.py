@@ -22,7 +22,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sapwood.errors import EnvironmentMissingError
 from sapwood.limits import JOURNAL_BYTES_MAX, JOURNAL_SEGMENT_BYTES_MAX
@@ -37,10 +37,13 @@ from sapwood.store.checkpoints import path_of, remove_others
 from sapwood.store.compacting import Compaction
 from sapwood.store.disk import FULL
 from sapwood.store.durability import Durability
-from sapwood.store.layout import Commit, Entry, Released, encode_commit
+from sapwood.store.layout import Commit, Entry, Released, write_commit
 from sapwood.store.log import Log
 from sapwood.store.records import entry_of
 from sapwood.store.state import Change, StateFile
+
+_BUFFER_BYTES_MAX: Final = 1 << 20
+"""Bytes of memory that are kept for the next commit; larger ones are few."""
 
 
 class StoreFullError(OSError):
@@ -112,6 +115,9 @@ class Writer:
         self._clock = clock
         self._persists = persists
         self._appending = Lock()
+        #: what is being appended is written there: making new memory of a commit's size each time
+        #: takes the system longer than filling it
+        self._buffer = bytearray()
         #: what the last commit said of the first place that somebody holds
         self._hold: int | None = None
         self._changes: list[Change] = []
@@ -153,13 +159,16 @@ class Writer:
             log = self.log
             number, place = log.number, log.place
             assert place == gathered.place, "commits come in the order in which they were gathered"
-            data = encode_commit(number, place, gathered.count, entries)
+            data = self._buffer
+            write_commit(data, number, place, gathered.count, entries)
             try:
                 log.append(data, Commit(number, place, gathered.count, 0, len(data), b""))
             except OSError as error:
                 if error.errno in FULL:
                     raise StoreFullError(error.errno, error.strerror) from error
                 raise
+            if len(data) > _BUFFER_BYTES_MAX:
+                self._buffer = bytearray()
             self._hold = gathered.hold
             is_due = self._is_synced and self._policy.durability.interval_s > 0.0
             self._is_synced = False

@@ -167,7 +167,7 @@ def _findings(rows: Sequence[Row]) -> Iterator[Finding]:
     yield Finding(
         "the search takes the fingers from 4096, 6144, 8192 and 10240",
         all(finger in steps or not _holds(finger) for finger in TAKEN),
-        ", ".join(str(first) for first, _ in sorted(steps, key=str)),
+        ", ".join(map(str, sorted(int(str(first)) for first, _ in steps))),
     )
     first = steps.get(TAKEN[0], {})
     yield Finding(

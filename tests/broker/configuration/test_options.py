@@ -102,6 +102,8 @@ OTHER: dict[str, Value] = {
     "console": True,
     "http_origin": ("https://desk.example.org",),
     "http_streams_max": 5,
+    "schema": "schema.toml",
+    "traces": "http://collector:4318",
     "data": "folder",
     "durability": "none",
     "keep_bytes": 2**40,
@@ -153,6 +155,9 @@ def test_every_option_reaches_the_settings(name: str, tmp_path: Path) -> None:
     if name == "token_file":
         (tmp_path / "token").write_text("secret\n")
         value = str(tmp_path / "token")
+    if name == "schema":
+        value = str(tmp_path / "schema.toml")
+        Path(value).write_text("[[records]]\nname = 'a'\nattributes = {}\n")
     beside = read_configuration(TOGETHER.get(name, {}), {})
     there = read_configuration({**TOGETHER.get(name, {}), name: value}, {})
     without = beside if name not in ("tls_cert", "tls_key") else Configuration()
@@ -180,6 +185,7 @@ def test_every_setting_has_an_option() -> None:
         "peers": "peer",
         "joins": "join",
         "http_origins": "http_origin",
+        "declared": "schema",
         "backups": "backup",
         "keep_bytes_max": "keep_bytes",
         "keep_age_s": "keep_age",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from hypothesis import strategies as st
@@ -28,6 +29,7 @@ def small_dtd() -> Dtd:
     return read_dtd(DTD, "a")
 
 
+@cache
 def xpes() -> st.SearchStrategy[XPE]:
     """XPEs of up to four steps over its names."""
     steps = st.builds(Step, st.sampled_from((Axis.CHILD, Axis.CHILD, Axis.DESCENDANT)), _tests)

@@ -143,6 +143,7 @@ def rewritten(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
         pytest.param(lambda array: array[:, None], id="two dimensions"),
     ],
 )
+@pytest.mark.one_in(3)
 def test_array_of_another_form_is_refused(
     tmp_path: Path, name: str, change: Callable[[Any], Any]
 ) -> None:
@@ -187,6 +188,7 @@ def _with(at: int, value: int) -> Callable[[Any], Any]:
         ("slot_targets", 0, -2),
     ],
 )
+@pytest.mark.one_in(2)
 def test_index_that_leads_nowhere_is_refused(
     tmp_path: Path, name: str, at: int, value: int
 ) -> None:

@@ -105,6 +105,7 @@ def grids_everywhere(bucket_members: int = 2) -> Iterator[None]:
     """Costs at which every pair of constraints is worth a grid."""
     with (
         patch.object(grids, "_LOOKUP_COST", -1.0),
+        patch.object(grids, "_POINT_LOOKUP_COST", (-1.0, -1.0)),
         patch.object(grids, "_MEMBERS_MIN", 1),
         patch.object(grids, "_BUCKET_MEMBERS", bucket_members),
     ):

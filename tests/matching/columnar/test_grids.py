@@ -6,10 +6,13 @@ from itertools import combinations
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sapwood.matching.columnar import grids
 from sapwood.matching.columnar.build import build
+from sapwood.matching.columnar.columns import entry_conjunctions
 from sapwood.matching.columnar.kernels import compiled
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint, equal_to
@@ -39,8 +42,32 @@ def grid_count(whole: Made) -> int:
 def test_grids_are_for_many_that_constrain_the_same_two_attributes() -> None:
     pairs = [box(a=equal_to(at % 10), b=equal_to(at // 10 % 10)) for at in range(4000)]
     assert grid_count(made(pairs)) == 1
-    assert grid_count(made(pairs[:1000])) == 0
+    assert grid_count(made(pairs[:60])) == 0
+    sparse = [box(a=equal_to(at), b=equal_to(400 - at)) for at in range(400)]
+    assert grid_count(made(sparse)) == 0
     assert grid_count(made([box(a=equal_to(at % 10)) for at in range(4000)])) == 0
+
+
+def test_ranges_are_worth_a_grid_where_they_are_many_more_than_single_values() -> None:
+    def ranges(count: int) -> list[Filter]:
+        return [
+            box(a=between(at % 31, at % 31 + 3), b=between(at % 37, at % 37 + 3))
+            for at in range(count)
+        ]
+
+    assert grid_count(made(ranges(1000))) == 0
+    assert grid_count(made(ranges(16_000))) == 1
+
+
+def test_the_more_there_are_the_more_must_be_saved_by_a_look_into_a_grid(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pairs = [box(a=equal_to(at % 10), b=equal_to(at // 10 % 10)) for at in range(100)]
+    others = [box(c=equal_to(at)) for at in range(900)]
+    assert grid_count(made(pairs)) == 1
+    monkeypatch.setattr(grids, "_CACHED_CONJUNCTIONS", 100)
+    assert grid_count(made(pairs)) == 1
+    assert grid_count(made([*pairs, *others])) == 0
 
 
 def test_pair_is_preferred_to_the_better_of_both_only_where_it_saves_more_than_lookups_cost() -> (
@@ -76,6 +103,20 @@ def test_ranges_of_about_one_width_share_a_grid_and_others_do_not() -> None:
     with grids_everywhere():
         assert grid_count(made(ranges(10.0, 11.0, 12.0))) == 1
         assert grid_count(made(ranges(1.0, 40.0))) > 1
+
+
+def test_whose_best_pair_is_that_of_few_is_found_through_a_good_pair_of_many() -> None:
+    many = [box(a=equal_to(at % 10), b=equal_to(at // 10 % 10)) for at in range(1000)]
+    # `c` is the most selective of all, and nobody else has it.
+    three = box(a=equal_to(3), b=equal_to(4), c=equal_to(5))
+    other = box(a=equal_to(3), c=equal_to(6))
+    whole = made([*many, three, other])
+    assert grid_count(whole) == 1
+    segment = whole.segment()
+    cluster = segment.columns.grid_cluster[0]
+    first, last = segment.columns.cluster_start[[cluster, -2]].tolist()
+    in_grid = segment.slots_of(entry_conjunctions(segment.columns)[first:last]).tolist()
+    assert sorted(in_grid) == list(range(1001))
 
 
 @settings(max_examples=examples(60))

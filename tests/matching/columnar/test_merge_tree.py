@@ -206,7 +206,8 @@ def test_matches_that_search_several_segments_pay_for_a_join() -> None:
     engine.match({"a": 1})
     engine.worker.work()
     assert sizes(engine) == [7]
-    assert engine._searched == 3
+    assert engine._account.searched == 3
+    assert engine._account.beside == 0
 
 
 def test_what_came_together_is_joined_when_records_have_come_for_some_time() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ LARGE: Final = XPathBounds(text=100_000, steps=1000, predicates=1000, nesting=10
 """What is drawn is small; the bounds are not what is tested."""
 
 
+@cache
 def xpes(labels: tuple[str, ...] = LABELS, steps: int = 5) -> st.SearchStrategy[TreePattern]:
     """Absolute and relative paths without predicates."""
     step = st.tuples(st.sampled_from(AXES), st.sampled_from(labels))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from itertools import product
 
 import pytest
@@ -28,6 +29,7 @@ def named(texts: list[str]) -> dict[str, Filter]:
     return {f"k{at:02d}": parse_filter(text) for at, text in enumerate(texts)}
 
 
+@cache
 def grids(low: int, high: int) -> st.SearchStrategy[str]:
     ends = st.lists(st.integers(low, high), min_size=2, max_size=2).map(sorted)
     return st.tuples(ends, ends).map(

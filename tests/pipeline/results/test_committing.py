@@ -169,6 +169,7 @@ def test_a_result_without_rows_has_columns_if_it_is_a_table(schema: Any, files: 
 
 
 @earlier_results
+@pytest.mark.one_in(2)
 def test_at_every_moment_one_whole_result_is_seen(earlier: Callable[[Bucket], int]) -> None:
     bucket = Bucket()
     earlier(bucket)
@@ -226,6 +227,7 @@ def attempts(
 
 @earlier_results
 @pytest.mark.parametrize("hook", ["before", "after"])
+@pytest.mark.one_in(3)
 def test_whatever_request_fails_one_whole_result_is_there(
     earlier: Callable[[Bucket], int], hook: str
 ) -> None:
@@ -250,6 +252,7 @@ def test_whatever_request_fails_one_whole_result_is_there(
 
 @earlier_results
 @pytest.mark.parametrize("hook", ["before", "after"])
+@pytest.mark.one_in(3)
 def test_whenever_a_driver_is_killed_one_whole_result_is_there(
     earlier: Callable[[Bucket], int], hook: str
 ) -> None:

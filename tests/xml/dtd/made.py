@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from typing import Final
 
@@ -34,6 +35,7 @@ _contents = st.one_of(
 )
 
 
+@cache
 def declarations() -> st.SearchStrategy[str]:
     """DTDs over four names, not all of which are declared each time; `a` always is."""
     return st.lists(_contents, min_size=1, max_size=len(NAMES)).map(

@@ -18,6 +18,7 @@ from tests_lab.benchmarks.documents.folder import NITF
 
 
 @pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.one_in(2)
 def test_generated_workload_is_the_same_each_time_and_meets_its_documents(
     name: str, tmp_path: Path
 ) -> None:

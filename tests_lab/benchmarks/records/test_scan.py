@@ -43,6 +43,7 @@ TEXTS = (
 
 @pytest.mark.parametrize("a", [None, 1, 1.5, 2, 5, "x", "ab", "abc", "b", "yy", True, False])
 @pytest.mark.parametrize("b", [None, 3, 4.0, "z", True, False])
+@pytest.mark.one_in(4)
 def test_scan_agrees_with_the_filters_on_every_kind_of_constraint(a: object, b: object) -> None:
     filters = [parse_filter(text) for text in TEXTS]
     record = {name: value for name, value in (("a", a), ("b", b)) if value is not None}
@@ -50,6 +51,7 @@ def test_scan_agrees_with_the_filters_on_every_kind_of_constraint(a: object, b: 
 
 
 @pytest.mark.parametrize("name", sorted(WORKLOADS))
+@pytest.mark.one_in(3)
 def test_scan_agrees_with_the_filters_on_the_workloads(name: str) -> None:
     filters = [s.record_filter for s in workload(name).subscriptions(400, 9)]
     scan = ColumnScan(filters)

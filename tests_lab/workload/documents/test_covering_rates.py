@@ -14,6 +14,7 @@ SHAPE = PatternShape(descendant=0.2, wildcard=0.2)
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.5, 0.9])
+@pytest.mark.one_in(2)
 def test_share_of_covered_subscriptions_is_the_rate(rate: float) -> None:
     chosen = with_covering_rate(documents("news", SHAPE), 60, rate, 1)
     assert [one.id for one in chosen] == [f"s{at}" for at in range(60)]

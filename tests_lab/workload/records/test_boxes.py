@@ -23,6 +23,7 @@ def test_pareto_scale_is_that_of_an_independent_integration(
 
 @pytest.mark.parametrize("law", ["norm-1", "norm-2", "uniform"])
 @pytest.mark.parametrize("density", [0.001, 0.01, 0.2])
+@pytest.mark.one_in(3)
 def test_boxes_are_as_dense_as_asked_for(law: BoxLaw, density: float) -> None:
     source = boxes(law, density)
     intervals = np.array(

@@ -19,6 +19,7 @@ def test_workload_filters_are_normal_forms(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.one_in(3)
 def test_workload_publications_meet_its_filters(name: str) -> None:
     filters = [s.record_filter for s in workload(name).subscriptions(4 * BLOCK, 5)]
     records = [p.record for p in workload(name).publications(60, 5)]

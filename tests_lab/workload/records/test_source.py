@@ -14,6 +14,7 @@ NAMES = sorted(WORKLOADS)
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.one_in(3)
 def test_workload_is_the_same_for_the_same_seed_and_another_for_another(name: str) -> None:
     source = workload(name)
     assert list(source.subscriptions(20, 1)) == list(source.subscriptions(20, 1))
@@ -23,6 +24,7 @@ def test_workload_is_the_same_for_the_same_seed_and_another_for_another(name: st
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.one_in(3)
 def test_workload_of_n_is_the_beginning_of_a_longer_one(name: str) -> None:
     source = workload(name)
     longer = list(islice(source.subscriptions(3 * BLOCK, 3), BLOCK + 5))
@@ -31,6 +33,7 @@ def test_workload_of_n_is_the_beginning_of_a_longer_one(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.one_in(3)
 def test_workload_can_be_entered_in_the_middle(name: str) -> None:
     source = workload(name)
     whole = list(source.subscriptions(2 * BLOCK, 3))

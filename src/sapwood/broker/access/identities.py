@@ -46,11 +46,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from sapwood.broker.access.tokens import Issuer, read_key
 from sapwood.errors import InputError
+from sapwood.files.bounded_toml import read_bounded_toml
 from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
 from sapwood.limits import IDENTITIES_BYTES_MAX
@@ -163,14 +163,7 @@ def token_digest(token: str) -> bytes:
 
 def read_identities(path: Path) -> Identities:
     """The identities in a file. Raises `InputError` that names the entry and the remedy."""
-    try:
-        if path.stat().st_size > IDENTITIES_BYTES_MAX:
-            raise InputError(f"{path}: more than {IDENTITIES_BYTES_MAX} bytes of identities")
-        file = msgspec.toml.decode(path.read_bytes(), type=_File)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is no file of identities: {error}") from error
+    file = read_bounded_toml(path, _File, IDENTITIES_BYTES_MAX, "identities")
     found = Identities(
         grants=tuple(_granted(path, *one) for one in enumerate(file.grant, 1)),
         quotas=tuple(_quota(path, *one) for one in enumerate(file.quota, 1)),

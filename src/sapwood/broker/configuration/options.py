@@ -159,6 +159,15 @@ _OVERLAY: Final = (
         default=False,
     ),
     Option(
+        "schema",
+        Place(),
+        _NOW,
+        "File that declares what is published here, kinds of records and DTDs: who subscribes to "
+        "what none of it can match is warned, and refused if strict.",
+        without="nothing is declared",
+        example="schema.toml",
+    ),
+    Option(
         "http",
         Text("HOST:PORT"),
         _RESTART,
@@ -195,6 +204,14 @@ _OVERLAY: Final = (
         _RESTART,
         "Subscriptions by HTTP at a time.",
         GATEWAY_STREAMS_MAX,
+    ),
+    Option(
+        "traces",
+        Text("URL"),
+        _RESTART,
+        "Send spans of traced publications to this collector (OpenTelemetry, OTLP over HTTP).",
+        without="nowhere",
+        example="http://127.0.0.1:4318",
     ),
 )
 

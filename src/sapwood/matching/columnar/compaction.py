@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -48,12 +49,16 @@ class CompactionPolicy:
     alike_max: int = 16
     #: records that were matched since a segment was last made, after which filters seem to have
     #: come for now, as they do when none was made for a moment: a worker joins all that is there,
-    #: unless that is the largest segment and next to nothing beside it, one conjunction in so many
+    #: unless that is the largest segment and next to nothing beside it, one conjunction in so many,
+    #: or more than those that came have brought: each lets so many be joined for this reason
     quiet_after: int = 4096
     quiet_share: int = 64
+    quiet_moves: int = 8
     #: segments that are joined all at once then; of more, all but the largest are joined first,
-    #: which takes half of the time as a rule, and matches search two until the rest is done
+    #: which takes half of the time as a rule, and matches search two until the rest is done; and
+    #: before these as many small ones as make up one conjunction of so many there, in no time
     few: int = 3
+    small_share: int = 8
     #: what a match costs more for each further segment
     segment_cost: int = 6
     #: the cost of any compaction
@@ -72,6 +77,47 @@ class SegmentEntry(NamedTuple):
     serial: int
     segment: Segment
     mean_candidates: float | None
+
+
+@dataclass(slots=True)
+class Account:
+    """What joins may cost.
+
+    Filters that come for ever, a few at a time, have everything joined no more often than they, or
+    matches, have paid for: so each is moved a number of times that does not depend on how long
+    others go on to come.
+    """
+
+    #: what matches have cost for there being several segments, less what joins did that were paid
+    #: for by that
+    searched: int = 0
+    #: what they have cost for there being one beside the largest, since that was last joined
+    beside: int = 0
+    #: conjunctions that may be joined as filters have come for now
+    brought: int = 0
+
+    def matched(self, policy: CompactionPolicy, records: int, segments: int) -> None:
+        """So many records were searched for in so many segments."""
+        self.searched += policy.segment_cost * records * (segments - 1)
+        self.beside += policy.segment_cost * records
+
+    def came(self, policy: CompactionPolicy, conjunctions: int, others: int) -> None:
+        """A segment of so many conjunctions was made of what came, beside others of so many."""
+        most = policy.quiet_moves * (conjunctions + others)
+        self.brought = min(self.brought + policy.quiet_moves * conjunctions, most)
+
+    def joined(
+        self,
+        policy: CompactionPolicy,
+        chosen: Sequence[SegmentEntry],
+        segments: Sequence[SegmentEntry],
+    ) -> None:
+        """Some of all segments are joined."""
+        conjunctions = _size(chosen)
+        self.searched = max(0, self.searched - join_cost(policy, chosen))
+        self.brought = max(0, self.brought - conjunctions)
+        if max(segments, key=_live) in chosen:
+            self.beside = 0
 
 
 class State(NamedTuple):
@@ -107,18 +153,18 @@ def first_to_join(policy: CompactionPolicy, sizes: Sequence[int], newer: int) ->
 
 
 def to_join(
-    policy: CompactionPolicy, segments: Sequence[SegmentEntry], searched: int, quiet: int = 0
+    policy: CompactionPolicy, segments: Sequence[SegmentEntry], account: Account, quiet: int = 0
 ) -> Sequence[SegmentEntry]:
     """The segments that a worker joins next; none if they may stay as they are.
 
     First come those with more removed conjunctions than others, together; then all up to a size
     of which there are `policy.alike_max` (sizes are alike within a factor of 16); then all, where
-    so many records have come since the last segment that filters have come for now (`quiet`), and
-    not for a few beside a large one: each conjunction is joined `policy.quiet_share` times at most
-    for as many others, and the largest segment last; and then as many of the smallest as the
-    matches have paid for that had to search each of them: `searched` is what all of them together
-    cost since. With the sizes 1,000,000, 2,000, 66 and 70, the last two are joined for 2,816, the
-    last three for 14,816, and all for six million.
+    so many records have come since the last segment that filters have come for now (`quiet`), not
+    for a few beside a large one, and as far as those that came have brought enough: many small ones
+    first, the largest segment last; and then as many of the smallest as the matches have paid for
+    that had to search each of them. With the sizes 1,000,000, 2,000, 66 and 70, the last two are
+    joined for 2,816, the last three for 14,816, and all for six million, if the largest alone and
+    what is beside it have cost as much.
     """
     sparse = [entry for entry in segments if entry.segment.dead > entry.segment.live]
     if sparse:
@@ -127,33 +173,52 @@ def to_join(
     full = [tier for tier, count in alike.items() if count >= policy.alike_max]
     if full:
         return [entry for entry in segments if _tier(policy, entry) <= max(full)]
-    sizes = [entry.segment.live for entry in segments]
+    rising = sorted(segments, key=_live)
     if quiet >= policy.quiet_after and len(segments) > 1:
-        whole = sum(sizes)
-        if (whole - max(sizes)) * policy.quiet_share >= whole:
-            if len(segments) <= policy.few:
+        whole, rest = _size(rising), _size(rising[:-1])
+        if rest * policy.quiet_share >= whole:
+            if len(segments) <= policy.few and account.brought >= whole:
                 return segments
-            largest = sizes.index(max(sizes))
-            return [*segments[:largest], *segments[largest + 1 :]]
+            if len(segments) > policy.few and account.brought >= rest:
+                sums = accumulate(map(_live, rising))
+                small = sum(policy.small_share * size <= rest for size in sums)
+                chosen = rising[:small] if small > policy.few else rising[:-1]
+                return [entry for entry in segments if entry in chosen]
     paid: Sequence[SegmentEntry] = ()
-    rising = sorted(segments, key=lambda entry: entry.segment.live)
     for count in range(2, len(rising) + 1):
-        if join_cost(policy, rising[:count]) > searched:
+        cost = join_cost(policy, rising[:count])
+        if cost > account.searched or (count == len(rising) and cost > account.beside):
             break
         paid = rising[:count]
     return paid
 
 
+def join_due(policy: CompactionPolicy, segments: Sequence[SegmentEntry], account: Account) -> int:
+    """What matches will have cost (`Account.searched`) when they have paid for a join."""
+    cost = join_cost(policy, sorted(segments, key=_live)[:2])
+    if len(segments) > 2:
+        return cost
+    return cost + max(0, account.searched - account.beside)
+
+
 def join_cost(policy: CompactionPolicy, segments: Iterable[SegmentEntry]) -> int:
     """What it costs to join some segments."""
-    conjunctions = sum(entry.segment.live for entry in segments)
-    return policy.compaction_cost + policy.conjunction_cost * conjunctions
+    return policy.compaction_cost + policy.conjunction_cost * _size(segments)
 
 
 def free_serial(segments: Sequence[SegmentEntry], others: Iterable[int] = ()) -> int:
     """The smallest number that no segment has, and that is not among the others."""
     taken = {*others, *(entry.serial for entry in segments)}
     return next(serial for serial in range(len(taken) + 1) if serial not in taken)
+
+
+def _live(entry: SegmentEntry) -> int:
+    return entry.segment.live
+
+
+def _size(segments: Iterable[SegmentEntry]) -> int:
+    """The conjunctions of some segments."""
+    return sum(map(_live, segments))
 
 
 def _size_class(policy: CompactionPolicy, conjunctions: int) -> int:

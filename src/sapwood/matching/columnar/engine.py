@@ -356,9 +356,8 @@ class ColumnarEngine(MergeTree):
             self._sample = latest[-SAMPLED_MAX:]
         snapshot = self._published or self._published_snapshot()
         if len(snapshot.segments) > 1:
-            further = len(records) * (len(snapshot.segments) - 1)
-            self._searched += self._policy.segment_cost * further
-            is_due = self._searched > self._join_due
+            self._account.matched(self._policy, len(records), len(snapshot.segments))
+            is_due = self._account.searched > self._join_due
             if not self._was_quiet:
                 is_due |= self._matched - self._poured_at >= self._policy.quiet_after
             if is_due and self._lock.acquire(blocking=False):

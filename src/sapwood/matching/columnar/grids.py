@@ -6,7 +6,9 @@ attribute's domain is cut into slices of about as many constants each, and a pai
 bucket. What a record may satisfy lies in the buckets from the slice of its value less the greatest
 width back to the slice of its value; for single values, whose width is none, that is one bucket. A
 lookup leaves few candidates, which are then evaluated exactly, for about the price of two random
-reads; so a grid must have enough conjunctions to be worth being looked up for every record.
+reads; so a grid must have enough conjunctions to be worth being looked up for every record. Ranges
+need many more than single values: they are looked up in rows of buckets, and what else they would
+be found by has bitmaps of few attributes, of which a word rules out 64 candidates.
 
 The fewer grids there are, the fewer lookups a record needs. So attributes are dealt to teams, one
 fewer than conjunctions usually have constraints: then two constraints of each are on attributes of
@@ -33,6 +35,9 @@ _TRIED_MAX: Final = 8
 _OTHER_TEAM: Final = 2.0
 """How much more selective a pair must be to be preferred to one within a team."""
 
+_SECOND_BEST: Final = 4.0
+"""How much more selective than a single constraint a pair must be that is not the best of all."""
+
 _MEMBERS_MIN: Final = 64
 """Conjunctions that are worth a grid at the least."""
 
@@ -44,7 +49,14 @@ _RANGE_SLICES: Final = (16, 64)
 touches; those of the second lie in a row."""
 
 _LOOKUP_COST: Final = 160.0
-"""What a look into a bucket, or a row of buckets, costs in candidates."""
+"""What a look into a row of buckets costs in candidates."""
+
+_POINT_LOOKUP_COST: Final = (4.0, 60.0)
+_CACHED_CONJUNCTIONS: Final = 16_384
+"""The same for the bucket of two single values: at least, and at most. While all is near the
+processor a look takes 12 ns, and a candidate 3 to 9; of a million conjunctions buckets come from
+memory, in 90 ns, and bitmaps make a candidate of a large cluster cost little more than one. In
+between it costs a candidate more for each so many conjunctions."""
 
 _WIDTH_BITS: Final = 5
 _NO_WIDTH: Final = 0
@@ -84,22 +96,28 @@ class _Pairs(NamedTuple):
 
 def paired(shapes: Shape, choice: Choice, domains: Domains) -> Paired:
     """The conjunctions for which two constraints are the better lookup than the one chosen."""
+    conjunctions = len(choice.kind)
     cost = np.minimum(np.where(shapes.kind == Kind.BAND, BAND_LOSS, 1.0) * shapes.chance, 1.0)
-    pairs = _best_pairs(shapes, cost, len(choice.kind))
     sides = shapes.attribute << _WIDTH_BITS | _widths(shapes)
-    pairs = _ordered(pairs, shapes, sides)
-    code = sides[pairs.first] * (int(sides.max(initial=0)) + 1) + sides[pairs.second]
-    codes, grid = np.unique(code, return_inverse=True)
-    single = choice.constraint[pairs.conjunction]
-    saved = np.where(single >= 0, cost[single], 1.0) - pairs.cost
-    is_point = shapes.kind[pairs.first] == Kind.POINTS
-    walk = np.where(is_point, 1.0, 1.0 + _RANGE_SLICES[0] * shapes.chance[pairs.first])
+    pairs = _best_pairs(shapes, cost, sides, conjunctions)
+    codes, grid = np.unique(_code(pairs.first, pairs.second, sides), return_inverse=True)
+    alone, has_one = np.ones(conjunctions), choice.constraint >= 0
+    alone[has_one] = cost[choice.constraint[has_one]]
+    saved = alone[pairs.conjunction] - pairs.cost
     size = np.bincount(grid, minlength=len(codes))
-    lookups = np.bincount(grid, walk, len(codes)) / np.maximum(1, size)
-    is_worth = np.bincount(grid, saved, len(codes)) >= _LOOKUP_COST * lookups
-    kept = (is_worth & (size >= _MEMBERS_MIN))[grid]
-    pairs = _Pairs(pairs.conjunction[kept], pairs.first[kept], pairs.second[kept], pairs.cost[kept])
-    _, grid = np.unique(grid[kept], return_inverse=True)  # numbered without gaps again
+    lookups = np.bincount(grid, _lookup_costs(pairs, shapes, conjunctions), len(codes))
+    is_worth = np.bincount(grid, saved, len(codes)) >= lookups / np.maximum(1, size)
+    is_kept = is_worth & (size >= _MEMBERS_MIN)
+    if not is_kept.all():
+        # Whose best pair is that of few may have a good one among those of many.
+        is_moved = np.ones(conjunctions, np.bool_)
+        is_moved[pairs.conjunction[is_kept[grid]]] = False
+        pairs = _best_pairs(shapes, cost, sides, conjunctions, codes[is_kept])
+        is_good = ~is_moved[pairs.conjunction]
+        is_good |= _SECOND_BEST * pairs.cost <= alone[pairs.conjunction]
+        found, first, second, both = pairs
+        pairs = _Pairs(found[is_good], first[is_good], second[is_good], both[is_good])
+    _, grid = np.unique(_code(pairs.first, pairs.second, sides), return_inverse=True)
     return _laid_out(pairs, grid, shapes, domains)
 
 
@@ -113,8 +131,23 @@ def with_pairs(choice: Choice, pairs: Paired) -> Choice:
     return Choice(kind, constraint, second, is_exact)
 
 
-def _best_pairs(shapes: Shape, cost: Floats, conjunctions: int) -> _Pairs:
-    """For each conjunction the most selective pair among those of its first few constraints."""
+def _lookup_costs(pairs: _Pairs, shapes: Shape, conjunctions: int) -> Floats:
+    """What a look into the grid of each pair costs in candidates, of so many conjunctions."""
+    is_point = shapes.kind == Kind.POINTS
+    of_points = is_point[pairs.first] & is_point[pairs.second]
+    walk = np.where(is_point[pairs.first], 1.0, 1.0 + _RANGE_SLICES[0] * shapes.chance[pairs.first])
+    least, most = _POINT_LOOKUP_COST
+    of_point = min(most, max(least, conjunctions / _CACHED_CONJUNCTIONS))
+    return np.where(of_points, of_point, _LOOKUP_COST * walk)
+
+
+def _best_pairs(
+    shapes: Shape, cost: Floats, sides: Ints, conjunctions: int, allowed: Ints | None = None
+) -> _Pairs:
+    """For each conjunction the most selective pair among those of its first few constraints.
+
+    If it is told which pairs of sides are `allowed`, ascending, it takes no other.
+    """
     is_usable = (shapes.kind == Kind.BAND) | ((shapes.kind == Kind.POINTS) & (shapes.ranges == 1))
     usable = np.flatnonzero(is_usable)
     count = np.bincount(shapes.owner[usable], minlength=conjunctions)
@@ -130,13 +163,17 @@ def _best_pairs(shapes: Shape, cost: Floats, conjunctions: int) -> _Pairs:
             before = start[having] + x
             both = cost[before] * cost[after]
             both *= np.where(team[attribute[before]] == team[attribute[after]], 1.0, _OTHER_TEAM)
+            if allowed is not None:
+                code = _code(*_ordered(usable[before], usable[after], shapes, sides), sides)
+                both[~np.isin(code, allowed)] = np.inf
             better = both < least[having]
             improved = having[better]
             least[improved] = both[better]
             first[improved], second[improved] = before[better], after[better]
     found = np.flatnonzero(first >= 0)
     first, second = first[found], second[found]
-    return _Pairs(found, usable[first], usable[second], cost[first] * cost[second])
+    ordered = _ordered(usable[first], usable[second], shapes, sides)
+    return _Pairs(found, *ordered, cost[first] * cost[second])
 
 
 def _teams(attribute: Ints, count: Ints) -> Ints:
@@ -164,15 +201,17 @@ def _widths(shapes: Shape) -> Ints:
     return np.where(is_band, classes, _NO_WIDTH)
 
 
-def _ordered(pairs: _Pairs, shapes: Shape, sides: Ints) -> _Pairs:
-    """The pairs with single values first, otherwise in one order for the same two sides."""
+def _ordered(first: Ints, second: Ints, shapes: Shape, sides: Ints) -> tuple[Ints, Ints]:
+    """Pairs of constraints with single values first, or in one order for the same two sides."""
     is_point = shapes.kind == Kind.POINTS
-    points = is_point[pairs.second].astype(np.int64) - is_point[pairs.first]
-    swapped = (points > 0) | ((points == 0) & (sides[pairs.second] < sides[pairs.first]))
-    return pairs._replace(
-        first=np.where(swapped, pairs.second, pairs.first),
-        second=np.where(swapped, pairs.first, pairs.second),
-    )
+    points = is_point[second].astype(np.int64) - is_point[first]
+    swapped = (points > 0) | ((points == 0) & (sides[second] < sides[first]))
+    return np.where(swapped, second, first), np.where(swapped, first, second)
+
+
+def _code(first: Ints, second: Ints, sides: Ints) -> Ints:
+    """Another number for each pair of sides."""
+    return sides[first] * (int(sides.max(initial=0)) + 1) + sides[second]
 
 
 def _laid_out(pairs: _Pairs, grid: Ints, shapes: Shape, domains: Domains) -> Paired:

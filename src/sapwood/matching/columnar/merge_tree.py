@@ -23,12 +23,13 @@ from sapwood.matching.columnar.compaction import (
     FREE,
     FROZEN,
     NOWHERE,
+    Account,
     CompactionPolicy,
     SegmentEntry,
     State,
     first_to_join,
     free_serial,
-    join_cost,
+    join_due,
     to_join,
 )
 from sapwood.matching.columnar.joining import joined
@@ -104,8 +105,8 @@ class MergeTree:
         self._removed: list[int] = []
         #: numbers of former segments -> that of the segment that has their conjunctions by now
         self._aliases: dict[int, int] = {}
-        #: what matches have cost for there being several segments, and what the least join costs
-        self._searched = 0
+        #: what joins may cost, and what the least one costs
+        self._account = Account()
         self._join_due = 0
         #: a worker is at it, or about to be
         self._has_worker = False
@@ -185,6 +186,8 @@ class MergeTree:
         self._tried = 0
         self._poured_at, self._was_quiet = self._matched, False
         self._pours += 1
+        others = sum(entry.segment.live for entry in segments)
+        self._account.came(self._policy, len(frozen_rows), others)
         first = self._first_to_join(len(frozen_rows))
         rows = frozen_rows.rows()
         newest = RankedRows(rows.outline, rank(rows, len(self._attributes)))
@@ -296,10 +299,9 @@ class MergeTree:
         """The segments that a worker joins next; the lock is held."""
         segments, policy = self._state.segments, self._policy
         quiet = self._matched - self._poured_at
-        chosen = to_join(policy, segments, self._searched, quiet)
+        chosen = to_join(policy, segments, self._account, quiet)
         if not chosen:
-            least = sorted(segments, key=lambda entry: entry.segment.live)[:2]
-            self._join_due = join_cost(policy, least)
+            self._join_due = join_due(policy, segments, self._account)
         return chosen
 
     def _join_next(self) -> bool:
@@ -308,7 +310,7 @@ class MergeTree:
             chosen = self._next_to_join()
             if not chosen:
                 return False
-            self._searched = max(0, self._searched - join_cost(self._policy, chosen))
+            self._account.joined(self._policy, chosen, self._state.segments)
             searcher, sample = self._begin(chosen)
         self._join(searcher, sample)
         return True

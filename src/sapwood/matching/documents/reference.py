@@ -10,7 +10,8 @@ Cost: every expression over every document. Use it to check others.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -44,6 +45,9 @@ class Node(NamedTuple):
 
 _NUMERAL: Final = re.compile("-?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)")
 _BLANKS: Final = " \t\r\n"
+
+_PARENTS_MAX: Final = 8
+"""Documents whose structure is remembered: all expressions look at one, and then at the next."""
 
 
 class ReferenceXPathEngine:
@@ -160,12 +164,20 @@ def _is_true(expression: Expression, node: Node, document: Document) -> bool:
 
 def _children(node: Node, document: Document) -> Iterator[Node]:
     if node.kind in ("document", "element"):
-        for element, parent in enumerate(document.parents):
-            if parent == node.element:
-                yield Node("element", element, document.names[element])
+        for element in _elements_below(document.parents).get(node.element, ()):
+            yield Node("element", element, document.names[element])
     if node.kind == "element":
         for order, text in enumerate(document.texts(node.element)):
             yield Node("text", node.element, "", text, order)
+
+
+@lru_cache(_PARENTS_MAX)
+def _elements_below(parents: tuple[int, ...]) -> Mapping[int, Sequence[int]]:
+    """The elements in each element, in document order."""
+    below: dict[int, list[int]] = {}
+    for element, parent in enumerate(parents):
+        below.setdefault(parent, []).append(element)
+    return below
 
 
 def _descendants_or_self(node: Node, document: Document) -> Iterator[Node]:

@@ -63,14 +63,20 @@ async def until(web: Web, name: str) -> Any:
 
 @asynccontextmanager
 async def shown(*others: str, **more: Any) -> AsyncIterator[Shown]:
-    """A broker `hub` with a console on a free port; others, each of which dials the one before."""
+    """A broker `hub` with a console on a free port; others, each of which dials the one before.
+
+    What they keep is in folders of their own.
+    """
     story = Story()
     async with AsyncExitStack() as stack:
         given = {"http": ANY_PORT, "console": True, **more}
         hub = await stack.enter_async_context(running(settings("hub", **given), story))
         brokers, last = {}, hub
         for name in others:
-            other = await stack.enter_async_context(running(settings(name, last.address)))
+            alike: dict[str, Any] = {"protocol": more.get("protocol", "covering")}
+            if "data" in more:
+                alike["data"] = more["data"] / name
+            other = await stack.enter_async_context(running(settings(name, last.address, **alike)))
             await soon(last.until_linked(name))
             await soon(other.until_linked(last.name))
             brokers[name] = last = other

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from itertools import product
 
 from hypothesis import strategies as st
@@ -75,6 +76,7 @@ def runs_by_cell(cells: Iterable[int]) -> list[tuple[int, int]]:
     return runs
 
 
+@cache
 def small_rectangles(cells_max: int = 4096) -> st.SearchStrategy[ExtremalRectangle]:
     """Rectangles in universes of few cells, full sides among them."""
     shapes = [(d, b) for d in range(1, 5) for b in range(1, 7) if 1 << d * b <= cells_max]
@@ -85,6 +87,7 @@ def small_rectangles(cells_max: int = 4096) -> st.SearchStrategy[ExtremalRectang
     )
 
 
+@cache
 def rectangles(dimensions_max: int = 8, bits: int = 20) -> st.SearchStrategy[ExtremalRectangle]:
     """Rectangles too large to list, in all proportions."""
     length = st.integers(1, bits + 1).flatmap(

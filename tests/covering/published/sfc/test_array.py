@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from random import Random
 
 import pytest
@@ -20,6 +21,7 @@ every_curve = pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES)
 SHAPES = st.tuples(st.integers(1, 5), st.integers(1, 4))
 
 
+@cache
 def cells(dimensions: int, bits: int) -> st.SearchStrategy[Cell]:
     coordinate = st.integers(0, (1 << bits) - 1)
     return st.tuples(*[coordinate] * dimensions)

@@ -20,7 +20,7 @@ from sapwood.matching.columnar.columns import (
     block_start_of,
     entry_conjunctions,
 )
-from sapwood.matching.columnar.kernels.batch_join import OVERFULL, join
+from sapwood.matching.columnar.kernels.batch_join import UNJOINED, join
 from sapwood.matching.columnar.kernels.views import as_pointer, compiled, keep_alive
 from sapwood.matching.columnar.segment import block
 from sapwood.matching.protocol import ALL
@@ -113,6 +113,9 @@ def test_join_finds_what_holds_in_the_candidate_ranges_that_it_empties(
     assert all(is_done or tuple(after[at]) == pieces[at] for at, is_done in enumerate(done))
     if join_threshold == 1:
         assert all(done)
+    if flags == UNJOINED:
+        assert not any(done)
+        return
     conjunction_of = entry_conjunctions(columns)
     for row in range(len(rows)):
         expected = [
@@ -139,8 +142,40 @@ def test_join_tells_nothing_of_too_many(max_matches: int, is_told: bool) -> None
     candidate_ranges, starts = np.tile([0, entries], 8), np.arange(9)
     given_ = (segment.buffer, segment.marks, ranks, candidate_ranges, starts, 1, max_matches)
     flags, begins, matches = joined(*given_)
-    assert (flags != OVERFULL) == is_told
+    assert (flags != UNJOINED) == is_told
     if is_told:
         assert np.diff(begins).tolist() == [20] * 8
         assert len(matches) == 160
     assert candidate_ranges.tolist() == [0, 0 if is_told else entries] * 8
+
+
+@pytest.mark.parametrize("rows", [64, 1100])
+def test_short_candidate_ranges_that_few_rows_share_are_left(rows: int) -> None:
+    """Of many rows all are looked at, and nobody shares those, either."""
+    whole = made([f"a = {at}" for at in range(50)])
+    segment = whole.segment()
+    entries = int(segment.columns.cluster_start[-1])
+    assert entries == 50
+    ranks = np.zeros(rows, np.uint32)
+    pieces = [[7, 9] if row % 2 else [row % 40 + 9, row % 40 + 10] for row in range(rows)]
+    candidate_ranges = np.array(pieces, np.int64).reshape(-1)
+    before = candidate_ranges.copy()
+    flags, begins, matches = joined(
+        *(segment.buffer, segment.marks, ranks, candidate_ranges, np.arange(rows + 1)),
+        *(30, ALL),
+    )
+    assert flags == 0
+    assert np.diff(begins).tolist() == [0, 2] * (rows // 2), "the lookup implies all there is"
+    assert len(matches) == rows
+    changed = (candidate_ranges != before).reshape(-1, 2).any(axis=1)
+    assert changed.tolist() == [bool(row % 2) for row in range(rows)]
+
+
+def test_nothing_is_joined_where_nothing_is_shared() -> None:
+    segment = made([f"a = {at}" for at in range(64)]).segment()
+    candidate_ranges = np.repeat(np.arange(65), 2)[1:-1]
+    given_ = (segment.buffer, segment.marks, np.zeros(64, np.uint32), candidate_ranges)
+    flags, _, matches = joined(*given_, np.arange(65), 2, ALL)
+    assert flags == UNJOINED
+    assert not len(matches)
+    assert candidate_ranges.tolist() == np.repeat(np.arange(65), 2)[1:-1].tolist()

@@ -113,6 +113,7 @@ def test_records_that_share_entries_match_what_they_match_alone(
 
 @pytest.mark.parametrize("join_threshold", [1, 4, ALL])
 @pytest.mark.parametrize("max_matches", [1, 299, 300, 301, 10**6])
+@pytest.mark.one_in(3)
 def test_matching_ends_when_there_are_enough_matches(max_matches: int, join_threshold: int) -> None:
     whole = made(["a > 0"] * 100 + ["a < 9"] * 50)
     segment = whole.segment()
@@ -127,6 +128,7 @@ def test_matching_ends_when_there_are_enough_matches(max_matches: int, join_thre
 
 @pytest.mark.parametrize("join_threshold", [1, ALL])
 @pytest.mark.parametrize("rows", [0, 1, 32, 33, 1000])
+@pytest.mark.one_in(3)
 def test_match_table_works_in_pieces(rows: int, join_threshold: int) -> None:
     # So many attributes that not all rows are ranks at a time.
     whole = made([f"a{number} = 1 and b > {number}" for number in range(1500)])

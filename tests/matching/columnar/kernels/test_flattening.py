@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from types import FunctionType
 from typing import Any, Final
@@ -97,6 +98,7 @@ def wide(value: object) -> bytes:
     return msgspec.msgpack.encode(value)
 
 
+@cache
 def hostile_values() -> st.SearchStrategy[Any]:
     """What MessagePack can say, and a record must not, among what it may."""
     odd = st.one_of(

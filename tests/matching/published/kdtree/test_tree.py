@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from itertools import islice
 from operator import ge
 
@@ -19,6 +20,7 @@ from tests.examples import examples
 COORDINATES = st.one_of(st.integers(-3, 3), st.sampled_from((float("inf"), float("-inf"), 0.5)))
 
 
+@cache
 def points(dimensions: int) -> st.SearchStrategy[Point]:
     return st.tuples(*[COORDINATES] * dimensions)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from itertools import permutations
 
 from hypothesis import strategies as st
@@ -24,12 +25,14 @@ def boxes(draw: st.DrawFn) -> Filter:
     return parse_filter(" and ".join(parts) or "true")
 
 
+@cache
 def plain_filters() -> st.SearchStrategy[Filter]:
     """Filters of one form each: covering is a partial order and detection is complete."""
     mixed = some.conjunction_filters(patterns=False)
     return st.one_of(boxes(), boxes(), mixed)
 
 
+@cache
 def any_filters() -> st.SearchStrategy[Filter]:
     """Every shape: also patterns and disjunctions, where detection may miss a cover."""
     return st.one_of(boxes(), some.filters(), some.conjunction_filters())

@@ -20,6 +20,7 @@ NAMES: Final = ("a", "b", "z")
 _step = st.sampled_from(("a", "b", "a", "b", None)).map(Step)
 
 
+@cache
 def expressions(leaves: int = 5) -> st.SearchStrategy[Expression]:
     """Expressions over two names, with about so many steps."""
     return st.recursive(

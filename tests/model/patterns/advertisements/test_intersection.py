@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from sapwood import parse_xpath
 from sapwood.language.advertisements import parse_advertisement
 from sapwood.model.patterns.advertisements import Advertisement, Expression
+from sapwood.model.patterns.advertisements import advertisement as values
 from sapwood.model.patterns.advertisements import intersection as module
+from sapwood.model.patterns.advertisements.automaton import Automaton
+from sapwood.model.patterns.twigs import Twig
 from tests.examples import examples
 from tests.model.patterns.advertisements.made import document_of, expressions, words
 
@@ -122,9 +125,28 @@ def test_too_many_states_give_the_careful_answers(monkeypatch: pytest.MonkeyPatc
     assert not advertised.intersects(pattern)
     assert parse_advertisement("/a/b/*").covers(other)
     monkeypatch.setattr(module, "ADVERTISEMENT_STATES_MAX", 1)
-    assert advertised.intersects(pattern)
+    assert parse_advertisement("/a/b/c").intersects(pattern)
+    assert not advertised.intersects(pattern)  # it remembers
     assert not parse_advertisement("/a/b/*").covers(other)
     assert not advertised.intersects(parse_xpath("/a/b/d"))
+
+
+def test_of_many_patterns_the_answers_to_the_last_are_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Twig] = []
+
+    def may_accept(automaton: Automaton, twig: Twig) -> bool:
+        asked.append(twig)
+        return module.may_accept(automaton, twig)
+
+    monkeypatch.setattr(values, "_ASKED_MAX", 2)
+    monkeypatch.setattr(values, "may_accept", may_accept)
+    advertised = parse_advertisement("/a/b")
+    one, two, three = map(parse_xpath, ("/a", "/a/c", "//b"))
+    for pattern in (one, two, one, two, three, two, one):
+        assert advertised.intersects(pattern) is (pattern != two)
+    assert asked == [*one.twigs, *two.twigs, *three.twigs, *one.twigs]
 
 
 def test_too_many_reads_give_the_careful_answers(monkeypatch: pytest.MonkeyPatch) -> None:

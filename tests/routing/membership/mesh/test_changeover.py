@@ -81,6 +81,7 @@ def test_a_change_costs_three_messages_for_each_link_of_a_tree() -> None:
 
 
 @pytest.mark.parametrize("protocol", ADVERTISED)
+@pytest.mark.one_in(2)
 def test_what_was_advertised_holds_on_the_new_tree(protocol: str) -> None:
     overlay = wired(protocol)
     overlay.subscribe("r3", "ann", "s", "x > 1")

@@ -74,7 +74,7 @@ def test_every_publication_comes_once_to_whoever_wants_it(
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_a_ring_heals_when_a_link_falls_and_when_it_returns(protocol: str) -> None:
     overlay = wired(protocol)
     overlay.subscribe("r1", "ann", "s", "x > 1")
@@ -87,6 +87,7 @@ def test_a_ring_heals_when_a_link_falls_and_when_it_returns(protocol: str) -> No
 
 
 @pytest.mark.parametrize("protocol", ADVERTISED)
+@pytest.mark.one_in(2)
 def test_advertisements_travel_on_the_tree_of_their_publisher(protocol: str) -> None:
     overlay = wired(protocol)
     overlay.subscribe("r3", "ann", "s", "x > 1")

@@ -29,7 +29,7 @@ from sapwood.routing.membership.pastry.pastry import Pastry
 from sapwood.routing.messages import Message
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import DEFAULT_ENGINES, Router
-from tests.routing.wiring import LOOK_EVERY
+from sapwood.simulation.world import LOOK_EVERY
 
 VALUES = range(6)
 """What publications say of x; filters are sets of these."""

@@ -4,7 +4,9 @@ By itself, a record leads to a thousand entries, and each costs some nanoseconds
 several lead to the same candidate range. So candidate ranges are sorted, and each entry is read
 once for up to `LANES` records, those whose candidate ranges hold the entry: one vector operation
 for each constraint compares it with the ranks of all of them. Candidate ranges that too few records
-share are left to be looked at one record at a time.
+share are left to be looked at one record at a time. Where records lead to many short ranges, as in
+grids, to sort these takes longer than to look at them: so of a few hundred records only those are
+sorted that may be shared at all.
 """
 
 from __future__ import annotations
@@ -54,8 +56,17 @@ from sapwood.matching.columnar.kernels.views import (
     zeros_u32,
 )
 
-OVERFULL: Final = -1
-"""Instead of flags: there are more matches than may be held."""
+UNJOINED: Final = -1
+"""Instead of flags: no candidate ranges were joined, as none are shared, or as there are more
+matches than may be held."""
+
+_FEW_ROWS: Final = 1024
+_LONG: Final = 16
+_COUNTERS_BITS: Final = 14
+_COUNTER_MAX: Final = 255
+_GOLDEN: Final = 0x9E37_79B9_7F4A_7C15
+"""Of so few rows the candidate ranges with fewer entries than that are counted by where they begin,
+in so many counters (Fibonacci hashing: Knuth, volume 3, 6.4)."""
 
 _ROOM: Final = 4096
 """Matches that there is room for at first."""
@@ -109,7 +120,8 @@ def join(  # noqa: PLR0917 - compiled code takes arrays apart
     and the last ones end; and the matches: slots, or the inverse (`~`) of conjunctions with pattern
     checks.
 
-    If there are more than `max_matches`, it returns `OVERFULL`, and no candidate range is emptied.
+    If there are more than `max_matches`, or if nothing is shared, it returns `UNJOINED`, and no
+    candidate range is emptied.
 
     With three rows whose candidate ranges are [4, 6), [4, 6) and [9, 10), and a threshold of 2, the
     entries 4 and 5 are evaluated for rows 0 and 1 at once, and entry 9 is left:
@@ -120,15 +132,17 @@ def join(  # noqa: PLR0917 - compiled code takes arrays apart
         returned          0, [0, 1, 3, 3], [7, 7, 2]
     """
     count = signed(starts[rows])
-    order, owner = _sorted_by_first(candidate_ranges, count), new_u32(count)
-    for row in range(rows):
-        owner[starts[row] : starts[row + 1]] = row
+    items, owner = new_u64(count), new_u32(count)
+    kept = _kept_for_join(candidate_ranges, starts, rows, join_threshold, items, owner)
+    if kept == 0:
+        return UNJOINED, starts, new_i32(0)
+    order = _sorted_by_first(items, kept)
     is_done = zeros_u8(count)
     flags, pairs, found = _find_pairs(
         buffer, marks, ranks, candidate_ranges, order, owner, is_done, join_threshold, max_matches
     )
     if found > max_matches:
-        return OVERFULL, starts, pairs
+        return UNJOINED, starts, pairs
     for item in range(count):
         if is_done[item]:
             candidate_ranges[2 * item + 1] = candidate_ranges[2 * item]
@@ -319,13 +333,44 @@ def _in_several(buffer: U64, which: int, ranks: U32, lanes: np.uint64) -> np.uin
 
 
 @compiled
-def _sorted_by_first(candidate_ranges: I64, count: int) -> U64:
-    """The numbers of the candidate ranges below their first entries, sorted (radix sort)."""
+def _kept_for_join(  # noqa: PLR0917 - compiled code takes arrays apart
+    candidate_ranges: I64, starts: I64, rows: int, join_threshold: int, items: U64, owner: U32
+) -> int:
+    """Write the candidate ranges that so many rows may share, each with its row; how many.
+
+    An item is the first entry above the number of a candidate range. Of many rows all are kept.
+    """
+    is_counted, wanted = rows < _FEW_ROWS, min(join_threshold, _COUNTER_MAX)
+    counters = zeros_u8(1 << _COUNTERS_BITS if is_counted else 1)
+    if is_counted:
+        for item in range(starts[rows]):
+            first = candidate_ranges[2 * item]
+            if candidate_ranges[2 * item + 1] - first < _LONG:
+                counter = _counter_of(first)
+                counters[counter] += counters[counter] < _COUNTER_MAX
+    kept = 0
+    for row in range(rows):
+        for item in range(starts[row], starts[row + 1]):
+            first = candidate_ranges[2 * item]
+            is_long = candidate_ranges[2 * item + 1] - first >= _LONG
+            items[kept], owner[item] = first << _ITEM_BITS | item, row
+            kept += not is_counted or is_long or counters[_counter_of(first)] >= wanted
+    return kept
+
+
+@compiled
+def _counter_of(entry: int) -> int:
+    return signed(np.uint64(entry) * np.uint64(_GOLDEN) >> np.uint64(64 - _COUNTERS_BITS))
+
+
+@compiled
+def _sorted_by_first(items: U64, count: int) -> U64:
+    """The first so many items in order (radix sort)."""
     order, other = new_u64(count), new_u64(count)
     highest = 0
-    for item in range(count):
-        highest = max(highest, candidate_ranges[2 * item])
-        order[item] = candidate_ranges[2 * item] << _ITEM_BITS | item
+    for at in range(count):
+        highest = max(highest, signed(items[at]) >> _ITEM_BITS)
+        order[at] = items[at]
     begins, shift = new_i64((1 << _DIGIT_BITS) + 1), 0
     while highest >> shift:
         begins[:] = 0

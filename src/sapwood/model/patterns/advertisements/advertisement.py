@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from sapwood.errors import LimitError
 from sapwood.limits import ADVERTISEMENT_NESTING_MAX, ADVERTISEMENT_STEPS_MAX
 from sapwood.model.advertised_content import AdvertisedContent
@@ -21,6 +23,9 @@ from sapwood.model.patterns.pattern import TreePattern
 from sapwood.model.publication import Publication
 from sapwood.xml.document import Document, local_name
 
+_ASKED_MAX: Final = 4096
+"""Patterns of which an advertisement remembers the answer."""
+
 
 class Advertisement(AdvertisedContent):
     """An advertisement: it accepts documents each of whose root-to-leaf paths is a word.
@@ -35,9 +40,11 @@ class Advertisement(AdvertisedContent):
     `limits.ADVERTISEMENT_NESTING_MAX` levels of parentheses.
     """
 
-    __slots__ = ("_automaton", "expression")
+    __slots__ = ("_asked", "_automaton", "expression")
 
     expression: Expression
+    #: whether patterns intersect it that were asked about last; depends on values that never change
+    _asked: dict[TreePattern, bool]
     #: depends on the expression, which never changes
     _automaton: Automaton | None
 
@@ -46,6 +53,7 @@ class Advertisement(AdvertisedContent):
         super().__init__(expression, source)
         object.__setattr__(self, "expression", expression)
         object.__setattr__(self, "_automaton", None)
+        object.__setattr__(self, "_asked", {})
 
     def __repr__(self) -> str:
         return f"Advertisement(expression={self.expression!r})"
@@ -57,7 +65,18 @@ class Advertisement(AdvertisedContent):
         well, `or` included, within `limits.ADVERTISEMENT_STATES_MAX` and `..._READS_MAX`.
         Attributes and texts are not advertised: any may be there.
         """
-        if not isinstance(other, TreePattern) or not other.intersects(other):
+        if not isinstance(other, TreePattern):
+            return False
+        known = self._asked.get(other)
+        if known is None:
+            # Each link, table and watch of a router asks the same of the same.
+            if len(self._asked) >= _ASKED_MAX:
+                del self._asked[next(iter(self._asked))]
+            known = self._asked[other] = self._intersects(other)
+        return known
+
+    def _intersects(self, other: TreePattern) -> bool:
+        if not other.intersects(other):
             return False
         return not other.twigs or any(may_accept(self.automaton, one) for one in other.twigs)
 

@@ -34,8 +34,10 @@ function route() {
   shown = view;
   for (const link of document.querySelectorAll("nav a")) {
     const here = views[link.hash.slice(1)] === view;
-    if (here) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (here) {
+      link.setAttribute("aria-current", "page");
+      link.scrollIntoView({ block: "nearest", inline: "nearest" });
+    } else link.removeAttribute("aria-current");
   }
   document.title = `${view.title} · ${overlay.own ?? "Sapwood"}`;
   view.open?.(Object.fromEntries(new URLSearchParams(query ?? "")));

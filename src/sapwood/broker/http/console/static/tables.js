@@ -1,7 +1,7 @@
 /* Clients, subscriptions, durable subscriptions and the journal, page by page. */
 
 import { ask } from "./api.js";
-import { Table, bytes, count, h, moment, rate, say, span } from "./dom.js";
+import { Table, bytes, count, h, moment, plural, rate, say, span } from "./dom.js";
 
 const AGAIN_MS = 2000;
 
@@ -66,6 +66,7 @@ class Paged {
     }
     this.back.disabled = !this.behind.length;
     this.onward.disabled = this.next === null || this.next === undefined;
+    this.back.hidden = this.onward.hidden = this.back.disabled && this.onward.disabled;
     this.timer = setTimeout(() => (document.hidden ? this.wait() : this.held || this.load()), AGAIN_MS);
   }
 
@@ -85,10 +86,12 @@ function searching(view, label, hint) {
   return h("label", { class: "field" }, h("span", {}, label), field);
 }
 
-function shownOf(found, rows, one, many) {
+function shownOf(found, rows, one) {
   if (!found.total) return "";
-  const first = found.first + 1;
-  return rows ? `${count(rows)} shown from ${one} ${count(first)} on, of ${count(found.total)} ${many}` : `none from ${one} ${count(first)} on, of ${count(found.total)} ${many}`;
+  const all = plural(found.total, one);
+  if (rows === found.total) return all;
+  const first = count(found.first + 1);
+  return `${rows ? count(rows) : "none"} shown from number ${first} on, of ${all}`;
 }
 
 const written = (row) => (row.xpath === undefined ? { text: row.filter, class: "code", title: row.filter } : { text: row.xpath, class: "code", note: "XPath", title: row.xpath });
@@ -123,14 +126,14 @@ export class ClientsView extends Paged {
       seen.set(row.name, { now, published: row.published, delivered: row.delivered });
       return [row.name, [
         { text: row.name, class: "name" }, row.address, row.identity ?? "anyone",
-        row.subscriptions === null ? "–" : { text: count(row.subscriptions) },
+        row.subscriptions ? { text: count(row.subscriptions), href: `#subscriptions?search=${encodeURIComponent(row.name)}` } : count(row.subscriptions),
         { text: count(row.published), note: since("published") }, { text: count(row.delivered), note: since("delivered") },
         bytes(row.waiting_bytes), span(Math.floor(row.idle_s)).replace("0 ms", "now"),
       ]];
     });
     this.before = seen;
     this.table.put(rows, found.total ? "No name here has that in it." : "No client is connected.");
-    say(this.status, shownOf(found, rows.length, "client", "clients"));
+    say(this.status, shownOf(found, rows.length, "client"));
   }
 }
 
@@ -156,6 +159,7 @@ export class SubscriptionsView extends Paged {
 
   open(given) {
     this.seen = null;
+    if (given.search !== undefined) this.field.value = given.search;
     super.open(given);
     this.show();
   }
@@ -190,12 +194,12 @@ export class SubscriptionsView extends Paged {
     } else {
       this.own.put(found.rows.map((row) => [row.key, [
         written(row),
-        row.durable === null ? { text: row.client, class: "name" } : { text: row.durable, class: "name", href: "#durable", note: "durable" },
+        row.durable === null ? { text: row.client, class: "name", href: `#explain?client=${encodeURIComponent(row.client)}`, title: "Explain" } : { text: row.durable, class: "name", href: "#durable", note: "durable" },
         row.durable === null ? row.id : "–", this.hits(row),
         !row.in_force ? { text: "not yet in force", class: "state warn" } : row.connected ? { text: "in force", class: "state good" } : { text: "client is away", class: "state warn" },
       ]]), found.total ? "Nothing here has that in its name." : "No client has subscribed.");
     }
-    say(this.status, shownOf(found, found.rows.length, "number", "subscriptions"));
+    say(this.status, shownOf(found, found.rows.length, "subscription"));
   }
 
   hits(row) {

@@ -18,11 +18,10 @@ CACHES = (
 
 @pytest.fixture
 def uncalibrated(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Documents of `news` by a chance that is known, and a synopsis of few."""
+    """Documents of `news` by a chance that is known."""
     for cache in CACHES:
         cache.cache_clear()
     monkeypatch.setattr(semantic_peers, "calibration_of", lambda source, seed: Calibration(0.3, {}))
-    monkeypatch.setattr(semantic_graph, "TOLD", 10)
     yield
     for cache in CACHES:
         cache.cache_clear()

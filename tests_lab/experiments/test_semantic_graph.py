@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from sapwood.overlay.semantic.accuracy import Accuracy
-from sapwood.overlay.semantic.graph.options import GraphOptions
 from sapwood.overlay.semantic.graph.spreading import spread_in_graph
 from sapwood_lab.experiments.design import Choices, run
 from sapwood_lab.experiments.report import Cell, Row
@@ -33,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("uncalibrated")
 
 
 def test_counts_are_those_of_messages_one_by_one() -> None:
-    graph = linked("news", 50, 7, GraphOptions(closest=3))
+    graph = linked("news", 50, 10, 7, 3)
     hits = hits_of("news", SMALL, 3, 50, 7)
     random = Random(5)
     for wanted, counted in zip(hits, accuracies(graph, hits, 1.0, 5), strict=True):
@@ -48,7 +47,7 @@ def test_counts_are_those_of_messages_one_by_one() -> None:
 
 def test_proximities_are_the_works_similarity_in_both_directions() -> None:
     distinct = list(dict.fromkeys(interests_of("news", 12, 7)))
-    similarity, known = similarity_of("news", 7), proximities_of("news", 12, 7)
+    similarity, known = similarity_of("news", 10, 7), proximities_of("news", 12, 10, 7)
     for at, one in enumerate(distinct):
         wanted = [similarity.proximity(one, other) for other in distinct]
         assert np.allclose(known.row(at), wanted, atol=1e-6)

@@ -24,6 +24,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.limits.semantic import CLOSEST_NEIGHBORS
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood.overlay.semantic.accuracy import Accuracy
 from sapwood.overlay.semantic.graph.graph import SimilarityGraph
@@ -36,6 +37,7 @@ from sapwood_lab.experiments.design import Choices, Configuration, Design
 from sapwood_lab.experiments.paths import dtd_named
 from sapwood_lab.experiments.report import Chart, Finding, Lines, Report, Row, line, number, table
 from sapwood_lab.experiments.semantic_peers import (
+    DOCUMENTS,
     MEDIUM,
     SMALL,
     configurations_of,
@@ -51,7 +53,7 @@ CLOSEST: Final = (5, 7, 10)
 CHANCES: Final = (1.0, 0.5, 0.0)
 TAGS: Final = (SMALL, MEDIUM)
 TOLD: Final = 500
-"""Documents of each size that the synopsis has seen: other ones than are published."""
+"""Documents of each size that the synopsis has seen: other ones than are published, and no more."""
 
 _TOLD: Final = 1_000_003
 """Added to a seed, gives that of those."""
@@ -95,28 +97,28 @@ COLUMNS: Final = (
 
 
 @lru_cache(maxsize=2)
-def similarity_of(source: str, seed: int) -> Similarity:
-    """The work's similarity, told of the DTD and of past documents."""
+def similarity_of(source: str, documents: int, seed: int) -> Similarity:
+    """The work's similarity, told of the DTD and of so many past documents of each size."""
     builder = SynopsisBuilder()
     for tags in TAGS:
-        for document in documents_of(source, tags, TOLD, seed + _TOLD):
+        for document in documents_of(source, tags, min(documents, TOLD), seed + _TOLD):
             builder.add(read_document(document, content=False))
     return Similarity(Knowledge(dtd_named(source), builder.synopsis()))
 
 
 @lru_cache(maxsize=2)
-def proximities_of(source: str, peers: int, seed: int) -> KnownProximities:
+def proximities_of(source: str, peers: int, documents: int, seed: int) -> KnownProximities:
     """How close the interests of so many peers are, in the order of the first who has each."""
     distinct = list(dict.fromkeys(interests_of(source, peers, seed)))
-    return KnownProximities(all_proximities(similarity_of(source, seed), distinct))
+    return KnownProximities(all_proximities(similarity_of(source, documents, seed), distinct))
 
 
 def linked(
-    source: str, peers: int, seed: int, options: GraphOptions
+    source: str, peers: int, documents: int, seed: int, closest: int = CLOSEST_NEIGHBORS
 ) -> SimilarityGraph[TreePattern]:
     """A graph that so many peers joined."""
     graph: SimilarityGraph[TreePattern] = SimilarityGraph(
-        proximities_of(source, peers, seed), options
+        proximities_of(source, peers, documents, seed), GraphOptions(closest=closest)
     )
     random = Random(f"{seed}/{peers}")  # noqa: S311 - reproducible
     for one in interests_of(source, peers, seed):
@@ -165,7 +167,7 @@ def measure(configuration: Configuration) -> list[Row]:
     source, documents, peers, seed = given
     rows: list[Row] = []
     for closest in CLOSEST:
-        graph = linked(source, peers, seed, GraphOptions(closest=closest))
+        graph = linked(source, peers, documents, seed, closest)
         degrees = graph.state.degree[:peers]
         published = PUBLISHED.get((closest, peers))
         for chance in CHANCES if closest == max(CLOSEST) else CHANCES[:1]:
@@ -191,7 +193,11 @@ def report(choices: Choices, rows: Sequence[Row]) -> Report:
     """Figures 9.8 to 9.12 and table 9.4."""
     return Report(
         title="False positives, false negatives and degrees in the similarity graph (XNet, 9.1.3)",
-        settings={**settings_of(choices), "r": 1, "documents of the synopsis": len(TAGS) * TOLD},
+        settings={
+            **settings_of(choices),
+            "r": 1,
+            "documents of the synopsis": len(TAGS) * min(choices.repeats or DOCUMENTS, TOLD),
+        },
         columns=COLUMNS,
         rows=table(COLUMNS, rows),
         compare=(
@@ -350,5 +356,5 @@ def _of_degrees(rows: Sequence[Row], needs: str) -> Iterator[Finding]:
             )
 
 
-DESIGN: Final = Design(configurations, measure, report, Choices((250, 500), repeats=60))
+DESIGN: Final = Design(configurations, measure, report, Choices((120, 250), repeats=60))
 """Ratios and degrees of the graph."""

@@ -23,6 +23,7 @@ from sapwood.overlay.semantic.accuracy import Accuracy
 from sapwood.overlay.semantic.graph.graph import SimilarityGraph
 from sapwood.overlay.semantic.graph.options import GraphOptions
 from sapwood.overlay.semantic.graph.probing import flood, merged, reduced_probe
+from sapwood.overlay.semantic.graph.proximity import KnownProximities
 from sapwood.overlay.semantic.graph.spreading import spread_in_graph
 from sapwood.overlay.semantic.hierarchy.options import Departure
 from sapwood_lab.experiments.design import Choices, Configuration, Design
@@ -73,9 +74,10 @@ def measure(configuration: Configuration) -> list[Row]:
     given = [configuration[name] for name in ("source", "documents", "peers", "seed")]
     source, documents, peers, seed = given
     what = configuration["what"]
-    graph = linked(source, peers, seed, GraphOptions())
+    graph = linked(source, peers, documents, seed)
     if what.endswith("answers"):
-        return [_probed(graph, source, seed, is_merged=what.startswith("merged"))]
+        known = proximities_of(source, peers, documents, seed)
+        return [_probed(graph, known, seed, is_merged=what.startswith("merged"))]
     random = Random(f"{seed}/{what}")  # noqa: S311 - reproducible
     hits = hits_of(source, SMALL, documents, peers, seed)
     messages = _gone(graph, what, random) if what in WAYS[1:] else None
@@ -117,14 +119,13 @@ def _indulgent(
 
 
 def _probed(
-    graph: SimilarityGraph[TreePattern], source: str, seed: int, *, is_merged: bool
+    graph: SimilarityGraph[TreePattern], known: KnownProximities, seed: int, *, is_merged: bool
 ) -> dict[str, Cell]:
     """What a newcomer with the interest of one who is there costs, and whether it finds the same.
 
     The JOIN floods the links. Each peer answers the newcomer, or the one from whom it came.
     """
     state, random = graph.state, Random(f"{seed}/answers")  # noqa: S311 - reproducible
-    known = proximities_of(source, len(graph), seed)
     messages, same = [], 0
     for _ in range(NEWCOMERS):
         scores = known.row(graph.interest(random.randrange(len(graph))))[state.interest]

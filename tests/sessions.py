@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -11,6 +12,8 @@ import pytest
 
 from sapwood.errors import EnvironmentMissingError
 from sapwood.pipeline.spark.session import local_session
+
+ROOT: Final = Path(__file__).resolve().parent.parent
 
 QUICK_JVM = (
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
@@ -39,10 +42,15 @@ def spark() -> Iterator[Any]:
     """A session on this machine, or a skip where there is no Java."""
     options = {
         "spark.driver.extraJavaOptions": QUICK_JVM,
+        # Its workers are forked with all that they import: see there.
+        "spark.python.daemon.module": "tests.spark_daemon",
         **QUICK_PLANS,
     }
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     try:
-        session = local_session("sapwood tests", driver_memory="2g", options=options)
+        with pytest.MonkeyPatch.context() as patch:  # what Java starts has its environment
+            patch.setenv("PYTHONPATH", path)
+            session = local_session("sapwood tests", driver_memory="2g", options=options)
     except EnvironmentMissingError as missing:
         pytest.skip(str(missing))
     yield session

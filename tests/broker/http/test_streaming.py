@@ -36,6 +36,21 @@ async def test_a_stream_brings_what_its_filter_accepts() -> None:
         assert await prices(web, 1) == [14]
 
 
+async def test_a_filter_may_be_in_another_language() -> None:
+    query = "filter=NOT%20price%20BETWEEN%2010%20AND%2012&dialect="
+    async with gated() as gate:
+        async with gate.stream(f"{query}jms") as web:
+            await put(gate, 9, 11, 13)
+            assert await prices(web, 2) == [9, 13]
+        for asked, reason in (
+            (f"{query}sql", "no dialect is called 'sql'"),
+            ("xpath=//a&dialect=jms", "a dialect is that of a filter"),
+            ("filter=a%20%3D%20b&dialect=jms", "constants only"),
+        ):
+            refused = await gate.ask("GET", f"/subscribe?{asked}")
+            assert (refused.status, reason in refused.json["error"]) == (400, True)
+
+
 async def test_a_stream_brings_documents_and_payloads() -> None:
     async with (
         gated() as gate,

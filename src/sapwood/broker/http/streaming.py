@@ -20,6 +20,8 @@ from sapwood.broker.http.inside import NotAdmittedError, Visit
 from sapwood.broker.http.refusals import Refusal
 from sapwood.broker.http.wishes import Confirmed, Wish, ask, confirmed, mark_of, wish_of
 from sapwood.errors import InputError
+from sapwood.language import parse_filter
+from sapwood.limits import FILTER_STEPS_AT_ONCE
 from sapwood.limits.gateway import GATEWAY_HEARTBEAT_S
 from sapwood.session.client_session import ClientEvent, SupplyEvent
 from sapwood.session.delivery import Delivery
@@ -34,7 +36,7 @@ _HEADERS: Final = (
     (b"x-accel-buffering", b"no"),
 )
 
-_SINGLE: Final = ("filter", "xpath", "since", "last_event_id", "as")
+_SINGLE: Final = ("filter", "dialect", "xpath", "since", "last_event_id", "as")
 
 _FORMS: Final = ("publication", "cloudevents")
 
@@ -67,7 +69,14 @@ def _wish(request: Request) -> Wish:
         else:
             given[name] = value
     mark = request.headers.get("last-event-id") or given.get("last_event_id")
-    return wish_of(given.get("filter"), given.get("xpath"), namespaces, given.get("since"), mark)
+    filter_ = given.get("filter")
+    if "dialect" in given:
+        if filter_ is None:
+            raise InputError("a dialect is that of a filter")
+        # In the event loop, as little of it as of any filter there.
+        steps_max = FILTER_STEPS_AT_ONCE
+        filter_ = str(parse_filter(filter_, dialect=given["dialect"], steps_max=steps_max))
+    return wish_of(filter_, given.get("xpath"), namespaces, given.get("since"), mark)
 
 
 class EventStream(Response):

@@ -9,8 +9,8 @@ CONSOLE_STREAMS_MAX: Final = 32
 with a page or two. Each holds a connection and an open file."""
 
 CONSOLE_STATUS_S: Final = 1.0
-"""Seconds between two looks at the broker's state, made once for all who look: a tenth of a
-millisecond each."""
+"""Seconds between two looks at the broker's state, made once for all who look: a millisecond, or
+less."""
 
 CONSOLE_OVERLAY_S: Final = 3.0
 """Seconds between two looks at the other brokers, a frame to and fro each."""
@@ -26,14 +26,14 @@ CONSOLE_SILENT_S: Final = 30.0
 """Seconds for which a broker is left alone that did not answer."""
 
 CONSOLE_ROWS: Final = 50
-"""Rows of a table that are answered at once, some 40 us each: a page that a person reads."""
+"""Rows of a table that are answered at once, some 60 us each: a page that a person reads."""
 
 CONSOLE_ROWS_MAX: Final = 200
 """Rows that can be asked for at once."""
 
-CONSOLE_LOOKED_MAX: Final = 20_000
-"""Entries that are compared with what is looked for, for one answer, half a microsecond each: who
-looks goes on from there."""
+CONSOLE_LOOKED_MAX: Final = 10_000
+"""Entries that are compared with what is looked for, for one answer, a microsecond each: who looks
+goes on from there."""
 
 CONSOLE_WATCHED_MAX: Final = 400
 """Subscriptions whose hits are counted, those that were shown last: two full pages for two people.

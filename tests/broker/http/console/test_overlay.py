@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ class Reader:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [0.0]
-    monkeypatch.setattr(overlay.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     return now
 
 
@@ -97,7 +98,9 @@ def test_one_that_does_not_answer_is_left_alone_for_a_while(
 
 
 def test_no_more_brokers_are_asked_than_a_drawing_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    many = {f"r{n}": (f"r{n + 1}",) for n in range(2 * CONSOLE_BROKERS_MAX)}
+    many: dict[str, tuple[str, ...]] = {
+        f"r{n}": (f"r{n + 1}",) for n in range(2 * CONSOLE_BROKERS_MAX)
+    }
     monkeypatch.setattr(overlay, "_Reader", Readers(many))
     found = Neighborhood("hub", ConnectionSettings()).look({"r0": "r0"})
     assert len(found) == CONSOLE_BROKERS_MAX

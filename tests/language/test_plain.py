@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.errors import InputError
+from sapwood.language import plain
 from sapwood.language.normal import normal_form
 from sapwood.language.parser import parse
 from sapwood.language.plain import plain_filter, read_plain
@@ -20,7 +21,9 @@ NUMBERS = st.sampled_from(
         *(str(2**53 + 1), str(2**63 - 1), str(2**63), str(-(2**63)), "1 ", "1a", "0x1"),
     )
 )
-TEXTS = st.sampled_from(("''", "'a'", "'it''s'", "'ä'", "'\0'", "'a", "true"))
+TEXTS = st.sampled_from(
+    ("'x and y'", "' and '", "''", "'a'", "'it''s'", "'ä'", "'\0'", "'a", "true")
+)
 OPERATORS = st.sampled_from(("=", "<", "<=", ">", ">=", "<>", "=="))
 SPACES = st.sampled_from(("", " ", "  ", "\t", "\x1f", "\u00a0"))
 PREDICATES = st.one_of(
@@ -44,6 +47,9 @@ PLAIN = (
     "x between -.5 and 1e3 and a.b = ''",
     "x < 1e19",
     "x = -0.0\n",
+    "x = 'a and b' and y = ' and ' and z = 1",
+    "y = 1 AND x = 2 and z = 3",
+    " and ".join(f"a{number} = {number}" for number in range(20)),
 )
 
 
@@ -55,30 +61,47 @@ def parsed(text: str) -> Filter | None:
         return None
 
 
-def is_same(plain: Filter, other: Filter | None) -> bool:
+def is_same(one: Filter, other: Filter | None) -> bool:
     """Whether two filters are equal in all that can be seen, such as the types of numbers."""
-    return plain == other and repr(plain) == repr(other) and plain.source == other.source
+    return one == other and repr(one) == repr(other) and one.source == other.source
 
 
 @given(WRITTEN)
 def test_what_is_read_off_a_text_is_what_the_parser_reads(text: str) -> None:
-    plain = plain_filter(text)
-    assert plain is None or is_same(plain, parsed(text))
+    read = plain_filter(text)
+    assert read is None or is_same(read, parsed(text))
+
+
+@given(WRITTEN)
+def test_known_predicates_are_put_together_to_the_bytes_of_the_whole(text: str) -> None:
+    afresh = plain._Predicates()
+    for _ in range(9):
+        together = afresh.put_together(text)
+    assert together is None or together == plain._read_whole(text)
+    assert plain.plain_packed(text) == plain._read_whole(text)
+
+
+def test_predicates_that_were_met_twice_are_put_together() -> None:
+    predicates, text = plain._Predicates(), "b = 2 and a = 'x'"
+    assert [predicates.put_together(text) for _ in range(8)] == [None] * 8  # and passed over
+    assert predicates.put_together(text) == plain._read_whole(text)
+    assert predicates.put_together("a = 'x' and b = 2") == plain._read_whole(text)
+    assert predicates.put_together("b = 2 and b = 2") is None
 
 
 @given(filters())
 def test_what_filters_write_is_read_as_the_parser_reads_it(filter_: Filter) -> None:
-    plain = plain_filter(str(filter_))
-    assert plain is None or is_same(plain, parsed(str(filter_)))
+    read = plain_filter(str(filter_))
+    assert read is None or is_same(read, parsed(str(filter_)))
     assert parse_filter(str(filter_)) == filter_
 
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_plain_filters_are_read_off_their_text(text: str) -> None:
-    plain = plain_filter(text)
-    assert plain is not None
-    assert is_same(plain, parsed(text))
-    assert is_same(parse_filter(text), plain)
+    read = plain_filter(text)
+    assert read is not None
+    assert is_same(read, parsed(text))
+    assert is_same(parse_filter(text), read)
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,10 @@ _FOREIGN: Final = msgspec.msgpack.Decoder(
 )
 """Typed: for bytes that others have made."""
 
+FEW: Final = 15
+"""Elements of an array that MessagePack counts in the byte it begins with."""
+
+_ARRAY: Final = 0x90
 _FLAGS: Final = FALSE | TRUE | ABSENT
 _EVERY_NUMBER: Final = ((-math.inf, math.inf, 0),)
 _EVERY_TEXT: Final = (("", None),)
@@ -86,6 +90,17 @@ def packed(conjunctions: Iterable[Conjunction]) -> bytes | None:
 def packed_form(form: Form) -> bytes:
     """The bytes of a form that is normal, and has bytes."""
     return _ENCODER.encode(form)
+
+
+def packed_constraint(given: PackedConstraint) -> bytes:
+    """One constraint of a form that is normal, and has bytes."""
+    return _ENCODER.encode(given)
+
+
+def packed_conjunction(constraints: Sequence[bytes]) -> bytes:
+    """The form of one conjunction of a few constraints, sorted by attribute, as bytes of each."""
+    assert len(constraints) <= FEW, "a few elements are counted in one byte"
+    return bytes((_ARRAY | 1, _ARRAY | len(constraints))) + b"".join(constraints)
 
 
 def read(given: bytes) -> Form:

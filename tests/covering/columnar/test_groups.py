@@ -14,6 +14,7 @@ from sapwood.covering.columnar import ColumnarCovering, groups
 from sapwood.covering.columnar.columns import Kernels
 from sapwood.covering.columnar.groups import SURE, Groups
 from sapwood.covering.columnar.kernels import compiled, plain
+from sapwood.covering.columnar.plans import wants_of
 from sapwood.covering.columnar.points import point_of
 from sapwood.model.filter import Filter
 from tests.covering.laws import DISTINCT, covered_by, covers_of
@@ -98,6 +99,25 @@ def test_the_worked_example() -> None:
     asked = point_of(parse_filter("halted and price = 15"))
     assert held._plan(asked.shape).crowds.tolist() == [0, 2, 0, 0, 1, 1, 1, 2, 0, 0, 1, 1]
     assert list(held.above(asked, SURE)) == [0, 1]
+
+
+def test_a_plan_is_made_again_as_groups_that_belong_to_it_come_grow_and_go() -> None:
+    held = Groups(compiled)
+    texts = ("a = 1 and b = 1", "c = 1", "b < 9", "b < 'x'", "b = 3 and c = 3", "exists a")
+    asked = point_of(parse_filter(texts[0]))
+    found: list[int] = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(groups, "CROWD_MAX", 1)
+        for key, text in enumerate((*texts, "b < 8")):  # the last one gives a group a table
+            held.add(key, point_of(parse_filter(text)), is_sure=True)
+            plan = held._plan(asked.shape)
+            found.append(len(plan.parts()))
+            assert plan.parts() == held._planned(wants_of(asked.shape)).parts()
+    assert found == [1, 1, 2, 2, 2, 3, 3]
+    for key in (2, 6, 5):
+        held.remove(key)
+        assert held._plan(asked.shape).parts() == held._planned(wants_of(asked.shape)).parts()
+    assert len(held._plan(asked.shape).parts()) == 1
 
 
 def test_what_an_empty_group_had_is_taken_again() -> None:

@@ -4,7 +4,8 @@ A filter covers another only if it constrains no attribute that the other leaves
 of one shape (`points.py`) are one *group*, and a question looks only into groups whose attributes
 are among its own: of filters on three attributes each, eight lookups say which these are. That is
 a *plan*: groups, and which end of the question is compared with which end of their rows. It is kept
-with the group of the question's shape until there are other groups.
+with the group of the question's shape until there is another group that belongs to it, or one is
+gone.
 
 A group is a *crowd* of rows that lie behind each other in one array, the *arena*, until it is
 large; then it has a `PointTable` of its own. A row is a *tag*, `2 * key + whether it is unsure`,
@@ -30,13 +31,13 @@ In group 0 both rows reach the ends; in group 1 the row ends at 12 and does not.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
-from typing import Final, cast
+from typing import Final
 
 import numpy as np
 
+from sapwood.covering.columnar.batches import Points
 from sapwood.covering.columnar.columns import FOUND_MAX, Floats, Kernels, Places
 from sapwood.covering.columnar.plans import (
     Group,
@@ -75,6 +76,7 @@ class Groups:
     """Points by key.
 
     #: _groups[g.number] is g, _by_shape[g.shape] is g, and g is in _by_names[g.named]
+    #: the plan of a group, if it has one, is what would be planned now
     #: each point is a row of its group's crowd, or in its table; _group_of[key] says whose
     """
 
@@ -91,7 +93,6 @@ class Groups:
         "_groups",
         "_places",
         "_top",
-        "_version",
         "_with",
         "found",
         "kernels",
@@ -119,8 +120,6 @@ class Groups:
         self._free_bits: list[int] = []
         self._group_of: Places = np.full(64, -1, np.int64)
         self._count = 0
-        #: how many groups there have been, and have gone
-        self._version = 0
 
     def __len__(self) -> int:
         """The number of points."""
@@ -192,55 +191,42 @@ class Groups:
             for table in tables:
                 yield from table.found(point, is_above=False)
 
-    def place_many(
-        self, keys: Sequence[int], points: Sequence[Point], sure: Sequence[bool], limit: int
-    ) -> Placing:
+    def place_many(self, keys: Sequence[int], points: Points, limit: int) -> Placing:
         """Prepare to ask of each of some points what covers it, and then to add it."""
-        by_shape = self._by_shape
-        coming = Counter([point.shape for point in points])
-        for shape, count in coming.items():
-            group = by_shape.get(shape)
-            if group is not None:
-                self._reserve(group, count)
-        plans: list[Places] = []
-        #: number of a group -> its plan, where that is among the plans, whether it has tables
-        known: dict[int, tuple[Plan, int, int, bool]] = {}
-        planned = 0
-        rows: list[int] = []
-        ends: list[float] = []
-        for point in points:
-            if point.is_empty:
-                rows += (0, 0, -1, 0, 1)
-                continue
-            group = by_shape.get(point.shape)
-            if group is None or group.planned != self._version:
-                plan = self._plan(point.shape)
-                if group is None:
-                    group = self._group(point.shape)
-                    self._reserve(group, coming[point.shape])
-            else:
-                plan = cast("Plan", group.plan)
-            place = known.get(group.number)
-            if place is None or place[0] is not plan:
-                first, planned = planned, planned + len(plan.crowds)
-                plans.append(plan.crowds)
-                has_tables = bool(plan.tables) or group.table is not None
-                place = known[group.number] = plan, first, planned, has_tables
-            _, first, last, has_tables = place
-            alone = has_tables or not point.is_precise
-            rows += (first, last, group.number, len(ends), alone)
-            ends += point.ends
+        asked = np.zeros((len(keys), OF_A_QUESTION), np.int64)
+        asked[:, ENDS] = points.first_end[:-1]
+        asked[:, BY_ITSELF] = True
+        full = np.flatnonzero(~points.is_empty)
+        plans = self._prepare(points, full, asked) if len(full) else np.zeros(0, np.int64)
         numbered = np.array(keys, np.int64)
         self._number(int(numbered.max(initial=0)))
-        return Placing(
-            self,
-            np.array(rows, np.int64),
-            np.concatenate(plans) if plans else np.zeros(0, np.int64),
-            np.array(ends, np.float64),
-            (2 * numbered + ~np.array(sure, np.bool_)).astype(np.float64),
-            numbered,
-            limit,
-        )
+        tags = (2 * numbered + ~points.is_filter).astype(np.float64)
+        return Placing(self, asked.reshape(-1), plans, points.ends, tags, numbered, limit)
+
+    def _prepare(self, points: Points, full: Places, asked: Places) -> Places:
+        """Have groups with room for some of the points; returns the plans, which `asked` is of.
+
+        All groups come first, as each may belong to the plans of others.
+        """
+        known: dict[Shape, int] = {}
+        shapes = points.shapes
+        at = np.array([known.setdefault(shapes[one], len(known)) for one in full.tolist()])
+        some = [self._by_shape.get(shape) or self._group(shape) for shape in known]
+        numbers, counts = np.array([group.number for group in some]), np.bincount(at)
+        firsts = OF_A_GROUP * numbers
+        lacks_room = self._places[firsts + ROWS] + counts > self._places[firsts + ROOM]
+        for place in np.flatnonzero(lacks_room).tolist():
+            self._reserve(some[place], int(counts[place]))
+        plans = [group.plan or self._plan(group.shape) for group in some]
+        lasts = np.cumsum([len(plan.crowds) for plan in plans])
+        asked[full, PLAN_FIRST], asked[full, PLAN_LAST] = np.append(0, lasts)[at], lasts[at]
+        asked[full, GROUP] = numbers[at]
+        has_tables = [
+            bool(plan.tables) or group.table is not None
+            for plan, group in zip(plans, some, strict=True)
+        ]
+        asked[full, BY_ITSELF] = np.array(has_tables)[at] | ~points.is_precise[full]
+        return np.concatenate([plan.crowds for plan in plans])
 
     def validate(self, points: Iterator[tuple[int, Point, bool]]) -> None:
         """Raise `InvariantError` unless exactly these points are held, sure or not."""
@@ -270,10 +256,9 @@ class Groups:
                 raise InvariantError("a group has the number of another")
             if group not in self._by_names[group.named]:
                 raise InvariantError("a group is not found by its attributes")
-            if group.plan is not None and group.planned == self._version:
-                afresh = self._planned(group.wants)
-                if not np.array_equal(afresh.crowds, group.plan.crowds):
-                    raise InvariantError("a plan leaves out a group, or has one that is gone")
+            plan = group.plan
+            if plan is not None and plan.parts() != self._planned(group.wants).parts():
+                raise InvariantError("a plan leaves out a group, or has one that is gone")
 
     def _crowds(self, plan: Places, point: Point, kind: int, *, is_above: bool) -> Iterator[int]:
         """The keys of the rows of crowds that a search finds."""
@@ -318,11 +303,12 @@ class Groups:
                 self._bits[name] = self._free_bits.pop() if self._free_bits else len(self._bits)
             self._with.setdefault(name, {})[group] = None
         group.mask, group.whole = self._mask(group.named), self._mask(group.wants)
-        self._version += 1
+        self._plan_anew(group)
         return group
 
     def _forget(self, group: Group) -> None:
         """A group has no points any more."""
+        self._plan_anew(group)
         if group.table is None:
             start, _, room, stride = self._crowd(group)
             self._free_places.setdefault(room * stride, []).append(start)
@@ -339,7 +325,6 @@ class Groups:
                 self._free_bits.append(self._bits.pop(name))
         self._groups[group.number] = None
         self._free.append(group.number)
-        self._version += 1
 
     def _mask(self, names: Iterable[str]) -> int:
         """Attributes as bits, as far as groups have them."""
@@ -394,7 +379,7 @@ class Groups:
             self._free_places.setdefault(room * stride, []).append(start)
         first = group.number * OF_A_GROUP
         self._places[first : first + STRIDE] = 0
-        self._version += 1
+        self._plan_anew(group)
 
     # Plans -------------------------------------------------------------------------------------
 
@@ -403,9 +388,14 @@ class Groups:
         group = self._by_shape.get(shape)
         if group is None:
             return self._planned(wants_of(shape))
-        if group.plan is None or group.planned != self._version:
-            group.plan, group.planned = self._planned(group.wants), self._version
+        if group.plan is None:
+            group.plan = self._planned(group.wants)
         return group.plan
+
+    def _plan_anew(self, group: Group) -> None:
+        """A group comes, changes or goes: forget the plans that it belongs to."""
+        for other in self._having(group.named):
+            other.plan = None
 
     def _planned(self, wants: Wants) -> Plan:
         crowds: list[int] = []

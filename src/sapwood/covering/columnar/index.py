@@ -20,6 +20,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, cast
 
+import numpy as np
+
+from sapwood.covering.columnar.batches import PointReader, Points
 from sapwood.covering.columnar.columns import Kernels
 from sapwood.covering.columnar.groups import SURE, UNSURE, Groups
 from sapwood.covering.columnar.kernels import plain
@@ -51,6 +54,7 @@ class ColumnarCovering:
         "_groups",
         "_kernels",
         "_last",
+        "_reader",
         "_rounded",
         "_unsure",
     )
@@ -66,6 +70,7 @@ class ColumnarCovering:
         #: key -> its filter; exactly the taken keys, those of groups and the empty one
         self._filters: dict[int, Filter] = {}
         self._groups = Groups(self._kernels)
+        self._reader = PointReader()
         #: the key of the filter that accepts nothing, which all others cover; -1 if it is not here
         self._empty = -1
         #: the keys whose filters are not their hulls; the filters of all other keys cover whatever
@@ -115,17 +120,16 @@ class ColumnarCovering:
         """For each filter in order what `cov` says of it, and then `add`; returns the former."""
         if self._awaiting is not None:
             self._await(self._awaiting, len(keys))
-        points = [point_of(one) for one in filters]
-        placing = self._groups.place_many(keys, points, [one.is_filter for one in points], limit)
+        points = self._reader.read(filters)
+        placing = self._groups.place_many(keys, points, limit)
         found: list[list[int]] = []
         while len(found) < len(keys):
             first = len(found)
             last = placing.go_on(first)
-            for place in range(first, last):
-                self._note(keys[place], filters[place], points[place])
+            self._note_many(keys, filters, points, first, last)
             found += placing.covers(first, last)
             if last < len(keys):
-                key, wanted, point = keys[last], filters[last], points[last]
+                key, wanted, point = keys[last], filters[last], points.point(last)
                 found.append(self._covers(wanted, point, limit))
                 self._note(key, wanted, point)
                 if point.is_empty:
@@ -197,6 +201,24 @@ class ColumnarCovering:
             self._unsure.add(key)
         if not point.is_precise:
             self._rounded.add(key)
+
+    def _note_many(
+        self,
+        keys: Sequence[int],
+        filters: Sequence[Filter],
+        points: Points,
+        first: int,
+        last: int,
+    ) -> None:
+        """The same of those from one place up to another."""
+        self._filters.update(zip(keys[first:last], filters[first:last], strict=True))
+        for noted, is_plain in (
+            (self._unsure, points.is_filter),
+            (self._rounded, points.is_precise),
+        ):
+            noted.update(
+                [keys[at] for at in (first + np.flatnonzero(~is_plain[first:last])).tolist()]
+            )
 
     def _await(self, awaiting: Awaiting, questions: int = 1) -> None:
         """Take compiled kernels, if they are at hand now."""

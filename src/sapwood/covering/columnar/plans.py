@@ -69,6 +69,16 @@ class Plan(NamedTuple):
     crowds: Places
     tables: Sequence[Table]
 
+    def parts(self) -> set[object]:
+        """What it says of each group, whatever their order."""
+        found: set[object] = {id(table) for table in self.tables}
+        at, numbers = 0, self.crowds.tolist()
+        while at < len(numbers):
+            after = at + 2 + 2 * numbers[at + 1]
+            found.add(tuple(numbers[at:after]))
+            at = after
+        return found
+
 
 class Group:
     """The points of one shape.
@@ -79,7 +89,7 @@ class Group:
     #: with a table it has no row in the arena
     """
 
-    __slots__ = ("mask", "named", "number", "plan", "planned", "shape", "table", "wants", "whole")
+    __slots__ = ("mask", "named", "number", "plan", "shape", "table", "wants", "whole")
 
     def __init__(self, shape: Shape, number: int) -> None:
         self.shape = shape
@@ -89,8 +99,7 @@ class Group:
         #: `named` as bits, and all attributes
         self.mask = self.whole = 0
         self.table: Table | None = None
-        #: how many groups there had been when the plan of its shape was made
-        self.planned = -1
+        #: that of its shape, once somebody has asked
         self.plan: Plan | None = None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -46,6 +46,19 @@ class CoverEdges:
         self.filters[key] = filter
         for parent in parents:
             self.link(parent, key)
+
+    def add_many(
+        self,
+        keys: Sequence[int],
+        filters: Sequence[AdvertisedContent],
+        parents: Sequence[Sequence[int]],
+    ) -> None:
+        """New nodes, each below some others, which may be among those before it."""
+        assert self.filters.keys().isdisjoint(keys), "a key is taken"
+        self.filters.update(zip(keys, filters, strict=True))
+        for key, above in zip(keys, parents, strict=True):
+            for parent in above:
+                self.link(parent, key)
 
     def remove(self, key: int) -> tuple[int, ...]:
         """Drop a node with its edges; returns its former children."""

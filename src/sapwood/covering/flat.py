@@ -57,8 +57,7 @@ class FlatGraph:
     ) -> list[bool]:
         """Insert nodes one after the other, each below up to k covers; the index takes them too."""
         found = index.place_many(keys, filters, self.k)
-        for key, filter_, covers in zip(keys, filters, found, strict=True):
-            self._edges.add(key, filter_, covers)
+        self._edges.add_many(keys, filters, found)
         return [bool(covers) for covers in found]
 
     def supplant(self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]) -> list[int]:

@@ -136,10 +136,10 @@ class CoveringManager(Generic[W]):
         graph, index = self._graph, self._asked
         if not (isinstance(graph, BulkGraph) and isinstance(self._index, BulkIndex)):
             return _net([self.subscribe(given) for given in filters])
-        free, known = self._free, self._filters
+        free, known, keys = self._free, self._filters, self._keys
         fresh: dict[int, W] = {}
         for filter_ in filters:
-            key = self._keys.setdefault(filter_, free[0] if free else len(known))
+            key = keys.setdefault(filter_, free[0] if free else len(known))
             if key in known:
                 self._repeats[key] = self._repeats.get(key, 0) + 1
                 continue
@@ -151,7 +151,7 @@ class CoveringManager(Generic[W]):
         told = [key for key, is_covered in zip(fresh, covered, strict=True) if not is_covered]
         self._propagated.update(dict.fromkeys(told))
         if not self._is_maximal:
-            return Change(tuple(fresh[key] for key in told))
+            return Change(tuple([fresh[key] for key in told]))
         # What steps down before its turn is covered by what made it: that has taken its place.
         return _net(
             [

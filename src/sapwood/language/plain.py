@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from sapwood.language.lexer import NUMBER, number_of
+from sapwood.language.recurring import Recurring
 from sapwood.limits import FILTER_TEXT_CHARS_MAX
 from sapwood.model.filter import Filter
 from sapwood.model.numbers import Number, canonical_number
@@ -39,15 +40,6 @@ _NAMES_REMEMBERED: Final = 1024
 _SPANS_REMEMBERED: Final = 8192
 """Comparisons with numbers, of which it is remembered what they accept; 2 MB. Sets of filters have
 few numbers, or many: looking for one of many costs a tenth of what it takes to read it."""
-
-_PREDICATES_REMEMBERED: Final = 8192
-"""Predicates of which the bytes are remembered, 2 MB, and so many that were met once: sets of
-filters that test attributes for some dozens of values each say the same thousand predicates again
-and again."""
-
-_PASSED_OVER: Final = 3
-"""Texts that are read without a look after one with a predicate that is not known: where each says
-others, looking costs next to nothing."""
 
 _JOINT: Final = " and "
 _BETWEEN: Final = "between"
@@ -85,65 +77,42 @@ def plain_filter(text: str) -> Filter | None:
 
 def plain_packed(text: str) -> bytes | None:
     """The normal form of a text as bytes (`model.packing`), or `None` for one that is not plain."""
-    return _PREDICATES.put_together(text) or _read_whole(text)
+    return _put_together(text) or _read_whole(text)
 
 
-class _Predicates:
-    """Plain predicates by text: the attribute and the bytes of the constraint of those met twice.
+def _predicate(text: str) -> tuple[str, bytes] | None:
+    """The attribute of a plain predicate and the bytes of its constraint; `None` for another."""
+    plain = read_plain(text)
+    part = () if plain is None else _constraints(plain)
+    # Several are joined by another word than `_JOINT`.
+    return (part[0][0], packed_constraint(part[0])) if len(part) == 1 else None
 
-    Filters are put together of them. A text that a predicate asks for may have ` and ` in it, as
-    `between` has: what is on either side of that is no predicate.
+
+_PREDICATES: Final = Recurring(_predicate)
+
+
+def _put_together(text: str) -> bytes | None:
+    """The bytes of a conjunction of known predicates about different attributes, else `None`.
+
+    A text that a predicate asks for may have ` and ` in it, as `between` has: what is on either
+    side of that is no predicate.
     """
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[str, bytes]] = {}
-        self._met: set[str] = set()
-        #: texts that are to be passed over
-        self._left = 0
-
-    def put_together(self, text: str) -> bytes | None:
-        """The bytes of a conjunction of known predicates about different attributes.
-
-        `None` for any other, of which a predicate may be known the next time.
-        """
-        if self._left:
-            self._left -= 1
-            return None
-        if len(text) > _CHARS_MAX or _BETWEEN in text:
-            return None
-        parts, known = dict[str, bytes](), self._known
-        pieces = text.split(_JOINT)
-        for piece in pieces:
-            found = known.get(piece)
-            if found is None:
-                self._left = _PASSED_OVER
-                for unknown in pieces:
-                    self._meet(unknown)
-                return None
-            parts[found[0]] = found[1]
-        if not len(pieces) == len(parts) <= FEW:
-            return None
-        return packed_conjunction([parts[name] for name in sorted(parts)])
-
-    def _meet(self, text: str) -> None:
-        """Read a text that is not known and comes for the second time, if it is a predicate."""
-        if text in self._known:
-            return
-        if text not in self._met:
-            if len(self._met) >= _PREDICATES_REMEMBERED:
-                self._met.clear()
-            self._met.add(text)
-            return
-        plain = read_plain(text)
-        part = () if plain is None else _constraints(plain)
-        if len(part) == 1:  # several are joined by another word than `_JOINT`
-            if len(self._known) >= _PREDICATES_REMEMBERED:
-                self._known.clear()
-            self._known[text] = part[0][0], packed_constraint(part[0])
-
-
-_PREDICATES: Final = _Predicates()
-"""One for the whole process: what is known of a text is so whoever asks."""
+    if not _PREDICATES.is_looking or len(text) > _CHARS_MAX or _BETWEEN in text:
+        return None
+    found = _PREDICATES.known(text.split(_JOINT))
+    if found is None or len(found) > FEW:
+        return None
+    before = ""
+    for name, _ in found:
+        if name <= before:
+            break
+        before = name
+    else:  # they come in order, as in canonical texts
+        return packed_conjunction([packed for _, packed in found])
+    parts = dict(found)
+    if len(parts) < len(found):
+        return None
+    return packed_conjunction([parts[name] for name in sorted(parts)])
 
 
 def _read_whole(text: str) -> bytes | None:

@@ -20,7 +20,7 @@ turn comes it is not in force; what is withdrawn before, or waits on that link a
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -87,9 +87,27 @@ class Confirmations:
 
     def expect(self, key: str, link: str, representative: str | None) -> None:
         """Let a subscription wait on a link until its representative there is confirmed."""
-        if representative is not None and representative not in self.confirmed[link]:
-            self.awaited.setdefault(key, {})[link] = representative
-            self.waiting[link].setdefault(representative, {})[key] = None
+        self.expect_many((key,), link, {key: representative}.get)
+
+    def expect_many(
+        self, keys: Iterable[str], link: str, representative: Callable[[str], str | None]
+    ) -> None:
+        """Let several wait on a link, each until its representative there is confirmed."""
+        awaited, waiting, confirmed = self.awaited, self.waiting[link], self.confirmed[link]
+        for key in keys:
+            standing = representative(key)
+            if standing is None or standing in confirmed:
+                continue
+            links = awaited.get(key)
+            if links is None:
+                awaited[key] = {link: standing}
+            else:
+                links[link] = standing
+            keys_there = waiting.get(standing)
+            if keys_there is None:
+                waiting[standing] = {key: None}
+            else:
+                keys_there[key] = None
 
     def confirm(self, link: str, representative: str, sending: int) -> list[str]:
         """Take in a confirmation; returns the subscriptions that are in force because of it.

@@ -277,12 +277,15 @@ class ClientSessionAtBroker:
         read: list[Judgement] = []
         for id_, text in zip(message.ids, message.filters, strict=True):
             request = SubscribeRequest(id_, text)
-            judged: Judgement | Callable[[], Judgement] | None = None
-            if isinstance(text, str):  # plain, most often: read in no time, as it is no work
-                plain = plain_filter(text)
-                judged = None if plain is None else Judgement(request, plain)
-            if judged is None:
-                judged = self._judging.judge(request)
+            # Plain, most often: read in no time, as it is no work.
+            plain = plain_filter(text) if isinstance(text, str) else None
+            if plain is not None:
+                read.append(Judgement(request, plain))
+                if len(read) == SUBSCRIPTIONS_AT_ONCE_MAX:
+                    yield ReadMany(read)
+                    read = []
+                continue
+            judged = self._judging.judge(request)
             is_read = isinstance(judged, Judgement)
             if isinstance(judged, Judgement):
                 read.append(judged)

@@ -202,7 +202,7 @@ def test_covering_validate_finds_tables_that_disagree() -> None:
     truth = {"w": WIDE, "n": NARROW, "r": APART}
     fresh().validate(truth)
     link = fresh()
-    link._members[WIDE]["n"] = None
+    link._members[WIDE] = {"w": None, "n": None}
     with pytest.raises(InvariantError, match="members are not"):
         link.validate(truth)
     link = fresh()

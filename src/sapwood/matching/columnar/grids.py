@@ -108,7 +108,9 @@ def paired(shapes: Shape, choice: Choice, domains: Domains) -> Paired:
     lookups = np.bincount(grid, _lookup_costs(pairs, shapes, conjunctions), len(codes))
     is_worth = np.bincount(grid, saved, len(codes)) >= lookups / np.maximum(1, size)
     is_kept = is_worth & (size >= _MEMBERS_MIN)
-    if not is_kept.all():
+    if not is_kept.any():  # as in segments that were just poured
+        pairs = _Pairs(*(column[:0] for column in pairs))
+    elif not is_kept.all():
         # Whose best pair is that of few may have a good one among those of many.
         is_moved = np.ones(conjunctions, np.bool_)
         is_moved[pairs.conjunction[is_kept[grid]]] = False

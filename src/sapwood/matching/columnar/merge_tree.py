@@ -192,8 +192,9 @@ class MergeTree:
         rows = frozen_rows.rows()
         newest = RankedRows(rows.outline, rank(rows, len(self._attributes)))
         parts = [*(entry.segment.ranked_rows() for entry in segments[first:]), newest]
+        joint = newest if len(parts) == 1 else joined(parts, len(self._attributes))
         self._state = self._state._replace(
-            segments=(*segments[:first], *self._built(parts, segments, slot_locations)),
+            segments=(*segments[:first], *self._built(joint, segments, slot_locations)),
             frozen_rows=self._writer(),
         )
         called = worker()
@@ -209,19 +210,19 @@ class MergeTree:
         if not self._call_worker() and entry.segment.live <= self._policy.joined_max:
             segments, _, _, slot_locations = self._state
             at = segments.index(entry)
-            smaller = self._built([entry.segment.ranked_rows()], segments, slot_locations)
+            fewer = joined([entry.segment.ranked_rows()], len(self._attributes))
+            smaller = self._built(fewer, segments, slot_locations)
             self._replace_segments((*segments[:at], *smaller, *segments[at + 1 :]))
 
     def _built(
         self,
-        parts: Sequence[RankedRows],
+        rows: RankedRows,
         others: tuple[SegmentEntry, ...],
         slot_locations: npt.NDArray[np.int16],
     ) -> tuple[SegmentEntry, ...]:
-        """The segment of all parts, entered in `slot_locations`; none if they are empty."""
+        """The segment of some rows, entered in `slot_locations`; none if they are empty."""
         serial = free_serial(others, self._aliases)
         searcher, sample = self._named(), self._sample
-        rows = joined(parts, len(searcher.numbers))
         segment = segment_of(rows, searcher, sample)
         if segment is None:
             return ()
@@ -251,7 +252,8 @@ class MergeTree:
             if entry not in self._compacting and is_small and self._has_stale_statistics(entry):
                 segments, _, _, slot_locations = self._state
                 at = segments.index(entry)
-                again = self._built([entry.segment.ranked_rows()], segments, slot_locations)
+                rows = joined([entry.segment.ranked_rows()], len(self._attributes))
+                again = self._built(rows, segments, slot_locations)
                 self._replace_segments((*segments[:at], *again, *segments[at + 1 :]))
 
     # Joins beside everybody else ---------------------------------------------------------------

@@ -42,11 +42,11 @@ class Covering(Unconditional[W]):
 
     `manager` (empty) finds the covers; without one the pair that the catalogue recommends does.
 
-    #: _members[f] has the candidates with filter f, in order of arrival; never empty
+    #: _members[f] is the candidate with filter f, or has those, in order of arrival; never empty
     #: the manager's filters are those of the candidates
     #: _leaders[f] is propagated, for exactly the filters that the manager has propagated
     #: every candidate has a representative, which is propagated and covers it
-    #: _dependents[p] == the candidates, other than p, that p stands for
+    #: _dependents[p] == the candidates, other than p, that p stands for, if there are any
     """
 
     __slots__ = (
@@ -64,7 +64,7 @@ class Covering(Unconditional[W]):
             manager = cast("CoveringManager[W]", covering_manager(DEFAULT_COVERING))
         self._manager = manager
         self._filters: dict[str, W] = {}
-        self._members: dict[W, dict[str, None]] = {}
+        self._members: dict[W, str | dict[str, None]] = {}
         self._leaders: dict[W, str] = {}
         self._propagated: dict[str, W] = {}
         self._representatives: dict[str, str] = {}
@@ -78,12 +78,9 @@ class Covering(Unconditional[W]):
     def add(self, key: str, filter: W) -> Change:
         """Propagate it unless it is covered."""
         self._filters[key] = filter
-        members = self._members.get(filter)
-        if members is not None:
-            members[key] = None
+        if not self._is_first(key, filter):
             self._rely(key)
             return NOTHING_TO_SAY
-        self._members[filter] = {key: None}
         change = self._manager.subscribe(filter)
         if not change.propagate:
             self._rely(key)
@@ -96,22 +93,19 @@ class Covering(Unconditional[W]):
         """Propagate those that are not covered, by one another neither."""
         if len(candidates) == 1:
             return self.add(*candidates[0])
+        self._filters.update(candidates)
         first: dict[W, str] = {}
         covered: list[str] = []
         for key, filter_ in candidates:
-            self._filters[key] = filter_
-            members = self._members.get(filter_)
-            if members is None:
-                self._members[filter_] = {key: None}
+            if self._is_first(key, filter_):
                 first[filter_] = key
             else:
-                members[key] = None
                 covered.append(key)
         change = self._manager.subscribe_many([*first])
-        told = tuple(first.pop(one) for one in change.propagate)
-        for key in told:
-            self._lead(key)
-            self._representatives[key] = key
+        told = tuple([first.pop(one) for one in change.propagate])
+        self._leaders.update(zip(change.propagate, told, strict=True))
+        self._propagated.update(zip(told, change.propagate, strict=True))
+        self._representatives.update(zip(told, told, strict=True))
         # What stands for a candidate is what stood for it when it came: nothing is gone since.
         for key in (*covered, *first.values()):
             self._rely(key)
@@ -122,23 +116,27 @@ class Covering(Unconditional[W]):
         wanted = self._filters.pop(key)
         self._leave(key)
         members = self._members[wanted]
-        del members[key]
         heirs: list[str] = []
-        if not members:
+        is_told = key in self._propagated
+        if isinstance(members, str):
             del self._members[wanted]
             uncovered = self._manager.unsubscribe(wanted).propagate
-            heirs = [next(iter(self._members[orphan])) for orphan in uncovered]
-        elif key in self._propagated:
-            heirs = [next(iter(members))]
-        if key in self._propagated:
+            heirs = [_eldest(self._members[orphan]) for orphan in uncovered]
+        else:
+            del members[key]
+            eldest = _eldest(members)
+            if len(members) == 1:
+                self._members[wanted] = eldest
+            if is_told:
+                heirs = [eldest]
+        if is_told:
             del self._propagated[key]
             del self._leaders[wanted]
         for heir in heirs:
             self._lead(heir)
-        dependents = self._dependents.pop(key, None)
-        if dependents is None:
+        if not is_told:
             return Change(propagate=tuple(heirs))
-        for dependent in dependents:
+        for dependent in self._dependents.pop(key, ()):
             self._rely(dependent)
         return Change(propagate=tuple(heirs), withdraw=(key,))
 
@@ -168,7 +166,11 @@ class Covering(Unconditional[W]):
         members: dict[W, set[str]] = {}
         for key, wanted in candidates.items():
             members.setdefault(wanted, set()).add(key)
-        if members != {wanted: set(keys) for wanted, keys in self._members.items()}:
+        held = {
+            wanted: {keys} if isinstance(keys, str) else set(keys)
+            for wanted, keys in self._members.items()
+        }
+        if members != held:
             raise InvariantError("the members are not the candidates of each filter")
         if members.keys() != set(self._manager.filters):
             raise InvariantError("the manager does not know exactly the candidates' filters")
@@ -176,11 +178,11 @@ class Covering(Unconditional[W]):
             raise InvariantError("not exactly the leaders are propagated")
         if self._leaders.keys() != set(self._manager.propagated):
             raise InvariantError("the leaders are not those of the filters that are propagated")
-        dependents: dict[str, set[str]] = {key: set() for key in self._propagated}
+        dependents: dict[str, set[str]] = {}
         for key, representative in self._representatives.items():
             self._check_representative(key, representative)
             if representative != key:
-                dependents[representative].add(key)
+                dependents.setdefault(representative, set()).add(key)
         if dependents != {key: set(keys) for key, keys in self._dependents.items()}:
             raise InvariantError("the dependents are not those of the representatives")
 
@@ -193,12 +195,22 @@ class Covering(Unconditional[W]):
         if is_certain and not told.covers(wanted):
             raise InvariantError(f"{key} relies on {representative}, which does not cover it")
 
+    def _is_first(self, key: str, filter: W) -> bool:
+        """Take in a candidate; whether it is the only one with its filter."""
+        members = self._members.setdefault(filter, key)
+        if members is key:
+            return True
+        if isinstance(members, str):
+            self._members[filter] = {members: None, key: None}
+        else:
+            members[key] = None
+        return False
+
     def _lead(self, key: str) -> None:
         """Let the neighbor know of a filter by this subscription."""
         wanted = self._filters[key]
         self._leaders[wanted] = key
         self._propagated[key] = wanted
-        self._dependents[key] = {}
 
     def _step_down(self, filters: Sequence[W]) -> tuple[str, ...]:
         """Withdraw filters that a newcomer covers; it stands for what they have stood for."""
@@ -206,7 +218,7 @@ class Covering(Unconditional[W]):
         for key in keys:
             del self._propagated[key]
         for key in keys:
-            for dependent in (key, *self._dependents.pop(key)):
+            for dependent in (key, *self._dependents.pop(key, ())):
                 self._rely(dependent)
         return keys
 
@@ -215,13 +227,21 @@ class Covering(Unconditional[W]):
         found = self._leaders[self._manager.representative(self._filters[key])]
         self._representatives[key] = found
         if found != key:
-            self._dependents[found][key] = None
+            self._dependents.setdefault(found, {})[key] = None
 
     def _leave(self, key: str) -> None:
         """Forget what stood for a candidate that goes."""
         representative = self._representatives.pop(key)
         if representative != key:
-            del self._dependents[representative][key]
+            dependents = self._dependents[representative]
+            del dependents[key]
+            if not dependents:
+                del self._dependents[representative]
+
+
+def _eldest(members: str | dict[str, None]) -> str:
+    """The first of the candidates with one filter."""
+    return members if isinstance(members, str) else next(iter(members))
 
 
 def extent(content: AdvertisedContent) -> tuple[object, ...]:

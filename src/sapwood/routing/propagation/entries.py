@@ -297,7 +297,7 @@ class EntryPropagation(ClientEntries[W]):
         The entries in `replaced`, which came from there as well, are gone.
         """
         effects: list[Effect] = []
-        confirmations = self.confirmations
+        confirmations, keys = self.confirmations, [key for key, _ in entries]
         for other in replaced:
             confirmations.discard(other)
         for neighbor, link in self.links.items():
@@ -307,9 +307,8 @@ class EntryPropagation(ClientEntries[W]):
                 if left:  # one change, so that it travels on as one
                     change = net_change((change, link.remove_many(left)))
                 effects.extend(self.emit(neighbor, change))
-                for key, _ in entries:
-                    confirmations.expect(key, neighbor, link.representative(key))
-        effects.extend(self._report([key for key, _ in entries if confirmations.in_force(key)]))
+                confirmations.expect_many(keys, neighbor, link.representative)
+        effects.extend(self._report([key for key in keys if confirmations.in_force(key)]))
         return effects
 
     def stop_propagating(self, keys: Sequence[str], among: Container[str]) -> list[Effect]:

@@ -63,10 +63,10 @@ class Progress(Enum):
 class Pace:
     """How many publications of a connection are handled at once.
 
-    What `_PART` of a turn is enough for, or `_ALONE` turns where nobody waits. Nobody knows before what they match, and for how many clients. So it begins with few, and at
-    most doubles with each batch. With 32 that took 0.4 ms, and turns of 5 ms, 64 follow; with 100
-    that took 5 ms, 75 do, and 200 where nobody waits: what a batch costs by itself is then shared
-    by more.
+    What `_PART` of a turn is enough for, or `_ALONE` turns where nobody waits. Nobody knows before
+    what they match, and for how many clients. So it begins with few, and at most doubles with each
+    batch. With 32 that took 0.4 ms, and turns of 5 ms, 64 follow; with 100 that took 5 ms, 75 do,
+    and 200 where nobody waits: what a batch costs by itself is then shared by more.
     """
 
     __slots__ = ("publications",)

@@ -109,7 +109,8 @@ def paired(shapes: Shape, choice: Choice, domains: Domains) -> Paired:
     is_worth = np.bincount(grid, saved, len(codes)) >= lookups / np.maximum(1, size)
     is_kept = is_worth & (size >= _MEMBERS_MIN)
     if not is_kept.any():  # as in segments that were just poured
-        pairs = _Pairs(*(column[:0] for column in pairs))
+        found, first, second, both = pairs
+        pairs = _Pairs(found[:0], first[:0], second[:0], both[:0])
     elif not is_kept.all():
         # Whose best pair is that of few may have a good one among those of many.
         is_moved = np.ones(conjunctions, np.bool_)

@@ -317,3 +317,14 @@ def test_a_batch_is_what_three_quarters_of_a_turn_are_enough_for_and_at_most_twi
     assert pace.publications == 1
     pace.took(1, 0.0)
     assert pace.publications == 2
+
+
+def test_a_batch_is_what_three_turns_are_enough_for_where_nobody_waits() -> None:
+    pace = Pace()
+    pace.publications = 100
+    pace.took(100, TURN_S, is_alone=True)
+    assert pace.publications == 200
+    pace.took(200, 2 * TURN_S, is_alone=True)
+    assert pace.publications == 300
+    pace.took(300, 3 * TURN_S)
+    assert pace.publications == 75

@@ -107,5 +107,5 @@ def test_joins_the_wrong_way_round_are_found() -> None:
 
 
 def test_each_network_is_a_configuration() -> None:
-    found = semantic_tree.configurations(Choices(source="news"))
+    found = semantic_tree.each_way(Choices(source="news"))
     assert len(found) == len(VARIANTS) * len(semantic_tree.SIZES)

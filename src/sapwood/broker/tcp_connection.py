@@ -269,7 +269,8 @@ class TcpConnection(asyncio.Protocol):
         self._stepping_s += clock() - began
         if not over:
             self._steps = None
-            self._pace.took(self._stepping, self._stepping_s)
+            is_alone = not len(self._host.turns)
+            self._pace.took(self._stepping, self._stepping_s, is_alone=is_alone)
         return over
 
     def _portions(self, messages: Iterator[Greeting | Message | Run]) -> Iterator[Item]:

@@ -20,8 +20,8 @@ from sapwood.overlay.semantic.hierarchy.hierarchy import Hierarchy
 from sapwood.overlay.semantic.hierarchy.options import Departure
 from sapwood_lab.experiments.design import Choices, Configuration, Design
 from sapwood_lab.experiments.report import Chart, Finding, Lines, Report, Row, line, number, table
-from sapwood_lab.experiments.semantic_peers import configurations_of, interests_of, settings_of
-from sapwood_lab.experiments.semantic_tree import SIZES, VARIANTS, grown
+from sapwood_lab.experiments.semantic_peers import interests_of, settings_of
+from sapwood_lab.experiments.semantic_tree import SIZES, VARIANTS, each_way, grown
 
 TRIALS: Final = 1_000
 """Joins, and leaves (L3278)."""
@@ -40,11 +40,7 @@ COLUMNS: Final = (
 
 def configurations(choices: Choices) -> list[Configuration]:
     """One for each number of peers and way to join; repeats are joins, and leaves."""
-    return [
-        {**one, "variant": variant}
-        for one in configurations_of(choices, SIZES, TRIALS)
-        for variant in VARIANTS
-    ]
+    return each_way(choices, SIZES, TRIALS)
 
 
 def measure(configuration: Configuration) -> list[Row]:

@@ -27,11 +27,10 @@ from sapwood_lab.experiments.design import Choices, Configuration, Design
 from sapwood_lab.experiments.report import Chart, Finding, Report, Row, line, number, table
 from sapwood_lab.experiments.semantic_peers import (
     SMALL,
-    configurations_of,
     hits_of,
     settings_of,
 )
-from sapwood_lab.experiments.semantic_tree import VARIANTS, accuracy, grown
+from sapwood_lab.experiments.semantic_tree import VARIANTS, accuracy, each_way, grown
 
 SIZES: Final = (50_000,)
 SHARES: Final = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -54,11 +53,7 @@ COLUMNS: Final = (
 
 def configurations(choices: Choices) -> list[Configuration]:
     """One for each number of peers and way to join."""
-    return [
-        {**one, "variant": variant}
-        for one in configurations_of(choices, SIZES)
-        for variant in VARIANTS
-    ]
+    return each_way(choices, SIZES)
 
 
 def measure(configuration: Configuration) -> list[Row]:

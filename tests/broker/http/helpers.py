@@ -131,9 +131,15 @@ class Gate:
     @asynccontextmanager
     async def stream(self, query: str, **headers: str) -> AsyncIterator[Web]:
         """A subscription that is in force."""
+        async with self.events(f"/subscribe?{query}", headers) as web:
+            yield web
+
+    @asynccontextmanager
+    async def events(self, path: str, headers: Mapping[str, str]) -> AsyncIterator[Web]:
+        """A stream of events that has begun; a `_` in a header's name stands for `-`."""
         web = await self.connect()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        web.say("GET", f"/subscribe?{query}", named, None)
+        web.say("GET", path, named, None)
         try:
             head = await web.head()
             assert head.status == 200, await soon(web.reader.read(1000))

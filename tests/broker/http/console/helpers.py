@@ -40,16 +40,8 @@ class Shown(Gate):
     @asynccontextmanager
     async def stream(self, query: str, **headers: str) -> AsyncIterator[Web]:
         """A stream under `/api` that has begun."""
-        web = await self.connect()
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        web.say("GET", f"/api/{query}", named, None)
-        try:
-            head = await web.head()
-            assert head.status == 200, await soon(web.reader.read(1000))
-            assert head.headers["content-type"].startswith("text/event-stream")
+        async with self.events(f"/api/{query}", headers) as web:
             yield web
-        finally:
-            await web.close()
 
 
 async def until(web: Web, name: str) -> Any:

@@ -17,6 +17,7 @@ from sapwood.model.filter import NOTHING
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.client_rows import ClientRows
+from sapwood.routing.digests import DigestBatch
 from sapwood.routing.effects import DeliverMany
 from sapwood.routing.holders import NOBODY, Holders, KeyBatch
 from sapwood.routing.messages import PublishMany
@@ -208,10 +209,11 @@ def test_forwards_are_the_messages_that_are_encoded_one_by_one(
     drawn: list[bytes] | None,
 ) -> None:
     digests = [] if drawn is None else [drawn[at % len(drawn)] for at in range(len(some))]
-    many = PublishMany(origin, hops, batch_of(some), digests, tree)
-    frames = forwards(many)
-    assert frames is not None
-    assert bytes(frames) == b"".join(encoded(many))
+    for said in (digests, DigestBatch.of(digests[::-1])[::-1]):
+        many = PublishMany(origin, hops, batch_of(some), said, tree)
+        frames = forwards(many)
+        assert frames is not None
+        assert bytes(frames) == b"".join(encoded(many))
 
 
 def test_what_is_no_batch_of_bytes_is_left_to_be_encoded_one_by_one() -> None:

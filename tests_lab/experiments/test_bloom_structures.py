@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sapwood.routing.forwarding.bloom.published.counting_sbstree import CountingSbsTree
 from sapwood_lab.experiments import bloom_structures
 from sapwood_lab.experiments.bloom_structures import (
     ALL,
@@ -16,6 +17,8 @@ from sapwood_lab.experiments.bloom_structures import (
     FOREST,
     SBSPOSET,
     SBSTREE,
+    SET_BACK,
+    SHORT,
     TREES,
 )
 from sapwood_lab.experiments.design import Choices
@@ -59,6 +62,32 @@ def test_more_pairs_set_more_bits_and_bits_stay_where_they_are_to_be_constant() 
     assert all(less <= more for less, more in searched.values())
 
 
+def test_with_short_lists_a_search_looks_at_few_postings_unless_all_are_set_back() -> None:
+    rows = measured(SHORT)
+    assert [row["structure"] for row in rows] == [*TREES, SET_BACK] * 2
+    steps = {
+        name: [number(row["steps"]) for row in rows if row["structure"] == name]
+        for name in (*TREES, SET_BACK)
+    }
+    assert [back - few for back, few in zip(steps[SET_BACK], steps[COUNTING], strict=True)] == [
+        pytest.approx(size, abs=0.11) for size in (20, 60)
+    ]
+    # Of the nodes that a search visits, all but the root are those of a posting.
+    assert all(
+        nodes <= 1 + postings
+        for nodes, postings in zip(steps[SBSTREE], steps[COUNTING], strict=True)
+    )
+
+
+def test_what_sets_all_counters_back_finds_the_same() -> None:
+    ours, other = CountingSbsTree(), bloom_structures._SetBack()
+    for tree in (ours, other):
+        for holder, bits in enumerate(([1, 5], [5], [1, 5, 9], [2])):
+            tree.add(bits, str(holder))
+    for asked in ([1, 5], [5, 9], [1, 5, 9], [], [2, 1]):
+        assert ours.match(asked) == other.match(asked)
+
+
 def row(part: str, structure: str, **more: Any) -> Row:
     cells = {"pairs": 0, "add_us": 1.0, "match_us": 1.0, "bits_set": 10.0, "steps": 10.0}
     return {"part": part, "structure": structure, "filters": 5_000, **cells, **more}
@@ -78,18 +107,24 @@ def test_the_claims_are_judged_by_ratios_and_by_how_costs_grow() -> None:
         *grown(BITS, COUNTING, "bits_set", (1, 1), (2, 2), (4, 4)),
         *grown(CONSTANT, SBSTREE, "filters", (10, 5), (100, 50)),
         *grown(CONSTANT, COUNTING, "filters", (10, 5), (100, 5)),
+        *grown(SHORT, SBSTREE, "filters", (10, 5), (100, 50)),
+        *grown(SHORT, COUNTING, "filters", (10, 5), (100, 5)),
+        *grown(SHORT, SET_BACK, "filters", (10, 5), (100, 50)),
     ]
     told = bloom_structures.report(Choices(), rows)
-    assert len(told.findings) == 10
+    assert len(told.findings) == 13
     assert all(one.holds for one in told.findings)
     assert [cell for cell in told.column("published_bits_set") if cell is not None] == [200]
-    assert len(told.charts) == 5
+    assert len(told.charts) == 6
     other = [
         *(row(FILTERS, one, bits_set=201.0) for one in ALL),
         *grown(BITS, SBSTREE, "bits_set", (1, 1), (2, 2), (4, 4)),
         *grown(BITS, COUNTING, "bits_set", (1, 1), (2, 4), (4, 16)),
         *grown(CONSTANT, SBSTREE, "filters", (10, 5), (100, 5)),
         *grown(CONSTANT, COUNTING, "filters", (10, 5), (100, 50)),
+        *grown(SHORT, SBSTREE, "filters", (10, 5), (100, 5)),
+        *grown(SHORT, COUNTING, "filters", (10, 5), (100, 50)),
+        *grown(SHORT, SET_BACK, "filters", (10, 5), (100, 5)),
     ]
     judged = bloom_structures.report(Choices(), other).findings
-    assert [one.holds for one in judged] == [False] * 3 + [True] + [False] * 6
+    assert [one.holds for one in judged] == [False] * 3 + [True] + [False] * 9

@@ -15,7 +15,7 @@ from sapwood_lab.experiments.design import Choices
 from sapwood_lab.experiments.query_log import LOGS, NEIGHBORS
 from sapwood_lab.experiments.report import Row, number
 from sapwood_lab.experiments.routing_trees import numbered
-from sapwood_lab.workload.records.queries import events
+from sapwood_lab.workload.records.queries import Query, events
 
 
 def test_a_forwarding_tree_leads_to_the_users_whose_queries_match() -> None:
@@ -43,6 +43,28 @@ def test_a_configuration_has_sizes_and_times(monkeypatch: pytest.MonkeyPatch) ->
     assert number(row["nodes"]) == 40, "each query is a node of its own"
     assert 0 <= number(row["below_pct"]) <= 100
     assert all(number(row[name]) > 0 for name in query_log.TIMED)
+
+
+def test_many_queries_make_the_same_structures_at_once_but_for_the_time_of_insertion(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(query_log, "EVENTS", 200)
+    monkeypatch.setattr(query_log, "EVENTS_OF_MANY", 200)
+    configuration = {"set": "B", "filters": 40, "seed": 1}
+    (one,) = query_log.measure(configuration)
+    asked = LOGS["B"].queries(40, 1)
+    made, inserted = query_log._made_at_once(asked), query_log._inserted(sorted_by_size(asked))
+    assert made.tags.marks.tolist() == inserted.tags.marks.tolist()
+    monkeypatch.setattr(query_log, "INSERTED_MAX", 39)
+    (other,) = query_log.measure(configuration)
+    assert {name for name in one if name not in other} == {"add_tree_us", "add_poset_us"}
+    for name in ("nodes", "below_pct", "forwarding_mean", "per_mille"):
+        assert other[name] == one[name]
+    assert number(other["times_faster"]) > 0
+
+
+def sorted_by_size(asked: list[Query]) -> list[Query]:
+    return sorted(asked, key=lambda one: len(one.text))
 
 
 def row(name: str, filters: int, **more: Any) -> Row:

@@ -56,6 +56,7 @@ from sapwood.routing.admitting import TOO_MANY, Admission, objection_to
 from sapwood.routing.client_entries import ADVERTISEMENTS, cycle_reason, unexpected_message
 from sapwood.routing.client_rows import ClientRows
 from sapwood.routing.counting import Counting
+from sapwood.routing.digests import as_sent
 from sapwood.routing.effects import (
     Accepted,
     AcceptedMany,
@@ -537,9 +538,8 @@ class RoutingCore:
                     effects.extend(self._deliveries(batch[place], found))
         for neighbor, places, written in onward:
             assert neighbor != arrival, "a publication goes back to where it came from"
-            sent = tuple(written) if any(written) else ()
-            assert all(len(one) <= DIGEST_BYTES_MAX for one in sent), "a digest is too long"
-            going = PublishMany(many.origin, many.hops + 1, take(batch, places), sent)
+            sent = take(batch, places), as_sent(written)
+            going = PublishMany(many.origin, many.hops + 1, *sent)
             effects.append(SendMany(neighbor, going))
         return effects, routed
 

@@ -29,6 +29,7 @@ HOLDERS_MAX: Final = 64
 """Holders of a row, one bit each."""
 
 _FIRST_ROWS: Final = 64
+_WORD_BITS: Final = 64
 
 Flags = npt.NDArray[np.bool_]
 
@@ -72,17 +73,18 @@ class SlicedShape:
 class FilterWriter:
     """Writes the filters of sets."""
 
-    __slots__ = ("_awaiting", "_shape", "_words")
+    __slots__ = ("_awaiting", "_shape", "_taken", "_words")
 
     def __init__(self, shape: SlicedShape) -> None:
         self._shape = shape
         self._words: U64 = np.zeros(shape.shape.words, np.uint64)
+        self._taken: U64 = np.zeros(-(-shape.shape.words // _WORD_BITS), np.uint64)
         self._awaiting = Awaiting(SKETCHES)
 
-    def write(self, offsets: I64, elements: U64) -> list[bytes]:
-        """The filter of each set; `b""` for an empty one.
+    def write(self, offsets: I64, elements: U64) -> tuple[bytes, I64]:
+        """The filters of some sets, one behind the other, and where each ends.
 
-        Set `i` is `elements[offsets[i]:offsets[i + 1]]`.
+        Set `i` is `elements[offsets[i]:offsets[i + 1]]`; an empty one takes no bytes.
         """
         shape, inner = self._shape, self._shape.shape
         sizes = np.diff(offsets) * (inner.probes * shape.width) + HEAD_BYTES
@@ -91,14 +93,9 @@ class FilterWriter:
         kernels = sliced_kernels(len(sizes) + len(elements) // 4, self._awaiting)
         kernels.write_filters(
             *(offsets, elements, np.uint64(inner.salt), inner.probes, inner.size),
-            *(np.uint64(shape.head), self._words, out, ends),
+            *(np.uint64(shape.head), self._words, self._taken, out, ends),
         )
-        letters, begin = out.tobytes(), 0
-        written: list[bytes] = []
-        for end in ends.tolist():
-            written.append(letters[begin:end])
-            begin = end
-        return written
+        return out[: ends[-1] if len(ends) else 0].tobytes(), ends
 
 
 class RowTable:
@@ -172,21 +169,21 @@ class RowTable:
             del self._rows[element]
             self._free.append(row)
 
-    def search(self, filters: Sequence[bytes], wanted: int) -> tuple[U64, Flags]:
+    def search(self, data: bytes, starts: I64, ends: I64, wanted: int) -> tuple[U64, Flags]:
         """Which of the holders `wanted` have an element in each filter, as bits, and perhaps more.
 
-        The flags say of each filter whether it is one of this shape; no holder is found in others.
+        Filter `i` is `data[starts[i]:ends[i]]`. The flags say of each whether it is one of this
+        shape; no holder is found in others.
         """
-        count, shape, inner = len(filters), self._shape, self._shape.shape
+        count, shape, inner = len(starts), self._shape, self._shape.shape
         found, is_read = np.zeros(count, np.uint64), np.zeros(count, np.uint8)
-        ends = np.cumsum(np.fromiter(map(len, filters), np.int64, count))
         # Who has nothing is found nowhere, and would be looked for in all of a filter.
         wanted &= sum(bit for bit, rows in self._counts.items() if rows)
         kernels = sliced_kernels(count * 64, self._awaiting)
         kernels.search_rows(
-            *(b"".join(filters), ends, np.uint64(shape.head), np.uint64(inner.salt)),
+            *(data, starts, ends, np.uint64(shape.head), np.uint64(inner.salt)),
             *(inner.probes, inner.size, self._words, self._heads, self._nexts),
-            *(self._elements, self._masks, np.full(count, wanted, np.uint64), found, is_read),
+            *(self._elements, self._masks, np.uint64(wanted), found, is_read),
         )
         return found, is_read.astype(np.bool_)
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from sapwood.errors import InvariantError
 from sapwood.matching.publication_batch import PublicationBatch
+from sapwood.routing.digests import DigestBatch
 from sapwood.routing.effects import DeliverMany
 from sapwood.routing.messages import PublishMany
 from sapwood.wire.kernels.layout import (
@@ -122,11 +123,13 @@ def forwards(many: PublishMany) -> memoryview | None:
     if many.tree is not None:
         source, epoch = map(_ENCODER.encode, many.tree)
         before = _ON_TREE + source + epoch + before
-    digests = many.digests
-    ends = np.zeros(len(batch), np.int64)
-    if digests:
-        np.cumsum(np.fromiter(map(len, digests), np.int64, len(batch)), out=ends)
+    if many.digests:
+        digests = DigestBatch.of(many.digests)
+    else:
+        nothing = np.zeros(len(batch), np.int64)
+        digests = DigestBatch(b"", nothing, nothing)
     frames = module.compose_forwards(
-        *(batch.data, batch.starts, batch.ends, before, b"".join(digests), ends)
+        *(batch.data, batch.starts, batch.ends),
+        *(before, digests.data, digests.starts, digests.ends),
     )
     return memoryview(frames)

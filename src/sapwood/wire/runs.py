@@ -10,17 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec import Meta
 
 from sapwood.errors import InputError
 from sapwood.limits import (
     BODY_BYTES_AT_ONCE,
-    DIGEST_BYTES_MAX,
     FRAME_OVERHEAD_BYTES,
     RECORD_VALUES_MAX,
 )
@@ -28,6 +26,7 @@ from sapwood.matching.columnar.flat_records import NONE, READ, flat_records
 from sapwood.matching.publication_batch import PublicationBatch
 from sapwood.matching.readiness import RECORDS, Awaiting, KernelSet, Loader
 from sapwood.model.fields import Count, Name
+from sapwood.routing.digests import DigestBatch
 from sapwood.routing.messages import PublishMany
 from sapwood.wire.frames import HEADER_BYTES
 from sapwood.wire.kernels.layout import (
@@ -92,8 +91,9 @@ class _Parts(msgspec.Struct, array_like=True, frozen=True):
 
 _PARTS: Final = msgspec.msgpack.Decoder(_Parts)
 _ENVELOPE: Final = msgspec.msgpack.Decoder(_Publish | _OnTree)
-_DIGEST: Final = msgspec.msgpack.Decoder(Annotated[bytes, Meta(max_length=DIGEST_BYTES_MAX)])
 
+_BINARY: Final = 0xC4
+"""How MessagePack begins binary data whose size is in one byte; of two and four bytes, one more."""
 
 FRAMES: Final = KernelSet("frames", "sapwood.wire.kernels.compiled")
 """The kernels of frames."""
@@ -265,10 +265,14 @@ def _envelope(data: bytes, body: int) -> PublishMany | None:
     return PublishMany(envelope.message.origin, envelope.message.hops, (), tree=tree)
 
 
-def _digests(data: bytes, columns: I64, end: int) -> tuple[bytes, ...]:
-    """The digest behind each publication of a run, empty where there is none."""
-    ends = (*(columns[BODY][1:] - HEADER_BYTES).tolist(), end)
-    return tuple(
-        _DIGEST.decode(memoryview(data)[first:last]) if last > first else b""
-        for first, last in zip(columns[FINISH].tolist(), ends, strict=True)
-    )
+def _digests(data: bytes, columns: I64, end: int) -> DigestBatch:
+    """The digest behind each publication of a run, empty where there is none.
+
+    It is binary data, as the kernel has found: one byte that says how many more say its size.
+    """
+    ends, begins = np.append(columns[BODY][1:] - HEADER_BYTES, end), columns[FINISH]
+    is_there = begins < ends
+    starts = ends.copy()
+    kinds = np.frombuffer(data, np.uint8)[begins[is_there]].astype(np.int64)
+    starts[is_there] = begins[is_there] + 1 + (1 << (kinds - _BINARY))
+    return DigestBatch(data, starts, ends)

@@ -23,6 +23,7 @@ SUBJECTS: Final = (
     "documents-tables",
     "compile",
     "broker",
+    "forwarding",
 )
 DEFAULT_SUBJECTS: Final = ("records", "network", "spark")
 
@@ -49,6 +50,7 @@ class Options:
     hops: tuple[int, ...] = ()
     peers: tuple[str, ...] = ()
     durabilities: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()
 
 
 def _numbers(
@@ -80,7 +82,8 @@ def _names(
     "workloads",
     multiple=True,
     help="records: a workload (mix), documents: one (all), spark-match: mix or eq (both); "
-    "broker: eq, mix, flights or another of records, documents; repeatable.",
+    "broker: eq, mix, flights or another of records, documents; forwarding: pairs or one of "
+    "records; repeatable.",
 )
 @click.option(
     "--engine", "engines", multiple=True, help="records, documents: an engine (all); repeatable."
@@ -94,7 +97,8 @@ def _names(
     help="records, documents: subscriptions (1000,10000,100000; documents also 1000000); "
     "documents-covering: patterns (1000 to 100000); documents-tables: XPEs (3000); "
     "compile: subscriptions (100000,1000000); spark-match: "
-    "subscriptions (100000); broker: subscriptions (1 to 100000).",
+    "subscriptions (100000); broker: subscriptions (1 to 100000); forwarding: subscriptions "
+    "(100000).",
 )
 @click.option(
     "--clients",
@@ -103,7 +107,10 @@ def _names(
     help="broker: clients that subscribe (10; 1000 once).",
 )
 @click.option(
-    "--hops", callback=_numbers, metavar="N,N,...", help="broker: brokers in a line (1; 3 once)."
+    "--hops",
+    callback=_numbers,
+    metavar="N,N,...",
+    help="broker: brokers in a line (1; 3 once); forwarding: links in a line (5).",
 )
 @click.option(
     "--peers",
@@ -118,6 +125,13 @@ def _names(
     multiple=True,
     metavar="fsync|interval:MS|none",
     help="broker: Sapwood once more with a store that keeps what it is told so; repeatable.",
+)
+@click.option(
+    "--protocol",
+    "protocols",
+    multiple=True,
+    help="forwarding: a protocol (matching at every hop, bloom, reuse); repeatable, and the first "
+    "one is what others are compared with.",
 )
 @click.option(
     "--data",
@@ -137,7 +151,8 @@ def _names(
     "densities",
     multiple=True,
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="records: share of 10,000 subscriptions that match (0.0001 to 0.2); repeatable.",
+    help="records: share of 10,000 subscriptions that match (0.0001 to 0.2); forwarding: share of "
+    "the subscriptions (0.00005 to 0.005); repeatable.",
 )
 @click.option(
     "--operations", default=50_000, show_default=True, help="covering: length of the sequences."
@@ -336,6 +351,23 @@ def _measure_broker(options: Options) -> dict[str, Any]:
     )
 
 
+def _measure_forwarding(options: Options) -> list[dict[str, Any]]:
+    from sapwood_lab.benchmarks.line import Choices, run_forwarding
+
+    default = Choices()
+    return [
+        *run_forwarding(
+            Choices(
+                workloads=options.workloads or default.workloads,
+                sizes=options.sizes or default.sizes,
+                densities=options.densities or default.densities,
+                routers=[hops + 1 for hops in options.hops] or default.routers,
+                protocols=options.protocols or default.protocols,
+            )
+        )
+    ]
+
+
 def _print_broker(report: dict[str, Any]) -> None:
     from sapwood_lab.benchmarks.broker.tables import print_broker
 
@@ -424,6 +456,7 @@ _MEASURES: Final[Mapping[str, Callable[[Options], Any]]] = MappingProxyType(
         "documents-tables": _measure_documents_tables,
         "compile": _measure_compile,
         "broker": _measure_broker,
+        "forwarding": _measure_forwarding,
     }
 )
 _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
@@ -438,5 +471,6 @@ _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
         "documents-tables": _print_documents_tables,
         "compile": _print_rows,
         "broker": _print_broker,
+        "forwarding": _print_rows,
     }
 )

@@ -4,25 +4,28 @@ Filters have 2 to 5 predicates, each filter is of another interface. What is mea
 time, of each structure by itself: the Siena poset and the poset-derived forest; the sbsposet, bits
 of predicates, which the first broker asks; the sbstree and its counting variant, bits of filters,
 which the others ask with the bits that the sbsposet has found. Subscribers compute bits, so that
-inserting does not include it. There are three parts.
+inserting does not include it. There are four parts.
 
 * `filters`: names are Pareto out of 20,000, events have 2 to 5 pairs (9.14, 9.15, 9.17).
 * `bits`: the most filters, and events with ever more pairs, of 2,000 names, so that they have ever
   more bits (9.18).
 * `constant`: the same with five pairs and ever more filters; the bits of an event are those that it
   has among the fewest (9.19).
+* `short`: as `constant`, but hardly two filters have a predicate, and so a bit, in common; beside
+  the counting sbstree one that sets all counters back after each event, as the work has it.
 
-Two of 2^14 bits are those of a predicate, as in the work's example. All structures are Python here.
+Two of 2^14 bits are those of a predicate, as in the work's example, and of 2^24 in `short`. All
+structures are Python here.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import inf, log
 from statistics import fmean
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from sapwood.matching.published.posets.engine import PosetEngine
 from sapwood.matching.published.posets.forest import PosetForest
@@ -35,6 +38,8 @@ from sapwood.routing.forwarding.bloom.published.counting_sbstree import Counting
 from sapwood.routing.forwarding.bloom.published.sbsposet import SbsPoset
 from sapwood.routing.forwarding.bloom.published.sbstree import SbsTree
 from sapwood.routing.forwarding.bloom.published.structures import bits_of
+from sapwood.sketches.shape import Shape
+from sapwood.sketches.sliced import SlicedShape
 from sapwood_lab.experiments.design import Choices, Configuration, Design
 from sapwood_lab.experiments.report import (
     Chart,
@@ -52,19 +57,26 @@ from sapwood_lab.workload.records.xsiena import XSiena
 
 T = TypeVar("T")
 
-FILTERS, BITS, CONSTANT = "filters", "bits", "constant"
+FILTERS, BITS, CONSTANT, SHORT = "filters", "bits", "constant", "short"
 SIZES: Final = (500, 1_000, 2_000, 5_000)
+SIZES_OF_TREES: Final = (1_000, 5_000, 20_000, 100_000)
+"""Of the parts `constant` and `short`, which need no poset."""
 EVENTS: Final = 300
 EVENTS_OF_BITS: Final = 60
 """Where they have many bits."""
 PAIRS: Final = (2, 5, 10, 20, 40, 80)
 CONSTANT_PAIRS: Final = 5
 NAMES_OF_BITS: Final = 2_000
+NAMES_OF_SHORT: Final = 20_000
+SHORT_PAIRS: Final = 80
+SHORT_BITS: Final = 1 << 24
 ROUNDS: Final = 3
 SHAPE: Final = shape_of(PUBLISHED_BITS, PUBLISHED_HASHES, PREDICATES)
+SHAPE_OF_SHORT: Final = SlicedShape(Shape(SHORT_BITS, PUBLISHED_HASHES, 0), 0)
 
 POSET, FOREST, SBSPOSET, SBSTREE = "poset", "forest", "sbsposet", "sbstree"
 COUNTING: Final = "counting sbstree"
+SET_BACK: Final = "counting sbstree, all set back"
 
 PUBLISHED_BITS_SET: Final = 200
 """Bits that an event has at most, on the mean (9.17)."""
@@ -102,18 +114,21 @@ def configurations(choices: Choices) -> list[Configuration]:
     sizes = choices.sizes or SIZES
     given = [(FILTERS, size, min(sizes), 0) for size in sizes]
     given += [(BITS, max(sizes), max(sizes), pairs) for pairs in PAIRS]
+    sizes = choices.sizes or SIZES_OF_TREES
     given += [(CONSTANT, size, min(sizes), CONSTANT_PAIRS) for size in sizes]
+    given += [(SHORT, size, min(sizes), SHORT_PAIRS) for size in sizes]
     return [dict(zip(GIVEN, (*one, choices.seed), strict=True)) for one in given]
 
 
 def measure(configuration: Configuration) -> list[Row]:
     """A row for each structure."""
     part, size, fewest, pairs, seed = (configuration[name] for name in GIVEN)
-    parameters, events = _parameters(pairs), EVENTS_OF_BITS if pairs else EVENTS
-    drawn = [_with_bits(one) for one in parameters.workload().subscriptions(size, seed)]
+    parameters, events = _parameters(part, pairs), EVENTS_OF_BITS if pairs else EVENTS
+    shape = SHAPE_OF_SHORT if part == SHORT else SHAPE
+    drawn = [_with_bits(one, shape) for one in parameters.workload().subscriptions(size, seed)]
     records = [one.record for one in parameters.workload().publications(events, seed)]
     asked, rows = SbsPoset(), list[Row]()
-    add_us = _each_us(lambda one: _insert(asked, one), drawn)
+    add_us = _each_us(lambda one: _insert(asked, one), drawn[:fewest] if pairs else drawn)
     if part == FILTERS:
         engines = {POSET: PosetEngine(HasseDiagram()), FOREST: PosetEngine(PosetForest())}
         slots = [*enumerate(one.filter for one in drawn)]
@@ -123,21 +138,52 @@ def measure(configuration: Configuration) -> list[Row]:
             rows.append({"structure": name, "add_us": added_us, "match_us": match_us})
         match_us = _least_us(asked.match, records)
         rows.append({"structure": SBSPOSET, "add_us": add_us, "match_us": match_us})
-    few = asked
-    if fewest < size and part == CONSTANT:
-        few = SbsPoset()
-        for one in drawn[:fewest]:
-            _insert(few, one)
-    digests = [few.match(record) for record in records]
-    trees: dict[str, SbsTree | CountingSbsTree] = {SBSTREE: SbsTree(), COUNTING: CountingSbsTree()}
+    digests = [asked.match(record) for record in records]
+    trees: dict[str, _Tree] = {SBSTREE: SbsTree(), COUNTING: CountingSbsTree()}
+    if part == SHORT:
+        trees[SET_BACK] = _SetBack()
     for name, tree in trees.items():
         rows.append({"structure": name, **_of_tree(tree, drawn, digests)})
     return rows
 
 
-def _of_tree(
-    tree: SbsTree | CountingSbsTree, drawn: Sequence[Drawn], digests: Sequence[set[int]]
-) -> Row:
+class _SetBack:
+    """The counting sbstree as the work has it: all counters are set back after each event."""
+
+    def __init__(self) -> None:
+        self._postings: dict[int, list[int]] = {}
+        self._need, self._left = list[int](), list[int]()
+        self._holders: list[str] = []
+        self.steps = 0
+
+    def add(self, bits: Iterable[int], holder: str) -> None:
+        """A holder has a filter."""
+        ones = {*bits}
+        for bit in ones:
+            self._postings.setdefault(bit, []).append(len(self._need))
+        self._need.append(len(ones))
+        self._left.append(len(ones))
+        self._holders.append(holder)
+
+    def match(self, bits: Iterable[int]) -> set[str]:
+        """The holders of filters all of whose bits are among these."""
+        found, left = set[str](), self._left
+        for bit in {*bits}:
+            for row in self._postings.get(bit, ()):
+                self.steps += 1
+                left[row] -= 1
+                if not left[row]:
+                    found.add(self._holders[row])
+        for row, need in enumerate(self._need):
+            left[row] = need
+        self.steps += len(left)
+        return found
+
+
+_Tree: TypeAlias = SbsTree | CountingSbsTree | _SetBack
+
+
+def _of_tree(tree: _Tree, drawn: Sequence[Drawn], digests: Sequence[set[int]]) -> Row:
     """What a tree takes; `steps` are nodes, or postings, that a search visits on the mean."""
     whole = [(one.every, str(at)) for at, one in enumerate(drawn)]
     add_us = _each_us(lambda one: tree.add(*one), whole)
@@ -152,17 +198,19 @@ def _of_tree(
     }
 
 
-def _parameters(pairs: int) -> XSiena:
+def _parameters(part: str, pairs: int) -> XSiena:
     """The filters and events of figure 9.14, or of fewer names and so many pairs."""
     if not pairs:
         return XSiena()
+    if part == SHORT:
+        return XSiena(names=Spread(0, NAMES_OF_SHORT - 1), pairs=Spread(pairs, pairs))
     return XSiena(names=Spread(0, NAMES_OF_BITS - 1, "pareto"), pairs=Spread(pairs, pairs))
 
 
-def _with_bits(subscription: Subscription) -> Drawn:
+def _with_bits(subscription: Subscription, shape: SlicedShape) -> Drawn:
     wanted = subscription.filter
     assert isinstance(wanted, Filter), "a record workload has filters of records"
-    return Drawn(wanted, [bits_of(one, SHAPE) for one in wanted.conjunctions[0].constraints])
+    return Drawn(wanted, [bits_of(one, shape) for one in wanted.conjunctions[0].constraints])
 
 
 def _put(engine: PosetEngine, slot: tuple[int, Filter]) -> None:
@@ -226,6 +274,7 @@ def _charts(rows: Sequence[Row]) -> Iterator[Chart]:
         ("set", "Bits of an event (9.17)", FILTERS, (SBSTREE,), "filters", "bits_set"),
         ("by-bits", "Matching, by bits of an event (9.18)", BITS, TREES, "bits_set", "match_us"),
         ("constant", "Matching, bits constant (9.19)", CONSTANT, TREES, "filters", "match_us"),
+        ("short", "The same, short lists", SHORT, (*TREES, SET_BACK), "filters", "match_us"),
     ):
         lines = {one: line(_of(rows, part, one), x, y) for one in structures}
         unit = "bits" if y == "bits_set" else "microseconds"
@@ -239,6 +288,9 @@ def _findings(rows: Sequence[Row]) -> Iterator[Finding]:
     bits = {one: _of(rows, BITS, one) for one in TREES}
     if all(len(some) > 1 for some in bits.values()):
         yield from _by_bits(bits)
+    short = {one: _of(rows, SHORT, one) for one in (*TREES, SET_BACK)}
+    if all(len(some) > 1 for some in short.values()):
+        yield from _with_short_lists(short)
     constant = {one: _of(rows, CONSTANT, one) for one in TREES}
     if all(len(some) > 1 for some in constant.values()):
         yield from _with_constant_bits(constant)
@@ -323,6 +375,31 @@ def _with_constant_bits(constant: Mapping[str, Sequence[Row]]) -> Iterator[Findi
         f"postings as filters to the power of {steps[COUNTING]:.2f}, time of {took[COUNTING]:.2f}",
         "The lists of the bits grow with the filters that have the same predicates: only short "
         "lists stay short.",
+    )
+
+
+def _with_short_lists(short: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
+    """How a search grows with filters that have hardly a bit in common."""
+    steps = {name: _power(some, "filters", "steps") for name, some in short.items()}
+    took = {name: _power(some, "filters", "match_us") for name, some in short.items()}
+    most = figure(number(short[COUNTING][-1]["filters"]))
+    yield Finding(
+        f"the counting sbstree stays flat to {most} filters where lists are short",
+        max(steps[COUNTING], took[COUNTING]) <= FLAT,
+        f"postings as filters to the power of {steps[COUNTING]:.2f}, time of {took[COUNTING]:.2f}",
+    )
+    yield Finding(
+        "and grows with the filters where all counters are set back",
+        steps[SET_BACK] >= 0.5,
+        f"counters and postings to the power of {steps[SET_BACK]:.2f}, time of "
+        f"{took[SET_BACK]:.2f}",
+    )
+    yield Finding(
+        "the sbstree grows with the filters where lists are short",
+        steps[SBSTREE] >= 0.5,
+        f"nodes as filters to the power of {steps[SBSTREE]:.2f}, time of {took[SBSTREE]:.2f}",
+        "Each node that a search visits is that of a bit of the event in a filter, so they are "
+        "never more than the postings of the counting variant.",
     )
 
 

@@ -35,11 +35,13 @@ class Rows:
 
     def search(self, filters: list[bytes], wanted: int) -> tuple[list[int], list[int]]:
         found, is_read = np.zeros(len(filters), np.uint64), np.zeros(len(filters), np.uint8)
-        ends = np.cumsum(np.array([len(one) for one in filters], np.int64))
+        sizes = np.array([len(one) for one in filters], np.int64)
+        ends = np.cumsum(sizes + len("gap")) - len("gap")
+        starts = ends - sizes
         self.kernels.search_rows(
-            *(b"".join(filters), ends, np.uint64(HEAD), SALT, self.probes, self.size, self.words),
-            *(self.heads, self.nexts, self.elements, self.masks),
-            *(np.full(len(filters), wanted, np.uint64), found, is_read),
+            *(b"gap".join(filters), starts, ends, np.uint64(HEAD), SALT, self.probes, self.size),
+            *(self.words, self.heads, self.nexts, self.elements, self.masks),
+            *(np.uint64(wanted), found, is_read),
         )
         assert not self.words.any()
         return found.tolist(), is_read.tolist()
@@ -51,10 +53,12 @@ def written(kernels: ModuleType, sets: list[list[int]], shape: Shape) -> list[by
     elements = np.array([one for some in sets for one in some], np.uint64)
     out = np.zeros(len(sets) * (HEAD_BYTES + size // 8), np.uint8)
     ends, words = np.zeros(len(sets), np.int64), np.zeros(size // 64, np.uint64)
+    taken = np.zeros(size // 4096 + 1, np.uint64)
     kernels.write_filters(
-        *(offsets, elements, SALT, probes, size, np.uint64(HEAD), words, out, ends)
+        *(offsets, elements, SALT, probes, size, np.uint64(HEAD), words, taken, out, ends)
     )
     assert not words.any()
+    assert not taken.any()
     starts = [0, *ends.tolist()]
     return [out[a:b].tobytes() for a, b in pairwise(starts)]
 

@@ -54,10 +54,10 @@ def sliced_places(elements: U64, salt: int, probes: int, size: int) -> U64:
 
 def write_filters(  # noqa: PLR0917 - as the compiled one
     offsets: I64, elements: U64, salt: np.uint64, probes: int, size: int, head: np.uint64,
-    words: U64, out: U8, ends: I64,
+    words: U64, taken: U64, out: U8, ends: I64,
 ) -> None:  # fmt: skip
     """Write the filter of each set: set `i` is `elements[offsets[i]:offsets[i + 1]]`."""
-    del words
+    del words, taken
     at, kind = 0, np.dtype("<u2" if size <= NARROW_MAX else "<u4")
     for number in range(len(ends)):
         some = elements[offsets[number] : offsets[number + 1]]
@@ -78,19 +78,18 @@ def write_filters(  # noqa: PLR0917 - as the compiled one
 
 
 def search_rows(  # noqa: PLR0917 - as the compiled one
-    data: bytes, ends: I64, head: np.uint64, salt: np.uint64, probes: int, size: int, words: U64,
-    heads: I32, nexts: I32, elements: U64, masks: U64, wanted: U64, found: U64, is_read: U8,
+    data: bytes, starts: I64, ends: I64, head: np.uint64, salt: np.uint64, probes: int, size: int,
+    words: U64, heads: I32, nexts: I32, elements: U64, masks: U64, wanted: np.uint64, found: U64,
+    is_read: U8,
 ) -> None:  # fmt: skip
     """Say of each filter which bits of `wanted` the rows have that it holds."""
     del words
-    begin = 0
-    for number, end in enumerate(ends.tolist()):
+    for number, (begin, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         ones = filter_places(data[begin:end], int(head), size)
         found[number], is_read[number] = 0, ones is not None
-        begin = end
         if ones is None:
             continue
-        here, left = frozenset(ones), int(wanted[number])
+        here, left = frozenset(ones), int(wanted)
         for where in ones:
             row = int(heads[where]) if where < len(heads) else NONE
             while row != NONE:
@@ -100,7 +99,7 @@ def search_rows(  # noqa: PLR0917 - as the compiled one
                     if here.issuperset(probed.tolist()):
                         left &= ~needed
                 row = int(nexts[row])
-        found[number] = int(wanted[number]) & ~left
+        found[number] = int(wanted) & ~left
 
 
 def filter_places(filter: bytes, head: int, size: int) -> list[int] | None:

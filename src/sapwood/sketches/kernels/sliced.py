@@ -57,11 +57,12 @@ def link_out(heads: I32, nexts: I32, elements: U64, row: int, salt: np.uint64) -
 @_compiled
 def write_filters(  # noqa: PLR0917 - as kernels are called
     offsets: I64, elements: U64, salt: np.uint64, probes: int, size: int, head: np.uint64,
-    words: U64, out: U8, ends: I64,
+    words: U64, taken: U64, out: U8, ends: I64,
 ) -> None:  # fmt: skip
     """Write the filter of each set: set `i` is `elements[offsets[i]:offsets[i + 1]]`.
 
-    An empty set takes no bytes. `words` are zeros, and are so again; `out` has room.
+    An empty set takes no bytes. `words` are zeros, and are so again, and so is `taken`, which has a
+    bit for each of them; `out` has room.
     """
     part, at = size // probes, 0
     narrow = size <= NARROW_MAX
@@ -75,6 +76,7 @@ def write_filters(  # noqa: PLR0917 - as kernels are called
                 bit = _ONE << (np.uint64(where) & _63)
                 if not words[where >> 6] & bit:
                     words[where >> 6] |= bit
+                    taken[where >> 12] |= _ONE << (np.uint64(where >> 6) & _63)
                     ones += 1
         if ones:
             is_dense = ones * width >= size // 8
@@ -82,43 +84,60 @@ def write_filters(  # noqa: PLR0917 - as kernels are called
             for step in range(HEAD_BYTES):
                 out[at + step] = np.uint8((word >> np.uint64(8 * step)) & _BYTE)
             at += HEAD_BYTES
-            for index in range(len(words)):
-                word = words[index]
-                if is_dense:
+            if is_dense:
+                for index in range(len(words)):
                     for step in range(8):
-                        out[at + step] = np.uint8((word >> np.uint64(8 * step)) & _BYTE)
+                        out[at + step] = np.uint8((words[index] >> np.uint64(8 * step)) & _BYTE)
                     at += 8
-                elif word:
-                    for bit_at in range(64):
-                        if (word >> np.uint64(bit_at)) & _ONE:
-                            where = index << 6 | bit_at
-                            for step in range(width):
-                                out[at + step] = np.uint8(where >> 8 * step & 0xFF)
-                            at += width
-                words[index] = _NOTHING
+                    words[index] = _NOTHING
+            for group in range(len(taken)):
+                some = taken[group]
+                taken[group] = _NOTHING
+                while some:
+                    index = group << 6 | _lowest(some)
+                    some &= some - _ONE
+                    word = words[index]
+                    words[index] = _NOTHING
+                    while word:
+                        where = index << 6 | _lowest(word)
+                        word &= word - _ONE
+                        for step in range(width):
+                            out[at + step] = np.uint8(where >> 8 * step & 0xFF)
+                        at += width
         ends[number] = at
 
 
 @_compiled
+def _lowest(word: np.uint64) -> int:
+    """The place of the lowest bit of a word, which has one."""
+    at, left = 0, word
+    for step in (32, 16, 8, 4, 2, 1):
+        if not left & ((_ONE << np.uint64(step)) - _ONE):
+            left >>= np.uint64(step)
+            at += step
+    return at
+
+
+@_compiled
 def search_rows(  # noqa: PLR0917 - as kernels are called
-    data: bytes, ends: I64, head: np.uint64, salt: np.uint64, probes: int, size: int, words: U64,
-    heads: I32, nexts: I32, elements: U64, masks: U64, wanted: U64, found: U64, is_read: U8,
+    data: bytes, starts: I64, ends: I64, head: np.uint64, salt: np.uint64, probes: int, size: int,
+    words: U64, heads: I32, nexts: I32, elements: U64, masks: U64, wanted: np.uint64, found: U64,
+    is_read: U8,
 ) -> None:  # fmt: skip
     """Say of each filter whose rows it holds: `found` gets the bits of `wanted` that some row has.
 
-    Filter `i` ends at `ends[i]` of `data`, where the next one begins; `is_read` says with 1 that it
-    is one of this head and shape, whole. `words` are zeros, and are so again.
+    Filter `i` is `data[starts[i]:ends[i]]`; `is_read` says with 1 that it is one of this head and
+    shape, whole. `words` are zeros, and are so again.
     """
     width = 2 if size <= NARROW_MAX else 4
-    begin = 0
     for number in range(len(ends)):
-        end = ends[number]
+        begin, end = starts[number], ends[number]
         form = _form(data, begin, end, head, size, width)
         found[number], is_read[number] = _NOTHING, form >= 0
         if form == DENSE:
             _spread(data, begin + HEAD_BYTES, words)
             found[number] = _found_dense(
-                words, salt, probes, size, heads, nexts, elements, masks, wanted[number]
+                words, salt, probes, size, heads, nexts, elements, masks, wanted
             )
             for index in range(len(words)):
                 words[index] = _NOTHING
@@ -126,7 +145,7 @@ def search_rows(  # noqa: PLR0917 - as kernels are called
             if _marked(data, begin + HEAD_BYTES, end, width, size, words):
                 found[number] = _found_sparse(
                     data, begin + HEAD_BYTES, end, width, words, salt, probes, size, heads, nexts,
-                    elements, masks, wanted[number],
+                    elements, masks, wanted,
                 )  # fmt: skip
             else:
                 is_read[number] = 0
@@ -134,7 +153,6 @@ def search_rows(  # noqa: PLR0917 - as kernels are called
                 where = _number(data, at, width)
                 if where < size:
                     words[where >> 6] = _NOTHING
-        begin = end
 
 
 @_compiled

@@ -67,29 +67,26 @@ _DIGIT_BITS: Final = 11
 
 @compiled
 def compose_forwards(  # noqa: PLR0917 - compiled code takes arrays apart
-    data: bytes, starts: I64, ends: I64, before: bytes, digests: bytes, digest_ends: I64
+    data: bytes, starts: I64, ends: I64, before: bytes, digests: bytes, begins: I64, finishes: I64
 ) -> U8:
     """The frames that carry some publications: each body is `before`, one of them, its digest.
 
-    Publication `i` is `data[starts[i]:ends[i]]`. Its digest ends at `digest_ends[i]` of `digests`,
-    where the next one begins: with the digests `b""`, `b"k7"`, `b"k"` the ends are 0, 2, 3.
+    Publication `i` is `data[starts[i]:ends[i]]`, its digest `digests[begins[i]:finishes[i]]`.
     """
     letters, head, said = all_bytes(data), all_bytes(before), all_bytes(digests)
-    total, begin = 0, 0
+    total = 0
     for number in range(len(starts)):
-        size, end = ends[number] - starts[number], digest_ends[number]
-        total += HEADER_BYTES + len(before) + _binary_bytes(size) + _binary_bytes(end - begin)
-        begin = end
+        size, said_bytes = ends[number] - starts[number], finishes[number] - begins[number]
+        total += HEADER_BYTES + len(before) + _binary_bytes(size) + _binary_bytes(said_bytes)
     frames = new_u8(total)
-    out, at, begin = as_pointer(frames), 0, 0
+    out, at = as_pointer(frames), 0
     for number in range(len(starts)):
-        first, last, end = starts[number], ends[number], digest_ends[number]
+        first, last, begin, end = starts[number], ends[number], begins[number], finishes[number]
         body = len(before) + _binary_bytes(last - first) + _binary_bytes(end - begin)
         at = _write_size(out, at, body)
         at = _copied(out, at, head, 0, len(before))
         at = _write_binary(out, at, letters, first, last)
         at = _write_binary(out, at, said, begin, end)
-        begin = end
     return frames
 
 

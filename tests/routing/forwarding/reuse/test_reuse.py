@@ -233,7 +233,7 @@ def test_the_names_say_what_they_are() -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda forwarding: forwarding._table.add(1, 5),
+        lambda forwarding: forwarding._table.add_many((1,), (5,)),
         lambda forwarding: forwarding._table.remove(hash_of("k0"), 1 << 32),
         lambda forwarding: forwarding._sides["r2"].remove("k0"),
         lambda forwarding: forwarding._sides["r2"].hashes.__setitem__(0, 1),

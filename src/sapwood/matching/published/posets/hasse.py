@@ -79,6 +79,15 @@ class HasseDiagram:
         if not parents:
             self._roots[node] = None
 
+    def put_below(self, parents: Collection[int], node: int, filter: Interest) -> None:
+        """Insert a filter that covers none, whose immediate predecessors are known."""
+        self._regions[node] = region_of(filter)
+        self._parents[node], self._children[node] = {}, {}
+        for parent in parents:
+            self._link(parent, node)
+        if not parents:
+            self._roots[node] = None
+
     def remove(self, node: int) -> tuple[int, ...]:
         """Drop a node and link its neighbors; returns the nodes that have become roots."""
         parents, children = tuple(self._parents[node]), tuple(self._children[node])

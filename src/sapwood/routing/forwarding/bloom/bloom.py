@@ -18,7 +18,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -32,9 +31,12 @@ from sapwood.matching.publication_batch import may_have_documents, take
 from sapwood.matching.slot_batches import spread
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
+from sapwood.routing.digests import DigestBatch, longest
 from sapwood.routing.forwarding.bloom.side import CLIENTS_PLACE, BloomSide
 from sapwood.routing.forwarding.bloom.structures import (
+    U64,
     Digester,
+    Flags,
     Matched,
     Table,
     Wanted,
@@ -50,8 +52,9 @@ from sapwood.sketches.sliced import HOLDERS_MAX
 
 I64 = npt.NDArray[np.int64]
 
-_CLIENTS_BIT: Final = 1 << CLIENTS_PLACE
 _WORD: Final = (1 << HOLDERS_MAX) - 1
+_LINKS: Final = np.uint64(_WORD & ~(1 << CLIENTS_PLACE))
+"""The first word of sides but for clients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +66,13 @@ class Structures:
 
 
 class _Found(NamedTuple):
-    """What the digests of a batch say: which were read, and the sides, as bits, that each names."""
+    """What the digests of a batch say: which were read, and the sides that each names.
 
-    is_read: list[bool]
-    sides: list[int]
+    A row of `sides` has the bits of one digest, those of 64 sides a word.
+    """
+
+    is_read: Flags
+    sides: U64
 
 
 class Bloom:
@@ -206,61 +212,50 @@ class Bloom:
         The first ones, as far as all or none of them have a digest that can be read.
         """
         open_to = self._open_to(arrival)
-        if not any(digests):
+        if not longest(digests):
             return self._matched(batch, digests, open_to)
-        found = self._read(digests, open_to)
-        is_read = found.is_read[0]
-        alike = sum(1 for _ in takewhile(lambda one: one is is_read, found.is_read))
-        if alike < len(batch):
-            batch, digests = take(batch, range(alike)), digests[:alike]
-        if is_read:
-            return self._compared(batch, digests, found.sides[:alike], open_to)
-        return self._matched(batch, digests, open_to)
+        came = DigestBatch.of(digests)
+        found = self._read(came, open_to)
+        others = np.flatnonzero(found.is_read != found.is_read[0])
+        if len(others):
+            batch, came = take(batch, range(others[0])), came[: others[0]]
+        if found.is_read[0]:
+            return self._compared(batch, came, found.sides[: len(came)], open_to)
+        return self._matched(batch, came, open_to)
 
     def _open_to(self, arrival: str | None) -> Mapping[str, int]:
-        """The links that publications may go to, each with its bit among all sides."""
+        """The links that publications may go to, each with its place among all sides."""
         return {
-            name: 1 << side.place
-            for name, side in self._sides.items()
-            if name not in {arrival, CLIENTS}
+            name: side.place for name, side in self._sides.items() if name not in {arrival, CLIENTS}
         }
 
-    def _read(self, digests: Sequence[bytes], open_to: Mapping[str, int]) -> _Found:
+    def _read(self, digests: DigestBatch, open_to: Mapping[str, int]) -> _Found:
         """What digests say of clients and of links that are open."""
-        wanted = _CLIENTS_BIT | sum(open_to.values())
-        found, is_read = self._tables[0].search(digests, wanted & _WORD)
-        sides: list[int] = found.tolist()
+        wanted = sum(1 << place for place in (CLIENTS_PLACE, *open_to.values()))
+        sides = np.zeros((len(digests), len(self._tables)), np.uint64)
+        sides[:, 0], is_read = self._tables[0].search(digests, wanted & _WORD)
         for number, table in enumerate(self._tables[1:], 1):
-            shift = number * HOLDERS_MAX
-            here = wanted >> shift & _WORD
+            here = wanted >> number * HOLDERS_MAX & _WORD
             if here:
-                more = table.search(digests, here)[0].tolist()
-                sides = [one | other << shift for one, other in zip(sides, more, strict=True)]
-        return _Found(is_read.tolist(), sides)
+                sides[:, number], _ = table.search(digests, here)
+        return _Found(is_read, sides)
 
     def _compared(
         self,
         batch: Sequence[Publication],
-        digests: Sequence[bytes],
-        sides: Sequence[int],
+        digests: DigestBatch,
+        sides: U64,
         open_to: Mapping[str, int],
     ) -> Routed:
         """Where publications go whose digests name these sides."""
-        keys = self._own(batch, [at for at, one in enumerate(sides) if one & _CLIENTS_BIT])
+        keys = self._own(batch, _naming(sides, CLIENTS_PLACE))
         count = len(keys)
-        if count < len(batch):
-            digests, sides = digests[:count], sides[:count]
+        sides = sides[:count]
+        sides[:, 0] &= _LINKS
         self.digests_read += count
-        delivered = np.diff(keys.offsets).tolist()
-        self.false_positives += sum(
-            not one & ~_CLIENTS_BIT and not own for one, own in zip(sides, delivered, strict=True)
-        )
-        onward = []
-        for neighbor, bit in open_to.items():
-            places = [at for at, one in enumerate(sides) if one & bit]
-            if places:
-                onward.append(Onward(neighbor, places, [digests[at] for at in places]))
-        return Routed(keys, onward)
+        is_for_some = sides.any(axis=1) | (np.diff(keys.offsets) > 0)
+        self.false_positives += count - int(np.count_nonzero(is_for_some))
+        return Routed(keys, _onward(sides, digests[:count], open_to))
 
     def _own(self, batch: Sequence[Publication], asked: Sequence[int]) -> KeyBatch:
         """The clients' keys for each publication, of which some are matched by content."""
@@ -287,48 +282,53 @@ class Bloom:
         keys = keys.first(keys.within(KEYS_AT_ONCE))
         found = self._links.match_batch(_some(batch, len(keys)))
         keys = keys.first(len(found.offsets) - 1)
-        links = self._links.links_of(found)
+        links = self._words(self._links.links_of(found))
         matched = [(self._links, found)]
         if len(self._patterns) and may_have_documents(batch):
             found = self._patterns.match_batch(_some(batch, len(keys)))
             keys = keys.first(len(found.offsets) - 1).beside(self._patterns.keys_of(found))
-            more = self._patterns.links_of(found)
-            links = [one | other for one, other in zip(links, more, strict=False)]
+            links = links[: len(keys)] | self._words(self._patterns.links_of(found))
             matched.append((self._patterns, found))
         count = len(keys)
+        batch, came, links = _some(batch, count), DigestBatch.of(digests)[:count], links[:count]
         asked = sum(1 for name in open_to if len(self._sides[name]))
         self.content_matches += count * (1 + asked)
-        self.digests_unread += sum(map(bool, digests[:count]))
-        written = self._written(_some(batch, count), digests, links[:count], matched, open_to)
-        onward = []
-        for neighbor, bit in open_to.items():
-            places = [at for at, one in enumerate(links[:count]) if one & bit]
-            if places:
-                onward.append(Onward(neighbor, places, [written[at] for at in places]))
-        return Routed(keys, onward)
+        self.digests_unread += int(np.count_nonzero(came.sizes))
+        written = self._written(batch, came, self._going(links, open_to), matched)
+        return Routed(keys, _onward(links, written, open_to))
+
+    def _words(self, links: Sequence[int]) -> U64:
+        """Links, as bits, in rows of words."""
+        if len(self._tables) == 1:
+            return np.array(links, np.uint64)[:, np.newaxis]
+        shifts = [number * HOLDERS_MAX for number in range(len(self._tables))]
+        return np.array([[one >> shift & _WORD for shift in shifts] for one in links], np.uint64)
+
+    def _going(self, links: U64, open_to: Mapping[str, int]) -> I64:
+        """The places of those that go to one of the open links."""
+        every = self._words([sum(1 << place for place in open_to.values())])
+        return np.flatnonzero((links & every).any(axis=1))
 
     def _written(
         self,
         batch: Sequence[Publication],
-        digests: Sequence[bytes],
-        links: Sequence[int],
+        came: DigestBatch,
+        going: I64,
         matched: Sequence[tuple[Pool, SlotBatch]],
-        open_to: Mapping[str, int],
-    ) -> Sequence[bytes]:
+    ) -> DigestBatch:
         """The digest of each publication: the one it came with, or the bits of what it matches."""
-        going = sum(open_to.values())
-        needed = [at for at, one in enumerate(links) if one & going and not digests[at]]
-        if not needed:
-            return digests
+        count, needed = len(batch), going[came.sizes[going] == 0]
+        if not len(needed):
+            return came
         rows, parts = [], []
         for pool, found in matched:
             numbers = np.frombuffer(self._numbers[id(pool)] or bytes(8), np.uint64)
-            offsets = found.offsets[: len(links) + 1]
-            rows.append(np.repeat(np.arange(len(links)), np.diff(offsets)))
+            offsets = found.offsets[: count + 1]
+            rows.append(np.repeat(np.arange(count), np.diff(offsets)))
             parts.append(numbers[found.slots[: offsets[-1]]])
         owners, elements = np.concatenate(rows), np.concatenate(parts)
-        if len(needed) < len(links):
-            places = np.full(len(links), -1)
+        if len(needed) < count:
+            places = np.full(count, -1)
             places[needed] = np.arange(len(needed))
             owners = places[owners]
             owners, elements = owners[owners >= 0], elements[owners >= 0]
@@ -336,13 +336,8 @@ class Bloom:
             order = np.argsort(owners, kind="stable")
             owners, elements = owners[order], elements[order]
         offsets = np.searchsorted(owners, np.arange(len(needed) + 1))
-        fresh = self._digester.write(take(batch, needed), Matched(offsets, elements))
-        if len(needed) == len(links):
-            return fresh
-        written = [*digests[: len(links)]]
-        for at, one in zip(needed, fresh, strict=True):
-            written[at] = one
-        return written
+        fresh = self._digester.write(take(batch, needed.tolist()), Matched(offsets, elements))
+        return fresh if len(needed) == count else came.put(needed, fresh)
 
     def counters(self) -> dict[str, int]:
         """What was matched by content, and what by digests, so far."""
@@ -383,6 +378,19 @@ class Bloom:
         for table, some_held in zip(self._tables, held, strict=True):
             table.validate(some_held)
         self._digester.validate([one for some in held for each in some.values() for one in each])
+
+
+def _naming(sides: U64, place: int) -> list[int]:
+    """The rows that have the bit of a side."""
+    word, bit = divmod(place, HOLDERS_MAX)
+    rows: list[int] = np.flatnonzero(sides[:, word] & np.uint64(1 << bit)).tolist()
+    return rows
+
+
+def _onward(sides: U64, digests: DigestBatch, open_to: Mapping[str, int]) -> list[Onward]:
+    """Who gets what, of rows with the bits of sides."""
+    named = ((neighbor, _naming(sides, place)) for neighbor, place in open_to.items())
+    return [Onward(neighbor, rows, digests.take(rows)) for neighbor, rows in named if rows]
 
 
 def _bit(side: BloomSide) -> int:

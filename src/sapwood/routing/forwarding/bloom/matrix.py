@@ -13,7 +13,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from sapwood.model.publication import Publication
+from sapwood.routing.digests import DigestBatch
 from sapwood.routing.forwarding.bloom.structures import U64, Flags, Matched, Wanted
 from sapwood.sketches.sliced import FilterWriter, RowTable, SlicedShape
 
@@ -36,9 +39,10 @@ class MatrixDigester:
         self,
         batch: Sequence[Publication],  # noqa: ARG002 - what is matched says all
         matched: Matched,
-    ) -> list[bytes]:
+    ) -> DigestBatch:
         """The digest of each publication."""
-        return self._writer.write(*matched)
+        letters, ends = self._writer.write(*matched)
+        return DigestBatch(letters, np.concatenate(([0], ends[:-1])), ends)
 
     def validate(self, filters: Sequence[Wanted]) -> None:
         """Nothing is kept."""
@@ -60,9 +64,9 @@ class Matrix:
         """A side has a filter once less."""
         self._rows.remove(bit, wanted.element)
 
-    def search(self, digests: Sequence[bytes], wanted: int) -> tuple[U64, Flags]:
+    def search(self, digests: DigestBatch, wanted: int) -> tuple[U64, Flags]:
         """Which sides have a filter whose bits are in each digest."""
-        return self._rows.search(digests, wanted)
+        return self._rows.search(digests.data, digests.starts, digests.ends, wanted)
 
     def validate(self, held: Mapping[int, Sequence[Wanted]]) -> None:
         """Check the rows."""

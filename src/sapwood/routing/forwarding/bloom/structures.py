@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sapwood.model.interest import Interest
 from sapwood.model.kept import kept
 from sapwood.model.publication import Publication
+from sapwood.routing.digests import DigestBatch
 from sapwood.sketches.elements import element_of
 
 I64 = npt.NDArray[np.int64]
@@ -46,7 +47,7 @@ class Digester(Protocol):
         """A side has a filter once less."""
         ...
 
-    def write(self, batch: Sequence[Publication], matched: Matched) -> list[bytes]:
+    def write(self, batch: Sequence[Publication], matched: Matched) -> DigestBatch:
         """The digest of each publication; `b""` for one that matches nothing."""
         ...
 
@@ -66,7 +67,7 @@ class Table(Protocol):
         """A side has a filter once less."""
         ...
 
-    def search(self, digests: Sequence[bytes], wanted: int) -> tuple[U64, Flags]:
+    def search(self, digests: DigestBatch, wanted: int) -> tuple[U64, Flags]:
         """Which of the sides `wanted` have a filter whose bits are in each digest, as bits.
 
         The flags say which digests could be read.

@@ -10,36 +10,68 @@ is as good as none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-I64 = npt.NDArray[np.int64]
+from sapwood.matching.readiness import Awaiting
+from sapwood.routing.digests import DigestBatch
+from sapwood.routing.forwarding.reuse.digest import HEAD_BYTES, KEY_BYTES
+from sapwood.routing.forwarding.reuse.kernels.choice import KEYS, kernels
+from sapwood.routing.forwarding.reuse.kernels.layout import GONE, I64, SHARED, U64, UNKNOWN
 
-NUMBER_BITS: Final = 32
-NUMBERS: Final = (1 << NUMBER_BITS) - 1
-UNKNOWN: Final = -1
-SHARED: Final = -2
-"""Stand for a place where there is no such key, and where there is more than one."""
+Flags = npt.NDArray[np.bool_]
+
+_FIRST_ROWS: Final = 64
+_SPREAD: Final = 4
+"""Rows for each key in a table that has been made anew, at least."""
+
+
+class Told(NamedTuple):
+    """What the digests of a batch say.
+
+    Publication `owners[i]` has a key with the place `found[i]`, which stands at byte `where[i]` of
+    the digests' memory, and `owners` ascend. `is_told[p]` says that publication p has a digest that
+    can be used, `is_whole` that its keys are complete. `looked` keys are in such digests.
+    """
+
+    is_told: Flags
+    is_whole: Flags
+    owners: I64
+    found: I64
+    where: I64
+    looked: int
+
+    def first(self, count: int) -> Told:
+        """What is said about the first publications."""
+        if count == len(self.is_told):
+            return self
+        keys = int(np.searchsorted(self.owners, count))
+        told, whole = self.is_told[:count], self.is_whole[:count]
+        return Told(told, whole, self.owners[:keys], self.found[:keys], self.where[:keys], 0)
 
 
 class KeyTable:
     """The places of subscriptions by the hashes of their keys.
 
-    #: _shared[h] are the places of the keys with hash h, two at least; _places[h] is SHARED then
+    #: _shared[h] are the places of the keys with hash h, two at least; its place is SHARED then
+    #: _used rows are not UNKNOWN, two thirds at most
     """
 
-    __slots__ = ("_places", "_shared")
+    __slots__ = ("_awaiting", "_hashes", "_places", "_shared", "_used")
 
     def __init__(self) -> None:
-        self._places: dict[int, int] = {}
+        self._hashes: U64 = np.zeros(_FIRST_ROWS, np.uint64)
+        self._places: I64 = np.full(_FIRST_ROWS, UNKNOWN, np.int64)
+        self._used = 0
         self._shared: dict[int, list[int]] = {}
+        self._awaiting = Awaiting(KEYS)
 
     def __len__(self) -> int:
         """The number of subscriptions."""
-        return len(self._places) + sum(len(places) - 1 for places in self._shared.values())
+        return sum(map(len, self.items().values()))
 
     @property
     def has_shared(self) -> bool:
@@ -50,32 +82,100 @@ class KeyTable:
         """Whether keys with that hash cannot be named."""
         return hashed in self._shared
 
-    def add(self, hashed: int, place: int) -> None:
-        """A key with that hash is at a place."""
-        known = self._places.setdefault(hashed, place)
-        if known == place:
-            return
-        if known == SHARED:
-            self._shared[hashed].append(place)
-        else:
-            self._places[hashed] = SHARED
-            self._shared[hashed] = [known, place]
+    def add_many(self, hashes: Sequence[int], places: Sequence[int]) -> None:
+        """Keys with these hashes are at these places."""
+        self._make_room(len(hashes))
+        keys, before = np.array(hashes, np.uint64), np.zeros(len(hashes), np.int64)
+        module = kernels(len(hashes), self._awaiting)
+        self._used += module.put_in(
+            self._hashes, self._places, keys, np.array(places, np.int64), before
+        )
+        for at in np.flatnonzero(before != UNKNOWN).tolist():
+            shared = self._shared.get(hashes[at])
+            if shared is None:
+                shared = self._shared[hashes[at]] = [int(before[at])]
+                self._change(hashes[at], SHARED)
+            shared.append(places[at])
 
     def remove(self, hashed: int, place: int) -> None:
         """The key with that hash at a place is there no longer."""
-        if self._places[hashed] == place:
-            del self._places[hashed]
+        left = self._shared.get(hashed)
+        if left is None:
+            before = self._change(hashed, GONE)
+            assert before == place, "a key is removed from where it is not"
             return
-        left = self._shared[hashed]
         left.remove(place)
         if len(left) == 1:
-            self._places[hashed] = self._shared.pop(hashed)[0]
+            self._change(hashed, left[0])
+            del self._shared[hashed]
 
-    def places(self, hashes: Iterable[int]) -> I64:
+    def places(self, hashes: Sequence[int]) -> I64:
         """Where keys are, `UNKNOWN` or `SHARED` for some."""
-        find: Callable[[int, int], int] = self._places.get
-        return np.array([find(hashed, UNKNOWN) for hashed in hashes], np.int64)
+        keys, found = np.array(hashes, np.uint64), np.zeros(len(hashes), np.int64)
+        kernels(len(hashes), self._awaiting).find(self._hashes, self._places, keys, found)
+        return found
+
+    def read(self, digests: DigestBatch) -> Told:
+        """What digests say; those that are not of this strategy, or damaged, say nothing."""
+        count = len(digests)
+        most = int(digests.sizes.sum()) // KEY_BYTES
+        owners, found, where = np.zeros((3, most), np.int64)
+        is_told, is_whole = np.zeros((2, count), np.uint8)
+        kept, looked = kernels(count + most, self._awaiting).read_keys(
+            *(digests.data, digests.starts, digests.ends, self._hashes, self._places),
+            *(owners, found, where, is_told, is_whole),
+        )
+        told, whole = is_told.view(np.bool_), is_whole.view(np.bool_)
+        return Told(told, whole, owners[:kept], found[:kept], where[:kept], looked)
+
+    def passed_on(self, digests: DigestBatch, told: Told, serial: int) -> DigestBatch:
+        """The same digests with the keys of one side alone; without a key, no bytes."""
+        count, keys = len(digests), len(told.owners)
+        out = np.zeros(min(count, keys) * HEAD_BYTES + keys * KEY_BYTES, np.uint8)
+        begins, finishes = np.zeros((2, count), np.int64)
+        size = kernels(count + keys, self._awaiting).pass_on(
+            *(digests.data, digests.starts, told.owners, told.found, told.where, serial),
+            *(out, begins, finishes),
+        )
+        return DigestBatch(out[:size].tobytes(), begins, finishes)
+
+    def written(self, keys: U64, offsets: I64, keys_max: int, *, tells_all: bool) -> DigestBatch:
+        """Digests with the keys of some publications, up to `keys_max`; no bytes without a key.
+
+        Publication `i` has `keys[offsets[i]:offsets[i + 1]]`. With `tells_all` they are complete
+        where all of them are written.
+        """
+        count = len(offsets) - 1
+        out = np.zeros(count * HEAD_BYTES + len(keys) * KEY_BYTES, np.uint8)
+        begins, finishes = np.zeros((2, count), np.int64)
+        size = kernels(count + len(keys), self._awaiting).write_keys(
+            *(keys, offsets, keys_max, int(tells_all), int(self.has_shared)),
+            *(self._hashes, self._places, out, begins, finishes),
+        )
+        return DigestBatch(out[:size].tobytes(), begins, finishes)
 
     def items(self) -> dict[int, list[int]]:
         """All places by hash, for checks."""
-        return {hashed: self._shared.get(hashed, [place]) for hashed, place in self._places.items()}
+        rows = np.flatnonzero(self._places >= 0)
+        alone = zip(self._hashes[rows].tolist(), self._places[rows].tolist(), strict=True)
+        return {**{hashed: [place] for hashed, place in alone}, **self._shared}
+
+    def _change(self, hashed: int, place: int) -> int:
+        module = kernels(1, self._awaiting)
+        before: int = module.change(self._hashes, self._places, np.uint64(hashed), place)
+        return before
+
+    def _make_room(self, more: int) -> None:
+        """Let there be rows for so many keys more."""
+        if 3 * (self._used + more) <= 2 * len(self._hashes):
+            return
+        rows = np.flatnonzero((self._places >= 0) | (self._places == SHARED))
+        keys, places = self._hashes[rows], self._places[rows]
+        size = len(self._hashes)
+        while size < _SPREAD * (len(rows) + more):
+            size *= 2
+        self._hashes, self._places = np.zeros(size, np.uint64), np.full(size, UNKNOWN, np.int64)
+        module = kernels(len(rows), self._awaiting)
+        self._used = module.put_in(
+            self._hashes, self._places, keys, places, np.zeros(len(rows), np.int64)
+        )

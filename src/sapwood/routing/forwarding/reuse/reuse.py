@@ -16,11 +16,9 @@ do not know, and is refused.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sapwood.errors import InvariantError
 from sapwood.limits import KEYS_AT_ONCE
@@ -28,60 +26,17 @@ from sapwood.matching.engine_names import Engines
 from sapwood.matching.publication_batch import take
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
+from sapwood.routing.digests import DigestBatch
 from sapwood.routing.forwarding.leaving import forget_some
-from sapwood.routing.forwarding.protocol import NO_DIGEST, Onward, Routed
-from sapwood.routing.forwarding.reuse.digest import (
-    ALL,
-    HEAD_BYTES,
-    KEY_BYTES,
-    MARK,
-    SOME,
-    hash_of,
-    is_whole,
-)
-from sapwood.routing.forwarding.reuse.key_table import NUMBER_BITS, NUMBERS, SHARED, KeyTable
+from sapwood.routing.forwarding.protocol import Onward, Routed
+from sapwood.routing.forwarding.reuse.digest import ALL, hash_of
+from sapwood.routing.forwarding.reuse.kernels.layout import NUMBER_BITS
+from sapwood.routing.forwarding.reuse.key_table import Flags, KeyTable, Told
 from sapwood.routing.forwarding.reuse.side import KeyedSide
 from sapwood.routing.holders import Holders, KeyBatch
 from sapwood.routing.tables import CLIENTS
 
-I64 = npt.NDArray[np.int64]
-Places = npt.NDArray[np.intp]
-Flags = npt.NDArray[np.bool_]
-
-_NONE: Final = np.zeros(0, np.int64)
-
-
-class Said(NamedTuple):
-    """What the digests of a batch say.
-
-    Publication `owners[i]` has a key of side `serials[i]`, where its number is `numbers[i]`, and
-    `owners` ascend. `is_told[p]` says that publication p has a digest that can be used, `is_whole`
-    that its keys are complete.
-    """
-
-    is_told: Flags
-    is_whole: Flags
-    owners: Places
-    serials: I64
-    numbers: I64
-
-    def about(self, serial: int, count: int) -> tuple[Flags, Flags]:
-        """Which keys are of a side, and which of so many publications have one."""
-        is_here: Flags = self.serials == serial
-        has: Flags = np.zeros(count, np.bool_)
-        has[self.owners[is_here]] = True
-        return is_here, has
-
-    def first(self, count: int) -> Said:
-        """What is said about the first publications."""
-        keys = int(np.searchsorted(self.owners, count))
-        return Said(
-            self.is_told[:count],
-            self.is_whole[:count],
-            self.owners[:keys],
-            self.serials[:keys],
-            self.numbers[:keys],
-        )
+_NUMBERS: Final = (1 << NUMBER_BITS) - 1
 
 
 class Reuse:
@@ -150,15 +105,14 @@ class Reuse:
         """A subscription came from a side."""
         hashed, known = hash_of(key), self._sides[side]
         number = known.add(key, hashed, filter)
-        self._table.add(hashed, known.serial << NUMBER_BITS | number)
+        self._table.add_many((hashed,), (known.serial << NUMBER_BITS | number,))
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
         """Subscriptions came from a side together."""
         known = self._sides[side]
         hashes = [hash_of(key) for key, _ in entries]
         numbers = known.add_many(entries, hashes)
-        for hashed, number in zip(hashes, numbers, strict=True):
-            self._table.add(hashed, known.serial << NUMBER_BITS | number)
+        self._table.add_many(hashes, [known.serial << NUMBER_BITS | number for number in numbers])
 
     def forgot(self, side: str, key: str) -> None:
         """A subscription of a side is there no longer."""
@@ -178,61 +132,38 @@ class Reuse:
         now: float,  # noqa: ARG002 - what was true a moment ago is not used
     ) -> Routed:
         """Each publication to those that its digest names, or that accept it."""
-        said = self._read(digests)
-        keys = self._own(batch, said)
+        came = DigestBatch.of(digests)
+        told = self._table.read(came)
+        self.lookups += told.looked
+        keys = self._own(batch, told)
         count = len(keys)
         if count < len(batch):
-            batch, digests, said = take(batch, range(count)), digests[:count], said.first(count)
-        self.digests_unread += sum(
-            bool(came) and not is_told
-            for came, is_told in zip(digests, said.is_told.tolist(), strict=True)
-        )
+            batch, came, told = take(batch, range(count)), came[:count], told.first(count)
+        is_unread = (came.sizes > 0) & ~told.is_told
+        self.digests_unread += int(np.count_nonzero(is_unread))
         onward = []
         for neighbor, side in self._sides.items():
             if neighbor not in {arrival, CLIENTS}:
-                going = self._onward(batch, digests, said, side)
-                if going:
-                    onward.append(Onward(neighbor, [*going], [*going.values()]))
+                is_going, written = self._onward(batch, came, told, is_unread, side)
+                places = np.flatnonzero(is_going).tolist()
+                if places:
+                    onward.append(Onward(neighbor, places, written.take(places)))
         return Routed(keys, onward)
 
-    def _read(self, digests: Sequence[bytes]) -> Said:
-        """What digests say; those that are not of this strategy, or damaged, say nothing."""
-        if not any(digests):
-            nothing = np.zeros(len(digests), np.bool_)
-            return Said(nothing, nothing, np.zeros(0, np.intp), _NONE, _NONE)
-        own = [
-            place for place, came in enumerate(digests) if came[:1] == _MARKED and is_whole(came)
-        ]
-        is_told, is_complete = np.zeros((2, len(digests)), np.bool_)
-        is_told[own] = True
-        is_complete[[place for place in own if digests[place].startswith(ALL)]] = True
-        hashes = np.frombuffer(b"".join([digests[place][HEAD_BYTES:] for place in own]), "<u8")
-        self.lookups += len(hashes)
-        sizes = np.array([len(digests[place]) // KEY_BYTES for place in own], np.intp)
-        places, owners = (
-            self._table.places(hashes.tolist()),
-            np.repeat(np.array(own, np.intp), sizes),
-        )
-        if self._table.has_shared:
-            is_told[owners[places == SHARED]] = False
-            is_complete &= is_told
-        is_known = (places >= 0) & is_told[owners]
-        if not is_known.all():
-            places, owners = places[is_known], owners[is_known]
-        return Said(is_told, is_complete, owners, places >> NUMBER_BITS, places & NUMBERS)
-
-    def _own(self, batch: Sequence[Publication], said: Said) -> KeyBatch:
+    def _own(self, batch: Sequence[Publication], told: Told) -> KeyBatch:
         """The keys of clients for each publication, or for the first ones."""
-        asked = np.flatnonzero(~said.is_whole).tolist()
+        asked = np.flatnonzero(~told.is_whole).tolist()
         holders = self._clients.holders
         if len(asked) == len(batch):
             self.content_matches += len(asked)
             keys = self._clients.match(batch)
             return keys.first(keys.within(KEYS_AT_ONCE))
-        here = (said.serials == self._clients.serial) & said.is_whole[said.owners]
-        sizes = np.bincount(said.owners[here], minlength=len(batch))
+        here = told.found >> NUMBER_BITS == self._clients.serial
+        here &= told.is_whole[told.owners]
+        sizes = np.bincount(told.owners[here], minlength=len(batch))
         offsets = np.concatenate(([0], sizes.cumsum()))
-        keys = KeyBatch(offsets, said.numbers[here].astype(np.int32), None, holders)
+        numbers = (told.found[here] & _NUMBERS).astype(np.int32)
+        keys = KeyBatch(offsets, numbers, None, holders)
         if asked:
             self.content_matches += len(asked)
             found = self._clients.match(take(batch, asked))
@@ -245,64 +176,28 @@ class Reuse:
         return keys.first(keys.within(KEYS_AT_ONCE))
 
     def _onward(
-        self, batch: Sequence[Publication], digests: Sequence[bytes], said: Said, side: KeyedSide
-    ) -> dict[int, bytes]:
-        """The places of the publications that go to a side, ascending, with their digests."""
-        is_here, has = said.about(side.serial, len(batch))
-        going: dict[int, bytes] = {}
-        if has.any():
-            sizes = np.bincount(said.owners[is_here], minlength=len(batch))
-            letters = side.written(said.numbers[is_here])
-            ends = [KEY_BYTES * end for end in accumulate(sizes.tolist(), initial=0)]
-            for place in np.flatnonzero(has).tolist():
-                came, first, last = digests[place], ends[place], ends[place + 1]
-                is_all = len(came) == HEAD_BYTES + last - first
-                going[place] = came if is_all else came[:HEAD_BYTES] + letters[first:last]
-        asked = np.flatnonzero(~said.is_whole & ~has).tolist()
-        if not asked:
-            return going
-        if len(side):
-            self.content_matches += len(asked)
-            going.update(self._asked(batch, digests, said.is_told, side, asked))
-        return dict(sorted(going.items()))
-
-    def _asked(
         self,
         batch: Sequence[Publication],
-        digests: Sequence[bytes],
-        is_told: Flags,
+        came: DigestBatch,
+        told: Told,
+        is_unread: Flags,
         side: KeyedSide,
-        asked: Sequence[int],
-    ) -> dict[int, bytes]:
-        """Those that a side accepts, with what was found as their digests."""
-        keys_max = self._keys_max
-        named = side.named(take(batch, asked), keys_max)
-        going: dict[int, bytes] = {}
-        for at, place in enumerate(asked):
-            first, last = named.starts[at], named.starts[at + 1]
-            if first == last:
-                continue
-            came = digests[place]
-            if came and not is_told[place]:
-                going[place] = came
-            elif not keys_max:
-                going[place] = NO_DIGEST
-            else:
-                going[place] = self._digest(named.letters[first:last])
-        return going
-
-    def _digest(self, letters: bytes) -> bytes:
-        """The digest with the first ones of some keys."""
-        fits = len(letters) <= KEY_BYTES * self._keys_max
-        is_whole = fits and self._tells_all
-        if not fits:
-            letters = letters[: KEY_BYTES * self._keys_max]
-        if self._table.has_shared:
-            hashes = np.frombuffer(letters, "<u8")
-            named = [int(one) for one in hashes if not self._table.is_shared(int(one))]
-            is_whole &= len(named) == len(hashes)
-            letters = np.array(named, "<u8").tobytes()
-        return (ALL if is_whole else SOME) + letters if letters else NO_DIGEST
+    ) -> tuple[Flags, DigestBatch]:
+        """Which publications go to a side, and the digest of each: none where it does not."""
+        going = self._table.passed_on(came, told, side.serial)
+        is_going = going.sizes > 0
+        asked = np.flatnonzero(~told.is_whole & ~is_going)
+        if not len(asked) or not len(side):
+            return is_going, going
+        self.content_matches += len(asked)
+        named = side.named(take(batch, asked.tolist()), self._keys_max)
+        is_going[asked] = np.diff(named.offsets) > 0
+        fresh = self._table.written(*named, self._keys_max, tells_all=self._tells_all)
+        going = going.put(asked, fresh)
+        left = np.flatnonzero(is_unread)
+        if len(left):
+            going = going.put(left, DigestBatch(came.data, came.starts[left], came.ends[left]))
+        return is_going, going
 
     def is_complete(self, digest: bytes) -> bool:
         """Whether a digest names all subscriptions that lie ahead."""
@@ -335,6 +230,3 @@ class Reuse:
         found = {hashed: sorted(places) for hashed, places in self._table.items().items()}
         if found != {hashed: sorted(places) for hashed, places in expected.items()}:
             raise InvariantError("the key table disagrees with the subscriptions")
-
-
-_MARKED: Final = bytes((MARK,))

@@ -20,6 +20,7 @@ from sapwood.routing.holders import Holders, KeyBatch, as_numbers
 from sapwood.routing.pool import Pool
 from sapwood.routing.shares import Share
 
+I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
 
 HASHES: Final = "Q"
@@ -27,14 +28,13 @@ HASHES: Final = "Q"
 
 
 class Named(NamedTuple):
-    """Keys that accept each of some publications, as bytes of a digest.
+    """Hashes of keys that accept each of some publications.
 
-    Publication `i` has `letters[starts[i]:starts[i + 1]]`; `counts[i]` slots accept it at least.
+    Publication `i` has `hashes[offsets[i]:offsets[i + 1]]`.
     """
 
-    letters: bytes
-    starts: list[int]
-    counts: list[int]
+    hashes: U64
+    offsets: I64
 
 
 class KeyedSide:
@@ -109,24 +109,17 @@ class KeyedSide:
 
     def named(self, batch: Sequence[Publication], keys_max: int) -> Named:
         """The keys that accept each publication, `keys_max` at most and one more that says so."""
-        letters: list[bytes] = []
-        counts: list[int] = []
-        starts, end, first = [0], 0, 0
+        hashes: list[U64] = []
+        sizes: list[I64] = [np.zeros(1, np.int64)]
+        first = 0
         while first < len(batch):
             some = take(batch, range(first, len(batch))) if first else batch
             found = self.match(some, keys_max + 1)
             first += len(found)
-            written, sizes = self._written(found, keys_max + 1)
-            letters.append(written)
-            counts += sizes
-            for size in sizes:
-                end += size * self.hashes.itemsize
-                starts.append(end)
-        return Named(b"".join(letters), starts, counts)
-
-    def written(self, numbers: npt.NDArray[np.int64]) -> bytes:
-        """The hashes of the keys with these numbers, as bytes of a digest."""
-        return self._all().take(numbers).astype("<u8", copy=False).tobytes()
+            mine, each = self._hashes(found, keys_max + 1)
+            hashes.append(mine)
+            sizes.append(each)
+        return Named(np.concatenate(hashes), np.concatenate(sizes).cumsum())
 
     def validate(self) -> None:
         """Check the numbers; raises `InvariantError`."""
@@ -143,18 +136,18 @@ class KeyedSide:
     def _share_of(self, key: str) -> Share:
         return self._records if key in self._records.slots else self._documents
 
-    def _written(self, found: KeyBatch, keys_max: int) -> tuple[bytes, list[int]]:
+    def _hashes(self, found: KeyBatch, keys_max: int) -> tuple[U64, I64]:
         """The first hashes for each publication, and how many they are."""
-        sizes: npt.NDArray[np.int64] = np.diff(found.offsets)
+        sizes: I64 = np.diff(found.offsets)
         if found.heads is not None and len(found.slots):
             heads, _ = found.chains()
             numbers = heads.take(found.slots)
             is_alone = bool((as_numbers(self.holders.nexts).take(numbers) < 0).all())
             if is_alone and not (sizes > keys_max).any():
-                return self.written(numbers.astype(np.int64)), sizes.tolist()
+                return self._all().take(numbers), sizes
         rows = [found.numbers(place)[:keys_max] for place in range(len(found))]
         every = np.array([number for row in rows for number in row], np.int64)
-        return self.written(every), [len(row) for row in rows]
+        return self._all().take(every), np.array([len(row) for row in rows], np.int64)
 
     def _all(self) -> U64:
         return np.frombuffer(self.hashes, np.uint64) if self.hashes else np.zeros(0, np.uint64)

@@ -263,7 +263,8 @@ class Recover:
         places = places_of(self._record, self._place, many.batch)
         if places is None:
             return None
-        return LetGo(many.origin, many.hops, places, many.digests, many.tree)
+        # Bytes of their own: what is owed may stay for long, and the read that they came in goes.
+        return LetGo(many.origin, many.hops, places, tuple(many.digests), many.tree)
 
     # Coming back -------------------------------------------------------------------------------
 

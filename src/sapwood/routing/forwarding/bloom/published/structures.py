@@ -20,6 +20,7 @@ from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Publication
+from sapwood.routing.digests import DigestBatch
 from sapwood.routing.forwarding.bloom.published.sbsposet import SbsPoset
 from sapwood.routing.forwarding.bloom.structures import U64, Flags, Matched, Wanted
 from sapwood.sketches.elements import element_of
@@ -84,7 +85,7 @@ class PosetDigester:
         for attribute, constraint in predicates_of(wanted):
             self._poset.remove(attribute, constraint)
 
-    def write(self, batch: Sequence[Publication], matched: Matched) -> list[bytes]:
+    def write(self, batch: Sequence[Publication], matched: Matched) -> DigestBatch:
         """The digest of each publication; `matched` says which tree patterns hold."""
         written = []
         for one, (first, last) in zip(batch, pairwise(matched.offsets.tolist()), strict=True):
@@ -94,7 +95,7 @@ class PosetDigester:
                 patterns = [number for number in found if self._patterns[number]]
                 bits.update(bit for some in self._shape.places(patterns) for bit in some)
             written.append(self._written(sorted(bits)))
-        return written
+        return DigestBatch.of(written)
 
     def _written(self, bits: Sequence[int]) -> bytes:
         shape = self._shape
@@ -146,7 +147,7 @@ class BitsTable:
             some = [bits_of(one, self._shape) for one in conjunction.constraints]
             yield {bit for bits in some for bit in bits}
 
-    def search(self, digests: Sequence[bytes], wanted: int) -> tuple[U64, Flags]:
+    def search(self, digests: DigestBatch, wanted: int) -> tuple[U64, Flags]:
         """Which sides have a filter whose bits are in each digest."""
         found, is_read = np.zeros(len(digests), np.uint64), np.zeros(len(digests), np.bool_)
         for at, digest in enumerate(digests):

@@ -1,7 +1,7 @@
 """How the suite runs: the same every time, and with what is heavy one at a time.
 
 Property tests draw the same examples in every run, so that a change fails for its own reasons
-alone: an eighth of them in the gate, all in `make long`; `make fuzz` looks for new ones, 2,000 of
+alone: a twelfth of them in the gate, all in `make long`; `make fuzz` looks for new ones, 2,000 of
 each. `tests/examples.py` has the numbers. No example has a deadline: machines are slow at times.
 """
 

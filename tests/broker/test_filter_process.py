@@ -21,6 +21,7 @@ def judged(judge: Judge, text: str) -> Judgement:
     return found if isinstance(found, Judgement) else found()
 
 
+@pytest.mark.long
 def test_filters_are_what_they_are_and_refusals_have_the_same_words() -> None:
     process = FilterProcess(Story().log)
     here, beside = Judge(), Judge(process.ask)

@@ -135,7 +135,7 @@ def test_a_reader_that_goes_away_ends_a_command_quietly_with_status_141() -> Non
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
 @pytest.mark.parametrize("buffered", [True, False])
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["covers", "a = 1", "a = 2"]])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_a_full_device_ends_a_command_with_one_message_and_status_2(
     arguments: list[str], *, buffered: bool
 ) -> None:

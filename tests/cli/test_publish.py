@@ -103,6 +103,7 @@ def test_a_payload_from_a_file_goes_with_every_line_that_has_none(
     assert "no publication can be blind" in json.loads(refused.stdout)["refused"][0]["reason"]
 
 
+@pytest.mark.long
 def test_refused_and_bad_lines_stand_in_one_file(address: str, file: Path) -> None:
     """More lines are refused than can be unanswered at a time, between some that cannot be read."""
     count = UNACKNOWLEDGED_MAX + 1000

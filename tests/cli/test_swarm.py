@@ -19,6 +19,7 @@ def swarm(*arguments: str) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
+@pytest.mark.long
 def test_a_swarm_runs_one_scenario_a_seed() -> None:
     status, said, _ = swarm("--protocol", "xroute", "--swarm", "3", "--seed", "5")
     assert status == 0

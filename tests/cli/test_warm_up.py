@@ -49,6 +49,7 @@ main()
 """
 
 
+@pytest.mark.long
 def test_what_must_be_compiled_is_said_and_goes_where_the_variable_says(tmp_path: Path) -> None:
     run = [sys.executable, "-c", elsewhere(tmp_path), "warm-up", "pipeline"]
     environment = {**os.environ, "SAPWOOD_CACHE_DIR": str(tmp_path / "cache")}

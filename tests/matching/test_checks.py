@@ -31,7 +31,7 @@ from tests.matching.variants import VARIANTS, loaded
 @pytest.mark.parametrize(
     ("seed", "rounds"), [(0, 1), pytest.param(1, 8, marks=pytest.mark.long)], ids=["gate", "long"]
 )
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 def test_engine_passes_all_checks(info: EngineInfo, seed: int, rounds: int, tmp_path: Path) -> None:
     check_index(
         lambda: Index(info),
@@ -123,7 +123,7 @@ PLANTED = (
 
 
 @pytest.mark.parametrize("make", PLANTED, ids=lambda make: make.__name__)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_engine_with_a_defect_is_found(make: Callable[[], CountingEngine], tmp_path: Path) -> None:
     info = EngineInfo("defective", "records", True, "", make)
     with pytest.raises(AssertionError):

@@ -55,7 +55,7 @@ def assert_right(index: Index, interests: dict[str, Interest]) -> None:
 
 @pytest.mark.parametrize("documents", ENGINES)
 @pytest.mark.parametrize("records", ["columnar", "counting"])
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_index_matches_both_kinds_under_changes(records: str, documents: str) -> None:
     interests, index = drawn(1, 80), Index(records=records, documents=documents)
     for id_, wanted in interests.items():

@@ -424,6 +424,7 @@ def test_memory_is_reported_by_part(info: EngineInfo) -> None:
     assert sum(index.memory().values()) < sum(found.values())
 
 
+@pytest.mark.long
 def test_default_index_keeps_no_text_of_filters(tmp_path: Path) -> None:
     index = Index()
     for number in range(20_000):

@@ -53,7 +53,7 @@ def test_there_are_scenarios_to_compare() -> None:
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_all_protocols_agree_in_the_simulator(path: Path) -> None:
     outcomes = [simulated(path, protocol) for protocol in PROTOCOLS]
     assert len(outcomes[0]) > 20
@@ -63,7 +63,7 @@ def test_all_protocols_agree_in_the_simulator(path: Path) -> None:
 @pytest.mark.network
 @pytest.mark.usefixtures("forked_brokers")
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 async def test_processes_deliver_what_the_simulator_delivers(path: Path) -> None:
     assert await over_tcp(read(path), "covering") == simulated(path, "covering")
 
@@ -104,7 +104,7 @@ async def test_processes_route_by_advertisements_as_the_simulator_does(protocol:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_all_protocols_agree_on_a_circle(protocol: str) -> None:
     pairs = simulated(CIRCLE, f"mesh+{protocol}")
     assert pairs == simulated(CIRCLE, "mesh+simple")

@@ -130,7 +130,7 @@ def played(wiring: Wiring, taken: Sequence[tuple[str, str, object]]) -> dict[str
 @pytest.mark.parametrize("protocol", [*PROTOCOLS, "mesh+covering"])
 @settings(max_examples=examples(15))
 @given(taken=steps, edges=st.sampled_from((LINE, STAR)))
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_routers_do_for_each_destination_what_they_do_one_by_one(
     protocol: str, taken: list[tuple[str, str, object]], edges: tuple[tuple[str, str], ...]
 ) -> None:

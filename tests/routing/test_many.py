@@ -201,7 +201,7 @@ def test_many_at_once_leave_a_router_as_they_leave_it_one_by_one(
 @pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED, "mesh+covering", "mesh+xroute"])
 @given(wanted=wishes, cut=cuts)
 @settings(max_examples=examples(4))
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_many_at_once_bring_clients_what_they_bring_one_by_one(
     protocol: str, wanted: list[Wish], cut: set[int]
 ) -> None:
@@ -303,7 +303,7 @@ def test_what_a_client_leaves_behind_goes_bit_by_bit_as_it_goes_at_once(
     turns=st.lists(st.sampled_from(["go on", "publish", "step", "return", "cut"]), max_size=10),
 )
 @settings(max_examples=examples(6))
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_what_came_over_a_link_that_is_gone_goes_bit_by_bit_as_it_goes_at_once(
     protocol: str, wanted: list[int], others: list[int], at_once: int, turns: list[str]
 ) -> None:

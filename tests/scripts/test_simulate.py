@@ -55,6 +55,7 @@ def test_simulate_lets_routers_and_links_come_and_go_when_told(
     assert said[0] != said[1]
 
 
+@pytest.mark.long
 def test_simulate_runs_the_protocols_that_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

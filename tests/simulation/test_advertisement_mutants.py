@@ -250,6 +250,7 @@ def test_the_oracle_finds_a_planted_bug(mutant: Callable[[str, int], Mutant]) ->
     assert_found(mutant, MUTANTS[mutant], scenarios(), PROTOCOL)
 
 
+@pytest.mark.long
 def test_a_mutant_without_a_defect_is_found_right() -> None:
     for scenario in islice(scenarios(), 10):
         trial = run_with(scenario, AdvertisedMutant, PROTOCOL)

@@ -76,7 +76,7 @@ def _batched(publication: Publication) -> Sequence[Publication]:
     ],
 )
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 def test_scenarios_have_the_same_trace_with_batches_and_without(protocol: str, seed: int) -> None:
     mixture = Mixture(
         actions_max=12,

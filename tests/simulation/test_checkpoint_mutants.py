@@ -127,7 +127,7 @@ PLANTED: dict[str, tuple[str, Plant]] = {
 
 
 @pytest.mark.parametrize("bug", PLANTED)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_each_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name, plant = PLANTED[bug]
     plant(monkeypatch)

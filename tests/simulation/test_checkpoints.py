@@ -92,7 +92,7 @@ def compare(name: str, seeds: range, monkeypatch: pytest.MonkeyPatch, *, small: 
 
 
 @pytest.mark.parametrize("name", RECOVERING)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_a_checkpoint_and_the_records_since_make_the_same_router_as_all_records(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

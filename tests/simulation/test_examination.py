@@ -52,6 +52,7 @@ def test_strayed_asks_only_where_advertisements_decide() -> None:
     assert strayed(outcome.world, "simple") == ()
 
 
+@pytest.mark.long
 def test_draw_for_closes_circles_where_the_protocol_asks_for_them_and_elsewhere_at_times() -> None:
     drawn = [draw_for("simple", seed).topology.is_tree for seed in range(1, 31)]
     assert 3 <= drawn.count(False) <= 6

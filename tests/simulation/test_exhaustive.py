@@ -123,7 +123,7 @@ def let_pass(world: World, pause: object) -> bool:
 
 
 @pytest.mark.parametrize(("parents", "protocol"), WORLDS, ids=str)
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 def test_every_interleaving_of_two_subscriptions_and_a_publication_is_right(
     parents: tuple[int, ...], protocol: str
 ) -> None:
@@ -145,7 +145,7 @@ def test_every_interleaving_of_two_subscriptions_and_a_publication_is_right(
 
 
 @pytest.mark.parametrize(("parents", "protocol"), WORLDS, ids=str)
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 def test_every_interleaving_of_a_withdrawal_a_return_and_a_publication_is_right(
     parents: tuple[int, ...], protocol: str
 ) -> None:
@@ -175,7 +175,7 @@ def test_every_interleaving_of_a_withdrawal_a_return_and_a_publication_is_right(
 
 
 @pytest.mark.parametrize(("parents", "protocol"), WORLDS[len(PROTOCOLS) :], ids=str)
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 def test_every_interleaving_with_an_outage_of_each_link_is_right(
     parents: tuple[int, ...], protocol: str
 ) -> None:
@@ -217,7 +217,7 @@ ADVERTISED_WORLDS += [
 
 
 @pytest.mark.parametrize(("parents", "protocol"), ADVERTISED_WORLDS, ids=str)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_every_interleaving_of_an_advertisement_a_subscription_and_a_publication_is_right(
     parents: tuple[int, ...], protocol: str
 ) -> None:

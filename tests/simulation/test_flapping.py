@@ -145,6 +145,7 @@ def announced(times: int, protocol: str) -> int:
     return trial.outcome.world.tally.messages["announce"]
 
 
+@pytest.mark.long
 def test_how_often_a_link_flaps_costs_nothing() -> None:
     once, often = (announced(times, DEFAULT) for times in (1, 20))
     assert often == once

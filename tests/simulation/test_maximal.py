@@ -28,7 +28,7 @@ PROTOCOLS = (
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @seeds(3)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_maximal_covering_is_right_under_churn_and_faults(seeds: range, protocol: str) -> None:
     mixture = Mixture(advertisements=True) if "advertisement" in protocol else None
     for seed in seeds:

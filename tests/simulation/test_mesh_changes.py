@@ -37,7 +37,7 @@ def assert_nothing_missed(trial: Trial) -> None:
     [((0, 1), 1), pytest.param((0, *range(2, 20)), 0, marks=pytest.mark.long)],
     ids=["gate", "long"],
 )
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 def test_where_links_are_only_added_nothing_is_missed(
     seeds: tuple[int, ...], watched: int, protocol: str
 ) -> None:
@@ -57,6 +57,7 @@ def test_links_come_and_go_while_everybody_publishes(seed: int, churn: bool, fai
         assert_nothing_missed(trial)
 
 
+@pytest.mark.long
 def test_the_oracle_demands_what_is_published_while_links_are_added() -> None:
     """Of a router that gives up old trees at once it says that publications are lost."""
     lost = 0

@@ -340,7 +340,7 @@ def of_seed(seed: int) -> Iterator[Scenario]:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 def test_the_oracle_finds_a_planted_bug(mutant: type[MeshMutant]) -> None:
     assert_found(mutant, MUTANTS[mutant], scenarios(), mutant.protocol_used.name)
 

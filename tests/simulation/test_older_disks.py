@@ -47,7 +47,7 @@ def older(name: str, *, small: bool = True) -> Mixture:
 
 
 @pytest.mark.parametrize("name", RECOVERING)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_routing_becomes_right_whatever_disks_are_older(name: str) -> None:
     right(name, range(1 if "mesh" in name else 3), older(name))
 
@@ -213,7 +213,7 @@ def found_in(mutant: type[Unchecked], seeds: range) -> str:
 
 
 @pytest.mark.parametrize(("mutant", "first"), MUTANTS)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_a_planted_bug_is_found(mutant: type[Unchecked], first: int) -> None:
     assert found_in(mutant, range(first, first + SEEDS))
 
@@ -234,5 +234,6 @@ def test_changes_are_remembered_that_came_over_a_link_that_is_gone(
     assert found_in(Unchecked, range(188, 188 + SEEDS))
 
 
+@pytest.mark.long
 def test_the_strategy_without_a_defect_is_found_right() -> None:
     assert found_in(Unchecked, range(10)) == ""

@@ -104,7 +104,7 @@ def test_when_some_crash_at_once_and_tables_are_repaired_nothing_is_lost(
 
 
 @pytest.mark.parametrize("protocol", ALL)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_a_router_that_joins_gets_what_it_wants_and_links_of_its_own(protocol: str) -> None:
     scenario, steps = subscribed("line:6")
     steps += [Step(AddRouter("new")), Step(AddLink("new", "r3")), QUIET]

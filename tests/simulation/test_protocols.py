@@ -80,7 +80,7 @@ def flooded(shape: str, seed: int) -> list[tuple[str, SubscriptionName]]:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("shape", SHAPES)
 @seeds(1)
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 def test_protocols_deliver_exactly_what_the_oracle_demands_and_all_the_same_pairs(
     seeds: range, shape: str, protocol: str
 ) -> None:
@@ -93,7 +93,7 @@ def test_protocols_deliver_exactly_what_the_oracle_demands_and_all_the_same_pair
 
 
 @pytest.mark.parametrize("pair", COVERING_PAIRS)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_covering_is_right_whatever_finds_the_covers(pair: str) -> None:
     protocol = f"covering:{pair}"
     trial = assert_right(calm("tree:7", seed=7), protocol)
@@ -128,7 +128,7 @@ def test_protocols_are_right_under_churn(seeds: range, protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @seeds(6)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_protocols_are_right_under_churn_and_faults(seeds: range, protocol: str) -> None:
     for seed in seeds:
         assert_right(drawn(seed), protocol)

@@ -101,7 +101,7 @@ def test_what_was_let_go_comes_once_and_in_order(commit_s: float) -> None:
     "name", ["covering+recover", "xroute+recover", "mesh+covering+recover", "flooding+recover"]
 )
 @seeds(5)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_the_swarm_is_right_with_little_room(seeds: range, name: str) -> None:
     chosen = protocol(name)
     mixture = Mixture(4, 3, 16, circles=chosen.allows_circles, stores=True)

@@ -80,7 +80,7 @@ def right(name: str, seeds: range, mixture: Mixture, *, watched: bool = False) -
 
 
 @pytest.mark.parametrize("name", RECOVERING)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_nothing_is_lost_or_comes_twice_whatever_crashes(name: str) -> None:
     right(name, range(6), mixture_for(name))
     right(name, range(100, 101), mixture_for(name), watched=True)
@@ -102,7 +102,7 @@ def test_nothing_is_lost_on_thousands_of_seeds(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["covering+recover", "xroute+recover", "mesh+covering+recover"])
 @seeds(6)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_routers_that_recover_may_come_and_go(seeds: range, name: str) -> None:
     right(name, seeds, mixture_for(name, rewiring=True))
 

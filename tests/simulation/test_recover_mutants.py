@@ -386,7 +386,7 @@ def found_in(mutant: type[Unchecked], seeds: range) -> str:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_a_planted_bug_is_found(mutant: type[Unchecked]) -> None:
     assert found_in(mutant, range(SEEDS_MAX))
 
@@ -441,7 +441,7 @@ class CountsFromZero(Stored):
 
 
 @pytest.mark.parametrize("store", [ReadsTornPieces, LosesNotes, LosesTheLast, CountsFromZero])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_a_store_that_breaks_its_word_is_found(
     store: type[Stored], monkeypatch: pytest.MonkeyPatch
 ) -> None:

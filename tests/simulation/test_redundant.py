@@ -91,6 +91,7 @@ def test_when_any_router_fails_the_others_miss_nothing_and_wait_for_nothing(shap
         assert late_of(trial, links * 0.01 * 1.5 + 1e-9) == []
 
 
+@pytest.mark.long
 def test_when_any_link_fails_nothing_is_missed_and_nothing_waits() -> None:
     for link in overlay("ring:5").links:
         trial = run(broken("ring:5", FailLink(link.a, link.b)), PROTOCOL)

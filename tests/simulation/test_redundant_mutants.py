@@ -104,10 +104,11 @@ def scenarios() -> Iterator[Scenario]:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 def test_planted_bugs_are_found(mutant: type[RedundantMutant]) -> None:
     assert_found(mutant, MUTANTS[mutant], scenarios(), PROTOCOL)
 
 
+@pytest.mark.long
 def test_without_a_planted_bug_nothing_is_found() -> None:
     assert not examine(next(scenarios()), PROTOCOL).found

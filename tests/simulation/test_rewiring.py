@@ -85,6 +85,7 @@ def test_what_a_round_leaves_alone_is_there_before_and_after_it(seed: int, circl
             assert set(still.links) <= set(kept.links)
 
 
+@pytest.mark.long
 def test_the_swarm_draws_every_change_and_only_when_told() -> None:
     seen: Counter[type] = Counter()
     for seed in range(1, 12):
@@ -119,7 +120,7 @@ def assert_stands(scenario: Scenario, protocol: str) -> None:
 
 @pytest.mark.parametrize("prefix", ["", "mesh+"])
 @pytest.mark.parametrize("protocol", [*PROTOCOLS, *ADVERTISED])
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 def test_routers_stand_it_that_others_come_and_go(protocol: str, prefix: str) -> None:
     for seed in (3, 4):
         assert_stands(small(prefix + protocol, seed), prefix + protocol)
@@ -198,7 +199,7 @@ def found_of(scenario: Scenario, mutant: MakeRouter, protocol: str) -> dict[str,
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_the_oracle_finds_a_planted_bug(mutant: Callable[[str, int], Mutant | MeshMutant]) -> None:
     is_mesh = isinstance(mutant, type) and issubclass(mutant, MeshMutant)
     protocol = "mesh+covering" if is_mesh else "covering"

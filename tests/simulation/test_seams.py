@@ -48,7 +48,7 @@ def routers_of(world: World) -> list[Router]:
 
 
 @pytest.mark.parametrize("name", ["covering+beats", "xroute+beats", "advertisement+identity+beats"])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_routers_with_heartbeats_deliver_what_they_have_to(name: str) -> None:
     mixture = Mixture(advertisements=name.startswith("advertisement"))
     right(name, range(2), mixture)
@@ -78,7 +78,7 @@ def test_heartbeats_come_in_time_on_each_edge_and_heal_tables_that_were_damaged(
 
 
 @pytest.mark.parametrize("name", ["simple+keys", "advertisement+keys", "mesh+simple+keys"])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_routers_that_look_keys_up_deliver_what_they_have_to(name: str) -> None:
     mixture = Mixture(
         advertisements=name.startswith("advertisement"), circles=name.startswith("mesh")
@@ -150,7 +150,7 @@ def test_keys_are_refused_where_not_every_subscription_travels() -> None:
     ["covering+logged", "xroute+logged", "advertisement+covering+merging+logged",
      "mesh+covering+logged", "simple+keys+logged"],
 )  # fmt: skip
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_routers_that_become_their_earlier_selves_deliver_what_they_have_to(name: str) -> None:
     mixture = Mixture(advertisements="advertisement" in name, circles=name.startswith("mesh"))
     right(name, range(1, 4), mixture)

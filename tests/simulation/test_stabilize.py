@@ -98,7 +98,7 @@ def converges(propagation: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("propagation", PROPAGATIONS)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_arbitrary_tables_are_legal_after_as_many_rounds_as_the_longest_way_has_links(
     propagation: str,
 ) -> None:
@@ -126,7 +126,7 @@ def test_sketches_and_timers_that_are_wrong_heal_as_well(seeds: range, propagati
 
 @pytest.mark.parametrize("propagation", PROPAGATIONS)
 @seeds(1, first=40)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_tables_that_are_corrupted_again_and_again_while_clients_come_and_go_are_right_afterwards(
     seeds: range, propagation: str
 ) -> None:
@@ -150,7 +150,7 @@ def test_tables_that_are_corrupted_again_and_again_while_clients_come_and_go_are
 
 
 @pytest.mark.parametrize("name", ["simple", "identity", "covering", "covering+merging"])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_routers_that_compare_deliver_what_they_have_to_whatever_fails(name: str) -> None:
     for seed in range(2):
         full = f"{name}+stabilize:{PERIOD_S:g}"

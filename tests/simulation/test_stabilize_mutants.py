@@ -193,6 +193,7 @@ def test_sketches_that_are_believed_for_ever_hide_what_is_wrong(
     pytest.fail("it was not found")
 
 
+@pytest.mark.long
 def test_a_snapshot_that_is_stale_undoes_what_was_said_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -243,7 +243,7 @@ def scenarios() -> Iterator[Scenario]:
     [*MUTANTS, pytest.param(RARE, marks=pytest.mark.long)],
     ids=lambda mutant: mutant.__name__,
 )
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_the_oracle_finds_a_planted_bug(mutant: type[TypedMutant]) -> None:
     assert_found(mutant, frozenset({"lost"}), scenarios(), PROTOCOL)
 

@@ -260,6 +260,7 @@ def test_routers_find_by_themselves_what_only_their_books_show() -> None:
         run_all()
 
 
+@pytest.mark.long
 def test_a_mutant_without_a_defect_is_found_right() -> None:
     for scenario in islice(scenarios(), 6):
         trial = run_with(scenario, CountedMutant, "xroute")

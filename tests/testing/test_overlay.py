@@ -36,6 +36,7 @@ def test_a_link_to_nobody_is_refused() -> None:
 
 
 @pytest.mark.network
+@pytest.mark.usefixtures("forked_brokers")
 def test_processes_form_a_tree_that_delivers_and_survives_a_restart() -> None:
     edges = (("hub", "left"), ("hub", "leaf"))
     with BrokerProcesses(("left", "hub", "leaf"), edges) as overlay:

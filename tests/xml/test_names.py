@@ -102,6 +102,7 @@ def test_exactly_the_characters_of_the_productions_make_names() -> None:
     assert not any(is_ncname(one) for one in ("", "a:b", ":a", "a\n", "\ud800", "a\udfff"))
 
 
+@pytest.mark.long
 def test_documents_have_exactly_these_names() -> None:
     """Each character of the basic plane, and beyond it the boundaries and one of a thousand."""
     for characters, start in ((STARTS, ""), (PARTS, "a")):

@@ -64,6 +64,7 @@ def test_a_pair_without_time_left_is_stopped_and_those_that_are_compared_are_not
     }
 
 
+@pytest.mark.long
 def test_whole_s_is_a_lower_bound_for_one_that_was_stopped() -> None:
     rows = list(run_covering(2000, (3,), (0.0,), 0.01, names=("flat-1,reference",)))
     assert 0 < rows[0]["operations"] < 2000

@@ -82,6 +82,7 @@ def test_a_table_of_all_pairs_covers_what_homomorphisms_do(
             assert tabulated_covers(wide, narrow) is twig_covers(wide, narrow)
 
 
+@pytest.mark.long
 def test_bench_draws_from_another_dtd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dtd = tmp_path / "small.dtd"
     names = "abcdef"

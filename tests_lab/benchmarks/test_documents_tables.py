@@ -13,6 +13,7 @@ from sapwood_lab.benchmarks.documents_tables import print_documents_tables, run_
 from sapwood_lab.experiments import xpe_tables
 
 
+@pytest.mark.long
 def test_tables_of_every_size_and_rate_stand_beside_the_published(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,

@@ -22,6 +22,7 @@ def _short_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "stream_bytes_per_s", lambda: stream_bytes_per_s(1 << 22))
 
 
+@pytest.mark.long
 def test_bench_writes_json_and_prints_a_table(tmp_path: Path) -> None:
     out = tmp_path / "results" / "bench.json"
     options = "--workload eq --sizes 50,100 --seconds 0.05 --density 0.05 --engine counting"

@@ -54,6 +54,7 @@ def test_experiment_prints_a_table_beside_what_was_published_and_writes_it(tmp_p
     assert text.splitlines()[1].split("\t") == columns.split()
 
 
+@pytest.mark.long
 def test_experiment_prints_json() -> None:
     result = CliRunner().invoke(main, [*QUICK, "--seed", "2", "--workload", "proteins", "--json"])
     report = json.loads(result.stdout)
@@ -141,6 +142,7 @@ def test_experiment_that_does_not_exist_ends_with_the_known_names() -> None:
     assert "known: xroute-tables" in result.stderr
 
 
+@pytest.mark.long
 def test_experiment_says_what_parquet_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ def rows(operations: int) -> list[Row]:
     return [{**one, **row} for one in some for row in experiment.measure(one)]
 
 
+@pytest.mark.long
 def test_more_travels_as_less_is_searched_and_nothing_is_lost() -> None:
     report = experiment.report(Choices(), rows(400))
     assert all(finding.holds for finding in report.findings), report.findings

@@ -106,6 +106,7 @@ def test_no_workload_can_be_chosen() -> None:
         run(DESIGN, Choices((10,), source="mix"))
 
 
+@pytest.mark.long
 def test_a_structure_without_time_left_is_stopped_and_says_so() -> None:
     sequence = list(operations(2000, 3, 0.2, 1))
     found = measured("flat-1,reference", 3, sequence, 0.0)

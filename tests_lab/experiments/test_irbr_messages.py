@@ -53,6 +53,7 @@ def test_every_publication_reaches_who_wants_it_with_a_message_each_at_least(
             assert number(row[f"publish_{name}"]) >= number(row["wanting"])
 
 
+@pytest.mark.long
 def test_the_report_says_which_claims_hold(rows: list[Row]) -> None:
     report = irbr_messages.report(CHOICES, rows)
     holds = {finding.claim: finding.holds for finding in report.findings}

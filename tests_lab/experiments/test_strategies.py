@@ -16,6 +16,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strategies, "SAMPLE", 3)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_covering_and_advertisements_save_messages_and_table_entries() -> None:
     done: list[int] = []

@@ -34,6 +34,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xpe_tables, "TIMED_PATHS", 5)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_tables_shrink_in_the_published_order_and_lose_nothing() -> None:
     report = run(DESIGN, Choices((200,)))

@@ -86,6 +86,7 @@ def test_patterns_that_come_and_go_between_documents_are_joined_to_what_was_lear
     assert [engine.match(data) for data in DOCUMENTS] == [reference.match(d) for d in DOCUMENTS]
 
 
+@pytest.mark.long
 def test_thousands_of_patterns_come_and_go() -> None:
     engine = PathAutomatonEngine()
     for slot in range(5000):

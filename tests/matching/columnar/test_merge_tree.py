@@ -305,7 +305,7 @@ def test_removals_during_a_join_are_made_up_for_a_few_at_a_time(
 
 
 @pytest.mark.parametrize("by", ["add", "remove", "match", "fold"])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_a_worker_joins_beside_whoever_else_is_alone(
     by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,6 +111,7 @@ def test_processes_that_start_at_once_compile_once_and_all_answer(tmp_path: Path
         assert one[6] == str(file)
 
 
+@pytest.mark.long
 def test_kept_code_is_that_of_these_sources_and_whole(tmp_path: Path) -> None:
     (tmp_path / "some.py").write_text(KERNELS)
     first = told(start(tmp_path, tmp_path / "place"))

@@ -20,7 +20,7 @@ from tests.matching.documents.variants import VARIANTS
     ],
     ids=lambda info: info.name,
 )
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_engine_passes(info: DocumentEngineInfo) -> None:
     check_document_engine(info.make)
 

@@ -167,6 +167,7 @@ def check_entries(rows: list[Any], members: dict[str, Any], parsed: dict[str, Fi
             assert (entry == parsed[id_]) == (row["key"] == row["entry"])
 
 
+@pytest.mark.long
 def test_a_second_run_writes_a_version_only_for_something_new(spark: Any, tmp_path: Path) -> None:
     rows = [{"id": "a", "filter": "x > 1"}, {"id": "b", "filter": "x > 2"}, {"id": "c"}]
     source = write(tmp_path / "s.jsonl", rows)

@@ -36,6 +36,7 @@ def subscriptions(spark: Any) -> Any:
     return spark.createDataFrame(rows, "id STRING, attributes BINARY, home STRING")
 
 
+@pytest.mark.long
 def test_the_steps_keep_one_filter_for_all_it_covers_at_one_home(spark: Any) -> None:
     wanted = keyed(subscriptions(spark), homes=("r3",))
     keys = {row["id"]: row["key"] for row in wanted.collect()}
@@ -75,6 +76,7 @@ def test_covers_are_followed_to_their_end_however_far_that_is(
     assert (told, gone) == (expected, far + 1)
 
 
+@pytest.mark.long
 def test_homes_are_drawn_by_id_and_seed_alone(spark: Any) -> None:
     form = bytearray(encode_form(parse_filter("x")))
     rows = [(f"s{n}", form, None) for n in range(200)]

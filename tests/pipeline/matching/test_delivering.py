@@ -47,6 +47,7 @@ def writers(path: Path) -> set[str]:
     return {pq.read_metadata(file).created_by.split()[0].split("-arrow")[0] for file in files}
 
 
+@pytest.mark.long
 def test_pairs_in_files_are_those_that_match_gives(
     spark: Any, lake: Lake, compiled: Any, tmp_path: Path
 ) -> None:
@@ -126,6 +127,7 @@ def test_what_cannot_be_used_is_said(spark: Any, lake: Lake, tmp_path: Path) -> 
         match_into(lake, subscribed(spark, bad="n >", all="true"), str(tmp_path / "out"))
 
 
+@pytest.mark.long
 def test_a_job_on_s3_leaves_its_result_or_the_earlier_one(
     spark: Any, s3: Any, tmp_path: Path
 ) -> None:

@@ -45,6 +45,7 @@ def test_match_delivers_what_brute_force_delivers(
     assert pairs(match(table, subscribed(spark, **wanted), engine=engine)) == truth
 
 
+@pytest.mark.long
 def test_match_delivers_the_same_for_records_as_text(
     spark: Any, records: dict[str, Any], wanted: dict[str, str]
 ) -> None:

@@ -38,6 +38,7 @@ def held(frame: Any, broker: str, table: str) -> list[tuple[float, int]]:
     return [(row["at"].timestamp(), row["entries"]) for row in rows]
 
 
+@pytest.mark.long
 def test_states_hold_until_they_change_and_add_up_without_what_is_counted_twice(
     spark: Any,
 ) -> None:

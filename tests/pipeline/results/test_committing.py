@@ -227,7 +227,7 @@ def attempts(
 
 @earlier_results
 @pytest.mark.parametrize("hook", ["before", "after"])
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_whatever_request_fails_one_whole_result_is_there(
     earlier: Callable[[Bucket], int], hook: str
 ) -> None:

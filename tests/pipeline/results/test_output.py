@@ -173,6 +173,7 @@ def test_a_disk_that_fills_is_an_error_and_leaves_nothing_that_looks_whole(
         assert {path.name for path in tmp_path.iterdir()} == inputs
 
 
+@pytest.mark.long
 def test_large_rows_are_written_a_few_at_a_time(spark: Any, tmp_path: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet

@@ -24,6 +24,7 @@ from tests.pipeline.samples import SCHEMA, expected, filters, publications
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.long
 def test_a_table_is_written_and_read_by_workers_where_spark_has_no_file_system(
     spark: Any, s3: Any
 ) -> None:

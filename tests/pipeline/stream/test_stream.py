@@ -215,6 +215,7 @@ def test_documents_stream_beside_records(spark: Any, folder: Path) -> None:
     assert told[0].publications == Counts(4, 3, 1)
 
 
+@pytest.mark.long
 def test_a_late_file_and_one_that_comes_twice_are_each_matched_once(
     spark: Any, compiled: SubscriptionSet, folder: Path
 ) -> None:

@@ -70,6 +70,7 @@ def test_a_lake_gives_what_its_table_gives(spark: Any, tmp_path: Path) -> None:
         assert sorted(map(str, found)) == sorted(map(str, same))
 
 
+@pytest.mark.long
 @spark_only
 def test_a_lake_of_text_and_documents(spark: Any, tmp_path: Path) -> None:
     rows = [
@@ -131,6 +132,7 @@ def test_rows_of_texts_and_documents_are_not_counted_unread(spark: Any, tmp_path
     assert good_rows(open_lake(spark, str(tmp_path / "text"))) is None
 
 
+@pytest.mark.long
 @spark_only
 def test_files_may_have_different_columns(spark: Any, tmp_path: Path) -> None:
     stored(tmp_path / "day=1" / "a.parquet", [{"id": "a", "attributes": {"x": 1}}])

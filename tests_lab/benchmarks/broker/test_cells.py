@@ -18,6 +18,7 @@ __all__ = ("forked_brokers",)
 TINY = Settings(seconds=0.05, fill_seconds=60.0)
 
 
+@pytest.mark.long
 @pytest.mark.network
 @pytest.mark.usefixtures("forked_brokers")
 def test_every_phase_of_a_cell_is_measured_and_exact() -> None:

@@ -47,6 +47,7 @@ def test_every_record_is_as_long_as_stated(workload: str) -> None:
     assert sizes == {PUBLICATION_BYTES}
 
 
+@pytest.mark.long
 def test_documents_have_about_four_kilobytes() -> None:
     pool = make_load(DOCUMENTS, 1, 1).pool
     assert len(pool) == DOCUMENTS_POOL

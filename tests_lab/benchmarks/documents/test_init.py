@@ -9,6 +9,7 @@ from sapwood_lab.benchmarks.documents import Choices, run_documents
 from sapwood_lab.benchmarks.documents.contenders import PLAIN
 
 
+@pytest.mark.long
 def test_run_documents_measures_cells_updates_and_memory() -> None:
     report = run_documents(
         Choices(None, ("news twigs",), sizes=(60,), engines=("xtrie-paths", PLAIN), seconds=0.02)

@@ -18,6 +18,7 @@ def _short_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "stream_bytes_per_s", lambda: stream_bytes_per_s(1 << 22))
 
 
+@pytest.mark.long
 def test_run_records_measures_cells_densities_updates_and_memory() -> None:
     report = run_records(
         Choices(

@@ -9,6 +9,7 @@ from sapwood_lab.benchmarks.records import memory
 from sapwood_lab.benchmarks.records.memory import measure, run_memory
 
 
+@pytest.mark.long
 def test_run_memory_weighs_a_filled_index() -> None:
     found = run_memory("eq", "counting", 3000, 60.0)
     assert (found.workload, found.engine, found.subscriptions) == ("eq", "counting", 3000)

@@ -46,7 +46,7 @@ def history(seed: int, operations: int) -> list[tuple[bool, Filter]]:
 @every_curve
 @pytest.mark.parametrize("cube_budget", [None, 20])
 @pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 def test_neighbor_holds_a_cover_of_everything_after_each_message(
     curve: str, epsilon: Fraction, cube_budget: int | None
 ) -> None:

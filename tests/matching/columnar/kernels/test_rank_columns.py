@@ -74,7 +74,7 @@ def present_in(ranks: U32, width: int, numbers: I64, present: U32) -> int:
 
 
 @pytest.mark.parametrize("width", [4, 63, 64, 65, 200, 5000])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_find_present_names_each_attribute_that_is_there(width: int) -> None:
     present = np.zeros(width, np.uint32)
     numbers = np.array([3, -1, 0, width, 2, width - 1], np.int64)

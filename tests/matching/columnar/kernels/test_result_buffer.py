@@ -28,7 +28,7 @@ def test_nothing_is_told_at_first_and_what_is_doubtful_comes_last() -> None:
 
 @pytest.mark.parametrize("join_threshold", [1, 10, ALL])
 @pytest.mark.parametrize("max_matches", [1, 20_000, ALL])
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_records_with_many_matches_of_all_sorts_are_told_whole(
     join_threshold: int, max_matches: int
 ) -> None:

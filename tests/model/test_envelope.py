@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from sapwood.errors import InputError
-from sapwood.limits.timing import TTL_MS_MAX
+from sapwood.limits.timing import TRACESTATE_CHARS_MAX, TTL_MS_MAX
 from sapwood.model.envelope import Envelope, enveloped
 from sapwood.model.publication import Publication
 
@@ -27,6 +27,13 @@ def test_an_envelope_is_there_where_something_is_in_it() -> None:
     assert enveloped(1, span) == Envelope(1000, span)
     with pytest.raises(InputError, match="00-TRACE-SPAN-FLAGS"):
         enveloped(traceparent=span.upper())
+    assert enveloped(None, span, "a=1") == Envelope(None, span, "a=1")
+    assert enveloped(None, span, "x" * TRACESTATE_CHARS_MAX) is not None
+    for state in ("", "\n", "é", "x" * (TRACESTATE_CHARS_MAX + 1)):
+        with pytest.raises(InputError, match="TRACESTATE_CHARS_MAX"):
+            enveloped(None, span, state)
+    with pytest.raises(InputError, match="there is none"):
+        enveloped(1, tracestate="a=1")
 
 
 @pytest.mark.parametrize("ttl", [0, -1.0, 0.0009, TTL_MS_MAX, float("nan"), float("inf")])

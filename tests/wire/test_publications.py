@@ -199,9 +199,9 @@ def test_an_envelope_travels_behind_all_content(
 
 def test_an_envelope_has_these_bytes_and_may_grow_at_its_end() -> None:
     limited = Publication("p", {"a": 1}).in_envelope(Envelope(1000))
-    expected = bytes.fromhex("96 a170 81a16101 c0 c0 c2 92cd03e8c0")
+    expected = bytes.fromhex("96 a170 81a16101 c0 c0 c2 93cd03e8c0c0")
     assert encode_publication(limited) == expected
-    grown = bytes.fromhex("97 a170 81a16101 c0 c0 c2 94cd03e8c0a178c3 01")
+    grown = bytes.fromhex("97 a170 81a16101 c0 c0 c2 95cd03e8c0c0a178c3 01")
     assert decode_publication(grown) == limited
 
 

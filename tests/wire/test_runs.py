@@ -16,8 +16,10 @@ from sapwood.limits import (
     FRAME_OVERHEAD_BYTES,
     RECORD_VALUES_MAX,
 )
+from sapwood.limits.timing import TTL_MS_MAX
 from sapwood.matching.publication_batch import PublicationBatch
 from sapwood.matching.readiness import RECORDS, KernelSet
+from sapwood.model.envelope import Envelope
 from sapwood.model.publication import Publication
 from sapwood.routing.messages import OnTree, Publish, PublishMany
 from sapwood.wire.codec import Decoder, append_message, greeting_frame
@@ -70,6 +72,60 @@ def odd_bodies() -> st.SearchStrategy[bytes]:
     return whole | short | changed | st.binary(max_size=12)
 
 
+@cache
+def limited_bodies() -> st.SearchStrategy[bytes]:
+    """Publications with envelopes: of a time to live alone mostly, and near misses of that."""
+    span = f"00-{'1' * 32}-{'2' * 16}-01"
+    times = st.sampled_from((1, 127, 128, 255, 256, 65_535, 65_536, 2**32, TTL_MS_MAX))
+    envelopes = st.one_of(
+        times.map(Envelope),
+        times.map(Envelope),
+        st.sampled_from((Envelope(), Envelope(None, span), Envelope(5, span, "a=1"))),
+    )
+    payloads = st.sampled_from((None, None, b"", b"\xc0\xc0\xc2\x93\x05\xc0\xc0"))
+    whole = st.builds(
+        lambda plain, envelope, payload: encode_publication(
+            Publication(plain.id, plain.attributes, plain.document, payload, envelope=envelope)
+        ),
+        *(publications(), envelopes, payloads),
+    )
+    # Endings that look like a time to live, behind what may be no record that ends there.
+    ends = st.sampled_from(
+        (
+            *(
+                b"\xc0\xc0\xc2\x93\x05\xc0\xc0",
+                b"\xc0\xc0\xc2\x92\x05\xc0",
+                b"\xc0\xc0\xc2\x91\x05",
+            ),
+            *(
+                b"\xc0\xc0\xc2\x93\x00\xc0\xc0",
+                b"\xc0\xc0\xc3\x93\x05\xc0\xc0",
+                b"\xc0\xc0\xc2\xc0",
+            ),
+            *(b"\xc0\xc0\xc2\x93\xcc\x05\xc0\xc0", b"\xc0\xc0\xc2\x93\xd0\x05\xc0\xc0"),
+            *(
+                b"\xc0\xc0\xc2\x93\xcf" + b"\xff" * 8 + b"\xc0\xc0",
+                b"\xc0\xc4\1x\xc2\x93\x05\xc0\xc0",
+            ),
+            *(b"\xc0\xc0\xc2\x93\xce\xc0\xc0\xc2\x93\xc0\xc0", b"\xc0\xc0\xc2\x93\x05\xa1x\xc0"),
+        )
+    )
+    records = st.sampled_from(
+        (
+            b"\x80",
+            b"\x81\xa1n\1",
+            b"\xc0",
+            b"\x81\xa1n",
+            b"\x81\xa1n\xc0\xc0\xc2\x93\x05",
+            b"\x90",
+            b"",
+        )
+    )
+    made = st.builds(lambda record, end: b"\x96\xa1p" + record + end, records, ends)
+    changed = st.builds(_changed, whole, st.integers(0, 60), st.integers(0, 255))
+    return whole | whole | made | changed
+
+
 def _changed(body: bytes, at: int, value: int) -> bytes:
     at %= len(body)
     return body[:at] + bytes((value,)) + body[at + 1 :]
@@ -78,7 +134,7 @@ def _changed(body: bytes, at: int, value: int) -> bytes:
 @cache
 def requests() -> st.SearchStrategy[bytes]:
     """Frames of a client: publications mostly, numbered without gaps, and other things between."""
-    some = st.lists(bodies() | odd_bodies(), min_size=1, max_size=6)
+    some = st.lists(bodies() | odd_bodies() | limited_bodies(), min_size=1, max_size=6)
     first = st.sampled_from((1, 127, 255, 65_535, 2**32 - 1))
     others = client_messages().map(_framed)
     numbered = st.builds(
@@ -98,7 +154,7 @@ def forwards() -> st.SearchStrategy[bytes]:
     inner = st.tuples(names, st.sampled_from((1, 200, 1023)))
     trees = st.none() | st.tuples(names, st.sampled_from((0, 300)))
     digests = st.sampled_from((b"", b"", b"k7"))
-    carried = st.tuples(bodies() | odd_bodies(), digests)
+    carried = st.tuples(bodies() | odd_bodies() | limited_bodies(), digests)
     said = st.builds(_said, trees, inner, st.lists(carried, min_size=1, max_size=5))
     return st.lists(said | link_messages().map(_framed) | odd_frames(), max_size=4).map(b"".join)
 
@@ -127,6 +183,15 @@ def _contents(batch: PublicationBatch, place: int) -> Document | None:
 
 def _is_bare(batch: PublicationBatch, place: int) -> bool:
     return batch.bare is not None and bool(batch.bare[place])
+
+
+def _check_envelope(batch: PublicationBatch, place: int, envelope: Envelope | None) -> None:
+    """A publication of a run has a time to live, at most, and the batch knows it."""
+    ttl_ms = 0 if batch.ttls_ms is None else int(batch.ttls_ms[place])
+    assert envelope is None or envelope == Envelope(envelope.ttl_ms)
+    assert ttl_ms == (0 if envelope is None else envelope.ttl_ms or 0)
+    rest = batch[place:].ttls_ms
+    assert rest is None or rest[0] == ttl_ms
 
 
 def _framed(message: Message) -> bytes:
@@ -169,6 +234,7 @@ def test_a_client_says_the_same_in_runs_wherever_the_stream_is_cut(
                 assert item.batch.records[place] == publication.record
                 assert _contents(item.batch, place) == publication.read_document()
                 assert _is_bare(item.batch, place) == (publication.attributes is None)
+                _check_envelope(item.batch, place, publication.envelope)
 
 
 @given(forwards(), points)
@@ -176,7 +242,34 @@ def test_a_client_says_the_same_in_runs_wherever_the_stream_is_cut(
 def test_a_neighbor_says_the_same_in_runs_wherever_the_stream_is_cut(
     said: bytes, where: list[int]
 ) -> None:
-    both(greeting_frame(BROKER) + said, where)
+    found, _ = both(greeting_frame(BROKER) + said, where)
+    for item in found:
+        if isinstance(item, PublishMany):
+            assert isinstance(item.batch, PublicationBatch)
+            for place, publication in enumerate(item.batch):
+                _check_envelope(item.batch, place, publication.envelope)
+
+
+def test_publications_with_times_to_live_are_one_run_and_traced_ones_stand_alone() -> None:
+    times = (Envelope(1), Envelope(1000), None, Envelope(70_000), Envelope(TTL_MS_MAX))
+    span = f"00-{'1' * 32}-{'2' * 16}-01"
+    some = [
+        Publication(f"p{number}", {"a": number}, envelope=envelope)
+        for number, envelope in enumerate((*times, Envelope(5, span), Envelope(6)))
+    ]
+    some.append(Publication("d", None, b"<a/>", envelope=Envelope(7)))
+    some.append(Publication("l", {"a": 1}, b"<a/>", b"x", envelope=Envelope(8)))
+    said = b"".join(
+        _framed(PublishRequest(number, encode_publication(one)))
+        for number, one in enumerate(some, 1)
+    )
+    found, _ = both(greeting_frame(CLIENT) + said, [])
+    kinds = [type(item) for item in found[1:]]
+    assert kinds == [RequestRun, PublishRequest, RequestRun]
+    runs = [item for item in found if isinstance(item, RequestRun)]
+    assert [list(one.batch) for one in runs] == [some[:5], some[6:]]
+    limits = [one.batch.ttls_ms for one in runs if one.batch.ttls_ms is not None]
+    assert [one.tolist() for one in limits] == [[1, 1000, 0, 70_000, TTL_MS_MAX], [6, 7, 8]]
 
 
 def test_what_is_plain_is_one_run_and_what_is_odd_stands_between_two() -> None:

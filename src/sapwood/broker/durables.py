@@ -20,7 +20,7 @@ from msgspec import structs
 from sapwood.broker.brought import body_of, places_by_id, publication_count
 from sapwood.broker.connections import Connections
 from sapwood.broker.counters import Counters
-from sapwood.broker.expiry import has_outlived
+from sapwood.broker.expiry import Expiry, has_outlived
 from sapwood.broker.logs import Log
 from sapwood.broker.looking import looked_at
 from sapwood.broker.owned import owned
@@ -81,6 +81,7 @@ from sapwood.wire.durable import (
 )
 from sapwood.wire.interests import from_text, to_text
 from sapwood.wire.messages import (
+    Cause,
     Message,
     SubscriptionRefused,
     UnsubscribedReply,
@@ -254,7 +255,7 @@ class Durables:
 
     def _open(self, client: ClientSessionAtBroker, request: DurableRequest) -> None:
         if client.gate is not None and (why := self._denied(client.gate.grant, request)):
-            client.connection.send(SubscriptionRefused(request.id, shortened(why)))
+            client.connection.send(SubscriptionRefused(request.id, shortened(why), Cause.GRANT))
             return
         interest = client.filter_of(request)
         if request.filter is not None:
@@ -347,20 +348,23 @@ class Durables:
                 self._by_id = places_by_id(request)
             place = first + self._by_id.get(effect.publication.id, 0)
         encoded = effect.publication.encoded or encode_publication(effect.publication)
-        self._arrived(effect.client, [(place, encoded)], age_s)
+        self._arrived(effect.client, [(place, encoded, age_s)])
 
-    def deliver_many(self, effect: DeliverMany, request: Input) -> None:
-        """The router delivers a batch: what of it goes to owners."""
+    def deliver_many(self, effect: DeliverMany, request: Input, expiry: Expiry) -> None:
+        """The router delivers a batch: what of it goes to owners, and is not over."""
         found = owned(effect) if len(self._subscriptions) else {}
         if not found:
             return
         first, batch = self._first_place(request), effect.batch
+        over, ages_s = expiry.are_over(batch), expiry.ages_s(batch)
         for owner, places in found.items():
-            self._arrived(owner, [(first + at, body_of(batch, at)) for at in places], 0.0)
+            there = places if over is None else [at for at in places if not over[at]]
+            self._counters.expired += len(places) - len(there)
+            self._arrived(owner, [(first + at, body_of(batch, at), ages_s[at]) for at in there])
 
-    def _arrived(self, owner: str, publications: Iterable[tuple[int, bytes]], age_s: float) -> None:
+    def _arrived(self, owner: str, publications: Iterable[tuple[int, bytes, float]]) -> None:
         arrivals = []
-        for place, encoded in publications:
+        for place, encoded, age_s in publications:
             if place not in self._recent:
                 self._recent[place] = encoded
                 self._order.append(place)

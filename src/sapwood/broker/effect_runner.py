@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+import numpy as np
+
 from sapwood.broker.connections import Connections, link_of
 from sapwood.broker.counters import Counters
 from sapwood.broker.debug_log import DebugLog
@@ -57,8 +59,8 @@ class Owners(Protocol):
         """An owner gets a publication of this age, if that matters, which came of an input."""
         ...
 
-    def deliver_many(self, effect: DeliverMany, request: Input) -> None:
-        """Owners, among others, get publications of a batch."""
+    def deliver_many(self, effect: DeliverMany, request: Input, expiry: Expiry) -> None:
+        """Owners, among others, get what is not over of a batch."""
         ...
 
     def subscribed(self, owner: str) -> None:
@@ -113,6 +115,8 @@ class EffectRunner:
         self.hits: Hits | None = None
         self._frame_bytes_max = connecting.frame_bytes_max
         self._expiry = Expiry(connecting.clock)
+        #: whether both ends of a link count what goes over it
+        self._counts = storing is not None and storing.persists
         self._runners: dict[type[Effect], Callable[..., None]] = {
             Deliver: self._deliver,
             Send: self._send,
@@ -182,16 +186,17 @@ class EffectRunner:
         if self.hits is not None:
             self.hits.count_many(effect)
         if self._owners is not None:
-            self._owners.deliver_many(effect, self._asked())
+            self._owners.deliver_many(effect, self._asked(), self._expiry)
+        if self._expiry.are_over(effect.batch) is not None:
+            self._deliver_each(effect, 0)
+            return
         place, count, born = 0, len(effect.keys), oldest(effect.batch)
         while place < count:
             composed = self._composer.deliveries(
                 effect, place, self._frame_bytes_max, COMPOSED_BYTES
             )
             if composed is None:
-                for one in effect.each(place):
-                    if not is_owner(one.client):  # which have got theirs
-                        self._hand_over(one)
+                self._deliver_each(effect, place)
                 return
             for name, frames, deliveries in composed.by_client(self._takes):
                 client = self._connections.to_client(name)
@@ -202,14 +207,26 @@ class EffectRunner:
                     client.connection.send_frames(frames)
             place = composed.end
 
+    def _deliver_each(self, effect: DeliverMany, first: int) -> None:
+        """The deliveries of a batch to clients, one by one, from a place on."""
+        for one in effect.each(first):
+            if not is_owner(one.client):  # which have got theirs
+                self._hand_over(one)
+
     def _send_many(self, effect: SendMany) -> None:
         self.told.add(effect.neighbor)
         link = self._connections.to_link(effect.neighbor)
-        if link is not None:
-            batch = effect.publications.batch
-            if not isinstance(batch, PublicationBatch):
-                self._expiry.tell(batch)
-            link.send_many(effect.publications)
+        if link is None:
+            return
+        many = effect.publications
+        if not isinstance(many.batch, PublicationBatch):
+            self._expiry.tell(many.batch)
+        over = None if self._counts or many.tree is not None else self._expiry.are_over(many.batch)
+        if over is not None:
+            self._counters.expired += int(over.sum())
+            many = many.at(np.flatnonzero(~over).tolist())
+        if len(many.batch):
+            link.send_many(many)
 
     def _accepted_many(self, effect: AcceptedMany) -> None:
         count = len(effect.publications)
@@ -225,9 +242,9 @@ class EffectRunner:
         if link is None:
             return
         inner = carried(effect.message)
-        # What is numbered, or on a tree, has to arrive: with it goes that it is over.
+        # What is counted or numbered, or on a tree, has to arrive: with it goes that it is over.
         is_over = isinstance(inner, Publish) and self._expiry.is_over(inner.publication)
-        if is_over and inner is effect.message:
+        if is_over and inner is effect.message and not self._counts:
             self._counters.expired += 1
             return
         if self._tracing is not None and isinstance(inner, Publish):

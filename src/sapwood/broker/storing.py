@@ -75,6 +75,8 @@ class Storing:
     ) -> None:
         self._loop = loop = asyncio.get_running_loop()
         self._router = router
+        #: what neighbors were told survives, as both ends of a link have counted it
+        self.persists = router.persists
         self._engines = settings.engines
         self._log = log
         policy = Policy(

@@ -373,9 +373,11 @@ class BlockingClient:
         blind: bool = False,
         ttl: float | timedelta | None = None,
         traceparent: str | None = None,
+        tracestate: str | None = None,
     ) -> str:
         """Publish; returns the publication's id when the broker has accepted it."""
-        how = {"payload": payload, "blind": blind, "ttl": ttl, "traceparent": traceparent}
+        trace = {"traceparent": traceparent, "tracestate": tracestate}
+        how = {"payload": payload, "blind": blind, "ttl": ttl, **trace}
         publishing: Any = self._client.publish
         published: str = self.wait(publishing(content, id, **how))
         return published

@@ -14,7 +14,7 @@ from sapwood.client.requests import Requesting, Requests
 from sapwood.client.subscription import ClientSubscription, Deliveries
 from sapwood.client.typed import RecordType
 from sapwood.errors import InputError
-from sapwood.limits.durable import DURABLE_WINDOW, DURABLE_WINDOW_MAX, LAST_BY_MAX
+from sapwood.limits.durable import DURABLE_WINDOW, DURABLE_WINDOW_MAX
 from sapwood.model.interest import Interest
 from sapwood.session.client_entries import Entry, EntryConfirmed, EntryEvent
 from sapwood.session.client_session import ClientSession
@@ -29,7 +29,7 @@ from sapwood.session.durable.consuming import (
     Wanted,
 )
 from sapwood.session.durable.receipts import Receipts
-from sapwood.session.durable.since import ALL, since_of
+from sapwood.session.durable.since import ALL, last_by_of, since_of
 from sapwood.wire.durable import (
     DurablesAction,
     DurablesReply,
@@ -94,7 +94,7 @@ class Durably:
         if not 1 <= window <= DURABLE_WINDOW_MAX:
             raise InputError(f"a window holds 1 to {DURABLE_WINDOW_MAX} deliveries, not {window}")
         text = None if interest is None else to_text(interest)
-        last_by = self._last_by()
+        last_by = last_by_of(self.replay, self.by, is_durable=self.durable is not None)
         return Wanted(
             self.durable or "",
             text,
@@ -104,25 +104,6 @@ class Durably:
             receipts,
             last_by=last_by,
         )
-
-    def _last_by(self) -> tuple[str, ...]:
-        """The attributes for whose values the last publication is wanted. Raises `InputError`."""
-        by = (self.by,) if isinstance(self.by, str) else tuple(self.by or ())
-        if self.replay is None and not by:
-            return ()
-        if self.replay != "last":
-            raise InputError(
-                f"what can be replayed is 'last', by key attributes, not {self.replay!r}"
-            )
-        if self.durable is not None:
-            raise InputError("last values are for a subscription without a durable name")
-        if not 1 <= len(by) <= LAST_BY_MAX or not all(
-            isinstance(name, str) and name for name in by
-        ):
-            raise InputError(
-                f"give `by` an attribute that is the key, or 1 to {LAST_BY_MAX} of them"
-            )
-        return by
 
     def _policy(self) -> Policy:
         for bound, name in ((self.max_count, "max_count"), (self.max_bytes, "max_bytes")):

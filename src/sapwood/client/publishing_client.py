@@ -32,6 +32,7 @@ class PublishingClient:
         blind: bool = False,
         ttl: float | timedelta | None = None,
         traceparent: str | None = None,
+        tracestate: str | None = None,
     ) -> str:
         """Publish a record or a document; returns the id when the broker has accepted it.
 
@@ -42,7 +43,7 @@ class PublishingClient:
         With a `ttl` (time to live), in seconds, it is delivered to nobody who would get it later
         than that, as far as ages are known (`docs/time.md`): on its way, in mailboxes, in the
         queues of subscriptions. A `traceparent` (W3C Trace Context) names the span that it belongs
-        to: brokers with `--traces` add theirs.
+        to: brokers with `--traces` add theirs. A `tracestate` goes with it to subscribers.
 
         A publication with both a record and a document is published as a `Publication`. Raises
         `InvalidValueError` or `LimitError` for attributes that cannot be published, and
@@ -53,7 +54,7 @@ class PublishingClient:
         if payload is not None or blind:
             content = self._publisher.with_payload(content, id, payload, is_blind=blind)
         answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        envelope = enveloped(ttl, traceparent)
+        envelope = enveloped(ttl, traceparent, tracestate)
         publication_id = await self._publisher.put(content, id, answer, envelope)
         await answer
         return publication_id

@@ -25,3 +25,7 @@ last, the bounds at the other end grow by twice the drift, a microsecond each mi
 
 TTL_MS_MAX: Final = 10**12
 """Milliseconds of a publication's time to live: 31 years, which a number of nanoseconds holds."""
+
+TRACESTATE_CHARS_MAX: Final = 512
+"""Letters of a publication's `tracestate`. Precedent: what the W3C's Trace Context asks everybody
+to pass on at least."""

@@ -27,14 +27,15 @@ class PublicationBatch(Sequence[Publication]):
 
     Publication `i` travels as `data[starts[i]:ends[i]]`. `records[i]` is the flat view of its
     record; an empty one, if it has none, which are those that `bare` says. `documents[i]` is its
-    document as it was read, or `None`; without `documents` none has one. `read` makes a publication
-    of its bytes and its document. Whoever makes a batch has found all of them in order, so that
-    `read` raises nothing.
+    document as it was read, or `None`; without `documents` none has one. It is worth being
+    delivered for `ttls_ms[i]` milliseconds, or for ever where that is 0; without `ttls_ms` all are.
+    `read` makes a publication of its bytes and its document. Whoever makes a batch has found all of
+    them in order, so that `read` raises nothing.
     """
 
     __slots__ = (
         *("_made", "_read", "_records", "_taken"),
-        *("bare", "born", "data", "documents", "ends", "starts"),
+        *("bare", "born", "data", "documents", "ends", "starts", "ttls_ms"),
     )
 
     def __init__(
@@ -47,6 +48,7 @@ class PublicationBatch(Sequence[Publication]):
         *,
         documents: Sequence[Document | None] | None = None,
         bare: npt.NDArray[np.bool_] | None = None,
+        ttls_ms: Places | None = None,
         born: int | None = None,
     ) -> None:
         #: what `Publication.born` says of the oldest one, and so may be said of each
@@ -57,6 +59,8 @@ class PublicationBatch(Sequence[Publication]):
         self.documents: Final = documents
         #: whether a publication has no record; `None` where all have one
         self.bare: Final = bare
+        #: `None` where no publication has a time to live
+        self.ttls_ms: Final = ttls_ms
         self._records = records
         #: the places of the publications among the records; `None` for all
         self._taken: Places | None = None
@@ -100,11 +104,12 @@ class PublicationBatch(Sequence[Publication]):
 
     def take(self, places: Places) -> PublicationBatch:
         """The publications at some places, in that order."""
-        documents, bare = self.documents, self.bare
+        documents, bare, ttls_ms = self.documents, self.bare, self.ttls_ms
         taken = PublicationBatch(
             *(self.data, self.starts[places], self.ends[places], self._records, self._read),
             documents=documents and [documents[place] for place in places.tolist()],
             bare=bare if bare is None else bare[places],
+            ttls_ms=ttls_ms if ttls_ms is None else ttls_ms[places],
             born=self.born,
         )
         taken._taken = places if self._taken is None else self._taken[places]

@@ -26,6 +26,7 @@ from sapwood.limits.structured import (
     IDENTIFIER_DIGITS_MAX,
     SEEK_HOPS_MAX,
 )
+from sapwood.matching.publication_batch import take
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.fields import Count, Name
 from sapwood.model.interest import Interest
@@ -152,6 +153,11 @@ class PublishMany:
             digest = self.digests[place] if self.digests else b""
             message = Publish(self.origin, self.hops, publication, digest)
             yield message if self.tree is None else OnTree(*self.tree, message)
+
+    def at(self, places: Sequence[int]) -> PublishMany:
+        """Those at some places, in that order."""
+        digests = [self.digests[place] for place in places] if self.digests else ()
+        return replace(self, batch=take(self.batch, places), digests=digests)
 
     def part(self, first: int, last: int | None = None) -> PublishMany:
         """Those from one place up to another, or to the end."""

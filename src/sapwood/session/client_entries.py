@@ -26,6 +26,7 @@ from sapwood.errors import InvariantError
 from sapwood.wire.interests import AdvertisedText, InterestText
 from sapwood.wire.messages import (
     AdvertiseRequest,
+    Cause,
     Message,
     SubscribeRequest,
     UnadvertiseRequest,
@@ -146,6 +147,7 @@ class EntryRefused:
 
     entry: Entry[Any, Any]
     reason: str
+    cause: Cause = Cause.REQUEST
 
 
 @dataclass(frozen=True, slots=True)

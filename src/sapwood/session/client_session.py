@@ -586,6 +586,8 @@ def _answer(entries: ClientEntries[F, Any], reply: _EntryReply) -> EntryEvent | 
     if isinstance(reply, SubscribedReply | AdvertisedReply):
         return EntryConfirmed(entry)
     entries.remove(entry)
-    if isinstance(reply, SubscriptionRefused | AdvertisementRefused):
+    if isinstance(reply, SubscriptionRefused):
+        return EntryRefused(entry, reply.reason, reply.cause)
+    if isinstance(reply, AdvertisementRefused):
         return EntryRefused(entry, reply.reason)
     return EntryWithdrawn(entry)

@@ -37,6 +37,7 @@ from sapwood.wire.messages import (
     AdvertisementRefused,
     AdvertiseRequest,
     AllStated,
+    Cause,
     Message,
     NeverNotice,
     PublicationRefused,
@@ -330,20 +331,20 @@ class ClientSessionAtBroker:
             return None
         if never is not None:
             self.connection.send(NeverNotice(id_, shortened(never)))
-        refusal: str | None = None
         if self.gate is not None:
             try:
                 asked = self.gate.grant.narrowed(asked)
             except InputError as error:
-                refusal = str(error)
-        if self._account is not None and refusal is None:
+                self.connection.send(SubscriptionRefused(id_, shortened(str(error)), Cause.GRANT))
+                return None
+        if self._account is not None:
             size = conjunctions_of(asked)
             refusal = self._account.refusal(id_, size)
-            if refusal is None and not is_durable:
+            if refusal is not None:
+                self.connection.send(SubscriptionRefused(id_, shortened(refusal), Cause.QUOTA))
+                return None
+            if not is_durable:
                 self._account.state(id_, size)
-        if refusal is not None:
-            self.connection.send(SubscriptionRefused(id_, shortened(refusal)))
-            return None
         return asked
 
     def left(self) -> None:
@@ -372,14 +373,17 @@ class ClientSessionAtBroker:
         publication = judged.value
         assert isinstance(publication, Publication), "what is not refused has been read"
         if self.gate is not None and self.gate.refused([publication]):
-            self._refuse_publication(request.sequence, "this identity may not publish that")
+            reason = "this identity may not publish that"
+            self._refuse_publication(request.sequence, reason, Cause.GRANT)
             return None
         if self._account is not None:
-            passing, reason = self._account.usage.passing((size,), self._heard)
+            usage = self._account.usage
+            passing, reason = usage.passing((size,), self._heard)
             if not passing:
-                self._refuse_publication(request.sequence, reason)
+                after_s = usage.after_s(self._heard)
+                self._refuse_publication(request.sequence, reason, Cause.QUOTA, after_s)
                 return None
-            self._account.usage.take(1, size)
+            usage.take(1, size)
         publication.keep_born(self.connection.born)
         self.ledger.pass_on(request.sequence, publication.id)
         return ClientPublish(self.name, publication)
@@ -463,10 +467,12 @@ class ClientSessionAtBroker:
             case _:
                 raise InvariantError(f"nothing a client asked for: {request!r}")
 
-    def _refuse_publication(self, sequence: int, reason: str) -> None:
+    def _refuse_publication(
+        self, sequence: int, reason: str, cause: Cause = Cause.REQUEST, after_s: float = 0.0
+    ) -> None:
         reason = shortened(reason)
         self.ledger.refuse(sequence, reason)
-        self.connection.send(PublicationRefused(sequence, reason))
+        self.connection.send(PublicationRefused(sequence, reason, cause, after_s))
 
     def acknowledge(self) -> None:
         """Acknowledge the publications that are answered since the last acknowledgement."""

@@ -162,6 +162,12 @@ class Delivery:
         envelope = self._decoded().envelope
         return None if envelope is None else envelope.traceparent
 
+    @property
+    def tracestate(self) -> str | None:
+        """What goes with the `traceparent`, as its publisher said it."""
+        envelope = self._decoded().envelope
+        return None if envelope is None else envelope.tracestate
+
     def _age_ns(self) -> int | None:
         if self._clock is None:
             return None

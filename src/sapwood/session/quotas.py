@@ -115,6 +115,15 @@ class Usage:
                 left -= size
         return count, reason
 
+    def after_s(self, now: float) -> float:
+        """In how many seconds the next publication passes, if nothing does until then."""
+        quota, waits = self.quota, [0.0]
+        if (rate := quota.publications_per_s) is not None:
+            waits.append((1.0 - self._publications.room(rate, now, least=1.0)) / rate)
+        if (rate := quota.bytes_per_s) is not None:
+            waits.append(-self._bytes.room(rate, now) / rate)
+        return max(waits)
+
     def take(self, count: int, size: int) -> None:
         """So many publications of so many bytes in all have passed."""
         if self.quota.publications_per_s is not None:

@@ -61,6 +61,17 @@ class GoodbyeCode(StrEnum):
         return self is GoodbyeCode.BARRED
 
 
+class Cause(StrEnum):
+    """What a refusal comes of, for programs; the reason beside it is for people."""
+
+    REQUEST = "request"
+    """What was asked for cannot be, whoever asks."""
+    GRANT = "grant"
+    """The identity may not."""
+    QUOTA = "quota"
+    """The identity has used up what it may, for now."""
+
+
 # Both ways ---------------------------------------------------------------------------------------
 
 
@@ -237,6 +248,7 @@ class SubscriptionRefused(Struct, array_like=True, frozen=True, tag=22, gc=False
 
     id: Id
     reason: Reason
+    cause: Cause = Cause.REQUEST
 
 
 class AdvertisedReply(Struct, array_like=True, frozen=True, tag=26, gc=False):
@@ -265,10 +277,15 @@ class AcceptedReply(Struct, array_like=True, frozen=True, tag=23, gc=False):
 
 
 class PublicationRefused(Struct, array_like=True, frozen=True, tag=24, gc=False):
-    """A publication was not accepted; sent before the `AcceptedReply` that passes it."""
+    """A publication was not accepted; sent before the `AcceptedReply` that passes it.
+
+    Where a rate was passed, there may be room again in `after_s` seconds.
+    """
 
     sequence: Sequence
     reason: Reason
+    cause: Cause = Cause.REQUEST
+    after_s: Annotated[float, Meta(ge=0)] = 0.0
 
 
 class Delivery(Struct, array_like=True, frozen=True, tag=25):

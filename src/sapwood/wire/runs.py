@@ -25,6 +25,7 @@ from sapwood.limits import (
 from sapwood.matching.columnar.flat_records import NONE, READ, flat_records
 from sapwood.matching.publication_batch import PublicationBatch
 from sapwood.matching.readiness import RECORDS, Awaiting, KernelSet, Loader
+from sapwood.model.envelope import Envelope
 from sapwood.model.fields import Count, Name
 from sapwood.routing.digests import DigestBatch
 from sapwood.routing.messages import PublishMany
@@ -38,6 +39,7 @@ from sapwood.wire.kernels.layout import (
     DOCUMENTS,
     END,
     FINISH,
+    LIMITED,
     NEIGHBOR_SENDS,
     RECORD,
     RECORD_END,
@@ -45,6 +47,7 @@ from sapwood.wire.kernels.layout import (
     RUN_HEAD,
     SEQUENCE,
     STRIDE,
+    TTL,
 )
 from sapwood.wire.messages import PublishRequest
 from sapwood.wire.publications import decode_publication
@@ -87,6 +90,15 @@ class _Parts(msgspec.Struct, array_like=True, frozen=True):
     attributes: msgspec.Raw
     document: bytes | None = None
     payload: memoryview | None = None
+    is_blind: bool = False
+    envelope: Envelope | None = None
+
+    @property
+    def is_for_runs(self) -> bool:
+        """Whether its envelope, if it has one, is a time to live and no more."""
+        return not self.is_blind and (
+            self.envelope is None or self.envelope == Envelope(self.envelope.ttl_ms)
+        )
 
 
 _PARTS: Final = msgspec.msgpack.Decoder(_Parts)
@@ -169,7 +181,8 @@ class RunFinder:
             flat = flat_records(data, columns[RECORD], columns[RECORD_END])
             doubtful = np.flatnonzero(flat.verdicts != READ).tolist()
             whole = PublicationBatch(
-                data, columns[BEGIN], columns[FINISH], flat.records, decode_publication
+                *(data, columns[BEGIN], columns[FINISH], flat.records, decode_publication),
+                ttls_ms=columns[TTL] if run.item(LIMITED) else None,
             )
         if is_link:
             envelope = _envelope(data, columns[BODY].item(0))
@@ -202,6 +215,7 @@ def _with_more(data: bytes, columns: I64, *, is_link: bool) -> tuple[Publication
     from sapwood.xml import read_document  # late: records need no XML parser
 
     record_ends, count = columns[RECORD_END].copy(), columns.shape[1]
+    ttls_ms = columns[TTL].copy()
     documents: list[Document | None] = [None] * count
     has_payload = np.zeros(count, np.bool_)
     refused: list[int] = []
@@ -213,6 +227,10 @@ def _with_more(data: bytes, columns: I64, *, is_link: bool) -> tuple[Publication
             if parts.document is not None:
                 documents[place] = read_document(parts.document)
             has_payload[place] = parts.payload is not None
+            if parts.envelope is not None:
+                ttls_ms[place] = parts.envelope.ttl_ms or 0
+            if not parts.is_for_runs:
+                refused.append(place)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InputError):
             refused.append(place)
         else:
@@ -232,6 +250,7 @@ def _with_more(data: bytes, columns: I64, *, is_link: bool) -> tuple[Publication
         *(data, begins, finishes, flat.records, decode_publication),
         documents=documents if is_there.any() else None,
         bare=bare if bare.any() else None,
+        ttls_ms=ttls_ms[:count] if ttls_ms.any() else None,
     )
     return whole, np.flatnonzero(is_doubtful).tolist()
 

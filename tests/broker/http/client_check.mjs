@@ -29,7 +29,7 @@ for (const [step, refused] of [
   ["publish", client.publish({ document: "<a>" })],
 ]) {
   const error = await refused.catch((one) => one);
-  say(step, error instanceof SapwoodError && error.isRefusal);
+  say(step, error instanceof SapwoodError && error.isRefusal && error.status);
 }
 
 client._socket.close(); // the connection is lost, and something is published meanwhile
@@ -56,6 +56,24 @@ await client.publish({ attributes: { price: 1 } });
 await until(() => count === 2);
 
 say("unsubscribed", prices);
+await worker.unsubscribe();
+
+const seen = [];
+await client.subscribe({ filter: "exists symbol" }, (one) => seen.push(one.publication));
+const span = { traceparent: `00-${"1".repeat(32)}-${"2".repeat(16)}-01`, tracestate: "a=1" };
+await client.publish({ id: "q1", attributes: { symbol: "SAP", price: 1 }, ttl: 60, ...span });
+const doubtful = client.publish({ attributes: { symbol: "SAP", price: 2 } });
+client._socket.close(); // before its answer: it is sent again, and published once
+await doubtful;
+await client.publish({ attributes: { symbol: "IBM", price: 3 } });
+await until(() => seen.length >= 3);
+say("envelope", seen[0]);
+say("seen", seen.map((one) => one.attributes.price));
+const last = [];
+const board = { filter: "exists symbol", replay: "last", by: "symbol" };
+await client.subscribe(board, (one) => last.push(one.publication.attributes.price));
+await until(() => last.length === 2);
+say("last", last);
 client.close();
 say("closed", await client.publish({ attributes: {} }).catch((one) => one.message));
 

@@ -15,6 +15,7 @@ from tests.broker.helpers import ANY_PORT, Story, running, settings, soon
 JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
 XML: Final = "application/xml"
+PROBLEM: Final = "application/problem+json"
 
 
 class Answer(NamedTuple):

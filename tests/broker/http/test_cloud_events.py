@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 import sapwood
 from sapwood.broker.http.cloud_events import json_of_event, of_headers, of_json
 from sapwood.errors import InputError
+from sapwood.limits.timing import TTL_MS_MAX
 from sapwood.session.delivery import Delivery
 from sapwood.wire.publications import encode_publication
 from tests.broker.conftest import nothing_is_left
@@ -117,7 +120,69 @@ async def test_deliveries_come_as_events_on_request() -> None:
             "data": {"attributes": {"a": 1}},
         }
         told = await gate.ask("GET", "/subscribe?filter=true&as=what")
-        assert (told.status, "cloudevents" in told.json["error"]) == (400, True)
+        assert (told.status, "cloudevents" in told.json["detail"]) == (400, True)
+
+
+SPAN = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+HOP = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+
+async def test_an_expiry_time_is_a_time_to_live_and_stays_an_attribute() -> None:
+    def at(seconds: float) -> str:
+        return datetime.fromtimestamp(time.time() + seconds, UTC).isoformat()
+
+    async with gated() as gate, sapwood.connect(str(gate.broker.address)) as client:
+        wanted = await client.subscribe("true")
+        event = {**ORDER, "expirytime": at(3600)}
+        assert (await gate.post(text(event), EVENT, "?ttl=5")).status == 200
+        assert (await gate.post(b"1", JSON, **headers(event))).status == 200
+        last = {**ORDER, "expirytime": "9999-12-31T23:59:59.9+01:00"}
+        assert (await gate.post(text(last), EVENT)).status == 200
+        assert (await gate.post(text(ORDER), EVENT, TTL="5")).status == 200
+        found = [await soon(anext(wanted)) for _ in range(4)]
+        assert found[0].attributes == event
+        for one in found[:2]:
+            assert one.ttl is not None
+            assert 3500 < one.ttl <= 3600, "what the event says goes before what the request says"
+        assert [one.ttl for one in found[2:]] == [TTL_MS_MAX / 1000, 5.0]
+        told = await gate.post(text([{**ORDER, "expirytime": at(-10)}, ORDER]), EVENTS)
+        assert (told.status, told.json["accepted"]) == (207, 1)
+        assert "has expired 10." in told.json["refused"][0]["reason"]
+        told = await gate.post(text({**ORDER, "expirytime": "tomorrow"}), EVENT)
+        assert (told.status, "expirytime is a time as in" in told.json["detail"]) == (400, True)
+
+
+async def test_spans_of_events_and_of_their_requests() -> None:
+    state = {"tracestate": "a=1"}
+    async with (
+        gated() as gate,
+        gate.stream("filter=true&as=cloudevents") as web,
+        sapwood.connect(str(gate.broker.address)) as client,
+    ):
+        wanted = await client.subscribe("true")
+        began = {**ORDER, "traceparent": SPAN, **state}
+        for event, headers_ in (
+            (began, {}),
+            (began, {"traceparent": HOP}),
+            (ORDER, {"traceparent": HOP, **state}),
+            ({**ORDER, "traceparent": "what"}, {}),
+        ):
+            assert (await gate.post(text(event), EVENT, **headers_)).status == 200
+        found = [await soon(anext(wanted)) for _ in range(4)]
+        assert [(one.traceparent, one.tracestate) for one in found] == [
+            (SPAN, "a=1"),
+            (HOP, None),
+            (HOP, "a=1"),
+            (None, None),
+        ]
+        events = [await web.delivery() for _ in range(4)]
+        assert events[0] == events[1] == began, "an event keeps where it began"
+        assert events[2] == {**ORDER, "traceparent": HOP, **state}
+        assert events[3] == {**ORDER, "traceparent": "what"}
+        await client.publish({"a": 1}, "p1", traceparent=SPAN, tracestate="b=2")
+        event = await web.delivery()
+        assert (event["traceparent"], event["tracestate"]) == (SPAN, "b=2")
+        assert event["data"] == {"attributes": {"a": 1}}
 
 
 async def test_what_is_no_event_says_why() -> None:
@@ -133,13 +198,13 @@ async def test_what_is_no_event_says_why() -> None:
     async with gated() as gate:
         for body, kind, query, status, words in cases:
             told = await gate.post(body, kind, query)
-            assert (told.status, words in told.json["error"]) == (status, True), told
+            assert (told.status, words in told.json["detail"]) == (status, True), told
         told = await gate.post(b"1}", JSON, **headers(ORDER))
         assert told.status == 400
         told = await gate.post(b'1,"x":2', JSON, **headers(ORDER))
-        assert (told.status, told.json["error"]) == (400, "the data is no JSON")
+        assert (told.status, told.json["detail"]) == (400, "the data is no JSON")
         told = await gate.post(b"1", JSON, **{"ce-specversion": "1.0"})
-        assert "there is no id, source, type" in told.json["error"]
+        assert "there is no id, source, type" in told.json["detail"]
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,11 @@ async def test_the_client_in_javascript_subscribes_publishes_and_goes_on(tmp_pat
         steps = {one["step"]: one["told"] for one in told}
         assert numbers == [1, 2]
         assert steps["published"] == "p1"
-        assert (steps["subscribe"], steps["publish"]) == (True, True)
+        assert (steps["subscribe"], steps["publish"]) == (422, 422)
+        span = {"traceparent": f"00-{'1' * 32}-{'2' * 16}-01", "tracestate": "a=1"}
+        content = {"id": "q1", "attributes": {"symbol": "SAP", "price": 1}}
+        assert steps["envelope"] == {**content, "ttl": 60.0, **span}
+        assert (steps["seen"], steps["last"]) == ([1, 2, 3], [2, 3])
         assert steps["later"] == "p4"
         assert steps["prices"] == steps["unsubscribed"] == [11, 12, 13]
         assert steps["states"] == [True, False, True]

@@ -67,7 +67,7 @@ async def test_publications_are_confirmed_in_order_and_refused_by_reference() ->
         assert [one["ref"] for one in told] == list(range(300))
         assert [one["ref"] for one in told if one["type"] == "refused"] == [200]
         client.say(type="publish", ref=1, document="<a/>")
-        assert (await client.hear())["id"].startswith("http-")
+        assert (await client.hear())["id"].startswith("http/")
         assert gate.broker.counters.publications == 300
 
 
@@ -113,6 +113,35 @@ async def test_a_durable_subscription_gives_again_what_was_not_acknowledged(
             assert {one["attempt"] for one in told[:4]} == {2}
 
 
+async def test_what_is_published_may_have_an_end_and_a_span() -> None:
+    span = {"traceparent": f"00-{'1' * 32}-{'2' * 16}-01", "tracestate": "a=1"}
+    async with gated() as gate, connected(gate) as client:
+        client.say(type="subscribe", id="s", filter="exists a")
+        assert await client.hear() == subscribed("s")
+        client.say(type="publish", id="p", attributes={"a": 1}, ttl=60, **span)
+        told = next(one for one in await client.hear_all(2) if one["type"] == "delivery")
+        assert told["publication"] == {"id": "p", "attributes": {"a": 1}, "ttl": 60.0, **span}
+
+
+async def test_last_values_come_first_and_behind_a_mark_the_last_ones_since(
+    tmp_path: Path,
+) -> None:
+    wanted = {"type": "subscribe", "filter": "a > 0", "replay": "last", "by": "k"}
+    async with gated(data=tmp_path) as gate, connected(gate) as client:
+        for number, key in enumerate("xyx", 1):
+            client.say(type="publish", attributes={"a": number, "k": key})
+        await client.hear_all(3)
+        client.say(id="s", **wanted)
+        told = (await client.hear_all(3))[1:]
+        assert [one["publication"]["attributes"]["a"] for one in told] == [2, 3]
+        client.say(id="t", **wanted | {"by": ["k", "a"], "mark": told[0]["mark"]})
+        told = (await client.hear_all(2))[1:]
+        assert [one["publication"]["attributes"]["a"] for one in told] == [3]
+        client.say(id="d", **wanted, durable="d")
+        told_so = await client.hear()
+        assert (told_so["of"], "durable name" in told_so["reason"]) == ("subscribe", True)
+
+
 REFUSED: tuple[tuple[Any, str, str], ...] = (
     ({"type": "subscribe", "id": "s"}, "subscribe", "give a filter"),
     ({"type": "subscribe", "id": "s", "filter": "a >"}, "subscribe", "position 4"),
@@ -125,6 +154,17 @@ REFUSED: tuple[tuple[Any, str, str], ...] = (
     ({"type": "subscribe", "id": "s", "filer": "a > 1"}, "message", "filer"),
     ({"type": "unsubscribe", "id": "s"}, "unsubscribe", "no subscription"),
     ({"type": "acknowledge", "id": "there", "numbers": [1]}, "acknowledge", "no consumer"),
+    ({"type": "subscribe", "id": "s", "filter": "a", "replay": "all"}, "subscribe", "'last'"),
+    ({"type": "subscribe", "id": "s", "filter": "a", "by": ["a"]}, "subscribe", "'last'"),
+    (
+        {"type": "subscribe", "id": "s", "filter": "a", "by": "a", "replay": "last"},
+        "subscribe",
+        "leave replay out",
+    ),
+    ({"type": "publish", "attributes": {}, "ttl": 0}, "publish", "TTL_MS_MAX"),
+    ({"type": "publish", "attributes": {}, "ttl": "1"}, "message", "ttl"),
+    ({"type": "publish", "attributes": {}, "traceparent": "x"}, "publish", "00-TRACE-SPAN-FLAGS"),
+    ({"type": "publish", "attributes": {}, "tracestate": "x"}, "publish", "traceparent"),
     ({"type": "publish"}, "publish", "record or a document"),
     ({"type": "publish", "attributes": [1]}, "publish", "an array"),
     ({"type": "publish", "attributes": {"a": 2**70}}, "publish", "64 bits"),
@@ -145,6 +185,7 @@ async def test_what_is_refused_says_why_and_the_socket_goes_on() -> None:
             told = await client.hear()
             assert (told["type"], told["of"]) == ("refused", of), told
             assert words in told["reason"]
+            assert 400 <= told["status"] < 500
         client.frame(b"\0", BINARY)
         assert "binary" in (await client.hear())["reason"]
         client.frame(b'{"type": "publish", "attributes": {"a": 1, "a": 2}}')
@@ -170,7 +211,8 @@ async def test_who_it_is_stands_in_the_first_message_or_the_header(tmp_path: Pat
             for number in (-1, 5, 12):
                 client.say(type="publish", id=f"p{number}", attributes={"a": number})
             told = await client.hear_all(4)
-            assert [one["id"] for one in told if one["type"] == "refused"] == ["p-1"]
+            [refused] = [one for one in told if one["type"] == "refused"]
+            assert (refused["id"], refused["status"]) == ("p-1", 403)
             delivered = [one for one in told if one["type"] == "delivery"]
             assert [one["publication"]["id"] for one in delivered] == ["p12"]
             path.write_text(FEED)
@@ -269,6 +311,11 @@ _TEXTS = st.one_of(
             "mark": st.sampled_from(["hub/1", "/", "hub/" + "9" * 30]),
             "durable": st.sampled_from(["d", "d d", ""]),
             "numbers": st.sampled_from([[], [1], [-1], [2**70], "x"]),
+            "replay": st.sampled_from(["last", "all"]),
+            "by": st.sampled_from(["a", ["a"], [], [1], ["a"] * 17]),
+            "ttl": st.sampled_from([1, 0.5, -1, 1e300, "1"]),
+            "traceparent": st.sampled_from(["x", f"00-{'1' * 32}-{'2' * 16}-01"]),
+            "tracestate": st.sampled_from(["a=1", "\n", "x" * 999]),
             "attributes": st.sampled_from([{}, {"a": 2}, [], None, {"a": {"b": [1]}}]),
             "document": st.sampled_from(["<a/>", "<", "\ud800"]),
         },

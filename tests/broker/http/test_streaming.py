@@ -48,7 +48,7 @@ async def test_a_filter_may_be_in_another_language() -> None:
             ("filter=a%20%3D%20b&dialect=jms", "constants only"),
         ):
             refused = await gate.ask("GET", f"/subscribe?{asked}")
-            assert (refused.status, reason in refused.json["error"]) == (400, True)
+            assert (refused.status, reason in refused.json["detail"]) == (400, True)
 
 
 async def test_a_stream_brings_documents_and_payloads() -> None:
@@ -84,7 +84,39 @@ async def test_a_stream_goes_on_behind_its_last_event(tmp_path: Path) -> None:
         async with gate.stream("filter=price%20%3E%2010", Last_Event_ID=second["mark"]) as web:
             assert await prices(web, 3) == [13, 14, 15]
         refused = await gate.ask("GET", "/subscribe?filter=a%3E1&last_event_id=rim/1")
-        assert (refused.status, "journal of broker hub" in refused.json["error"]) == (422, True)
+        assert (refused.status, "journal of broker hub" in refused.json["detail"]) == (422, True)
+
+
+async def test_the_last_value_of_each_key_comes_first(tmp_path: Path) -> None:
+    async def sell(gate: Gate, *sales: tuple[str, int]) -> None:
+        for symbol, price in sales:
+            body = json.dumps({"symbol": symbol, "price": price}).encode()
+            assert (await gate.post(body, JSON)).status == 200
+
+    query = "filter=price%20%3E%2010&replay=last&by=symbol"
+    async with gated(data=tmp_path) as gate:
+        await sell(gate, ("SAP", 11), ("IBM", 12), ("SAP", 13), ("SAP", 3))
+        async with gate.stream(query) as web:
+            assert await prices(web, 2) == [12, 13]
+            await sell(gate, ("SAP", 14))
+            last = await web.delivery()
+            assert last["attributes"]["price"] == 14
+        await sell(gate, ("SAP", 15), ("IBM", 16), ("SAP", 17))
+        async with gate.stream(query, Last_Event_ID=last["mark"]) as web:
+            assert await prices(web, 2) == [16, 17], "of what came meanwhile, the last ones"
+        async with gate.stream(f"{query}&by=price") as web:  # a key of two attributes
+            assert await prices(web, 7) == [11, 12, 13, 14, 15, 16, 17]
+
+
+async def test_spans_and_times_to_live_come_with_deliveries(tmp_path: Path) -> None:
+    span = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    for data in (None, tmp_path):
+        async with gated(data=data) as gate, gate.stream("filter=a%3D1") as web:
+            told = {"traceparent": span, "tracestate": "a=1"}
+            assert (await gate.post(b'{"a": 1}', JSON, "?ttl=60&id=p", **told)).status == 200
+            found = await web.delivery()
+            assert found.pop("mark", "hub/0") == "hub/0"
+            assert found == {"id": "p", "attributes": {"a": 1}, "ttl": 60.0, **told}
 
 
 async def test_more_than_a_window_comes_as_it_is_taken(tmp_path: Path) -> None:
@@ -123,13 +155,18 @@ async def test_streams_get_what_is_published_at_other_brokers(tmp_path: Path) ->
         ("filter=a%3E", 422, "position 3"),
         ("xpath=//a[", 422, ""),
         ("filter=a%3E1&since=all", 422, "no journal"),
+        ("filter=a%3E1&replay=last&by=a", 422, "leave replay out"),
+        ("filter=a%3E1&replay=first&by=a", 400, "'last'"),
+        ("filter=a%3E1&replay=last", 400, "attribute that is the key"),
+        ("filter=a%3E1&by=a", 400, "'last'"),
+        ("filter=a%3E1&replay=last&by=", 400, "'by' is unknown"),
         ("filter=a%3E1&last_event_id=hub/1", 422, "no journal"),
     ],
 )
 async def test_what_cannot_be_subscribed_to_says_why(query: str, status: int, words: str) -> None:
     async with gated() as gate:
         told = await gate.ask("GET", f"/subscribe?{query}")
-        assert (told.status, words in told.json["error"]) == (status, True), told
+        assert (told.status, words in told.json["detail"]) == (status, True), told
         assert not gate.broker.connections.clients or status == 422
 
 
@@ -151,7 +188,7 @@ async def test_there_are_so_many_streams_and_no_more() -> None:
     async with gated(http_streams_max=1) as gate:
         async with gate.stream("filter=a%20%3E%201"):
             told = await gate.ask("GET", "/subscribe?filter=a%3E1")
-            assert (told.status, "limit of 1 streams" in told.json["error"]) == (503, True)
+            assert (told.status, "limit of 1 streams" in told.json["detail"]) == (503, True)
             assert told.headers["retry-after"] == "5"
             assert (await gate.ask("GET", "/healthz")).status == 200
         await soon(gate.broker.connections.until(lambda: not gate.broker.connections.clients))

@@ -95,5 +95,6 @@ async def connected(gate: Gate, **shown: str) -> AsyncIterator[WebSocketClient]:
     """One that the broker has welcomed."""
     async with opened(gate) as client:
         client.say(type="connect", **shown)
-        assert await client.hear() == {"type": "connected", "broker": gate.broker.name}
+        told = {"broker": gate.broker.name, "journal": gate.broker.store is not None}
+        assert await client.hear() == {"type": "connected", **told}
         yield client

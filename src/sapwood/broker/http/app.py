@@ -30,7 +30,7 @@ from sapwood.broker.http.guard import Guard
 from sapwood.broker.http.inside import NotAdmittedError
 from sapwood.broker.http.metrics import registry_of
 from sapwood.broker.http.publishing import publish
-from sapwood.broker.http.refusals import Refusal
+from sapwood.broker.http.refusals import Refusal, problem
 from sapwood.broker.http.sockets import serve
 from sapwood.broker.http.streaming import subscribe
 from sapwood.broker.status import status
@@ -59,7 +59,7 @@ def application(broker: Shown, gateway: Gateway | None, console: Console | None)
             credentials_in(request.headers.get("authorization", ""))
         )
         if why is not None:
-            return JSONResponse({"error": why}, 401, dict(NAMELESS))
+            return problem(401, why, NAMELESS)
         encode, content_type = choose_encoder(request.headers.get("accept", ""))
         return Response(encode(registry), media_type=content_type)
 

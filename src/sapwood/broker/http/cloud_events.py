@@ -8,6 +8,10 @@ An event's attributes are those of a record, extensions among them. Its data is
 
 An event is known by its source and its id, so both together, with a space between them, are the
 publication's id. What was not published as an event becomes one with all that it carries in `data`.
+
+Of the documented extensions two say what an envelope says, and stay attributes as well: an event is
+worth being delivered until its `expirytime`, and its `traceparent` names the span that it was
+published under (Expiry Time, Distributed Tracing).
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import base64
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from math import ceil
 from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
@@ -24,12 +29,14 @@ import msgspec
 
 from sapwood.broker.http.contents import is_xml
 from sapwood.broker.http.deliveries import members_of
+from sapwood.broker.http.envelopes import trace_in
 from sapwood.errors import InputError
 from sapwood.limits import REASON_CHARS_MAX
+from sapwood.limits.timing import TTL_MS_MAX
+from sapwood.model.envelope import Envelope
 from sapwood.model.json_objects import check_members, decode_object
 from sapwood.model.publication import Publication
 from sapwood.session.delivery import Delivery
-from sapwood.wire.publications import encode_publication
 from sapwood.xml.encodings import decode_text, encode_text
 
 STRUCTURED: Final = "application/cloudevents+json"
@@ -43,11 +50,12 @@ PREFIX: Final = "ce-"
 _VERSION: Final = "1.0"
 _REQUIRED: Final = ("id", "source", "specversion", "type")
 _DATA: Final = ("data", "data_base64")
+_TRACE: Final = ("traceparent", "tracestate")
 _NAME: Final = re.compile(r"[a-z0-9]+")
 _URI_REFERENCE: Final = re.compile(r"(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:.+")
 _TIME: Final = re.compile(
-    r"(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:)(\d\d)(?:\.\d+)?([Zz]|[+\-]\d\d:\d\d)", re.ASCII
+    r"(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:)(\d\d)(\.\d+)?([Zz]|[+\-]\d\d:\d\d)", re.ASCII
 )
 _MEDIA_TYPE: Final = re.compile(r"[\w!#$&^.+\-]+/[\w!#$&^.+\-]+(?:\s*;.*)?", re.ASCII)
 _NO_TEXT: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
@@ -100,9 +108,23 @@ def of_json(text: bytes) -> Publication:
     return _publication(attributes, data.encode(), kind)
 
 
-def encoded_event(event: Publication, frame_bytes_max: int) -> tuple[str, bytes]:
-    """Id and bytes of what is published of an event. Raises `InputError`."""
-    return event.id, encode_publication(event, frame_bytes_max)
+def enveloped_event(event: Publication, now_s: float) -> Publication:
+    """An event in the envelope that its extensions make, at a time in seconds since 1970.
+
+    Raises `InputError` for one that has expired.
+    """
+    attributes = event.attributes or {}
+    ttl_ms, expiry = None, attributes.get("expirytime")
+    if expiry is not None:
+        left_s = _seconds(str(expiry)) - now_s
+        if left_s <= 0:
+            raise InputError(f"the event has expired {-left_s:.3f} s ago, by this broker's clock")
+        ttl_ms = min(ceil(left_s * 1000), TTL_MS_MAX)
+    told = [[str(attributes[name])] if name in attributes else [] for name in _TRACE]
+    traceparent, tracestate = trace_in(*told)
+    if ttl_ms is None and traceparent is None:
+        return event
+    return event.in_envelope(Envelope(ttl_ms, traceparent, tracestate))
 
 
 def events_in(body: bytes) -> list[bytes]:
@@ -117,8 +139,12 @@ def json_of_event(broker: str, delivery: Delivery) -> bytes:
     """A delivery as an event in the JSON format; `broker` is the source of what was none."""
     record = delivery.attributes
     carried = (record.get("data"), delivery.document, delivery.payload)
+    span = {"traceparent": delivery.traceparent, "tracestate": delivery.tracestate}
+    spanned = {name: value for name, value in span.items() if value is not None}
     if not _is_event(record) or sum(one is not None for one in carried) > 1:
         members = members_of(delivery)
+        for name in spanned:
+            del members[name]
         event = {
             "specversion": _VERSION,
             "id": members.pop("id"),
@@ -127,8 +153,9 @@ def json_of_event(broker: str, delivery: Delivery) -> bytes:
             "datacontenttype": "application/json",
             "data": members,
         }
-        return msgspec.json.encode(event)
-    event = dict(record)
+        return msgspec.json.encode(event | spanned)
+    # What an event says itself is where it began (Distributed Tracing).
+    event = dict(record) if "traceparent" in record else {**record, **spanned}
     if delivery.document is not None:
         event["data"] = decode_text(delivery.document)
     elif delivery.payload is not None:
@@ -232,6 +259,7 @@ _WHAT: Final[Mapping[str, str]] = MappingProxyType(
         "source": "a URI reference",
         "dataschema": "a URI with its scheme",
         "time": "a time as in RFC 3339",
+        "expirytime": "a time as in RFC 3339",
         "datacontenttype": "a media type",
     }
 )
@@ -248,7 +276,7 @@ def _is_right(name: str, value: str) -> bool:
             return is_uri and _SCHEME.fullmatch(value) is not None
         case "datacontenttype":
             return _MEDIA_TYPE.fullmatch(value) is not None
-        case "time":
+        case "time" | "expirytime":
             return _is_time(value)
         case _:
             return bool(value)
@@ -256,12 +284,19 @@ def _is_right(name: str, value: str) -> bool:
 
 def _is_time(value: str) -> bool:
     """Whether a text is a time as in RFC 3339, which knows leap seconds."""
-    found = _TIME.fullmatch(value)
-    if found is None:
+    if _TIME.fullmatch(value) is None:
         return False
-    begin, second, zone = found.groups()
     try:
-        datetime.fromisoformat(f"{begin}{'59' if second == '60' else second}{zone}".upper())
-    except ValueError:
+        _seconds(value)
+    except (ValueError, OverflowError):
         return False
     return True
+
+
+def _seconds(value: str) -> float:
+    """A time as in RFC 3339, in seconds since 1970; a leap second is the one before it."""
+    found = _TIME.fullmatch(value)
+    assert found is not None, "its form was checked"
+    begin, second, fraction, zone = found.groups(default="")
+    whole = datetime.fromisoformat(f"{begin}{'59' if second == '60' else second}{zone}".upper())
+    return whole.timestamp() + float(f"0{fraction}")

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from sapwood.errors import InputError
 from sapwood.limits import NAME_CHARS_MAX
 from sapwood.limits.durable import ACKNOWLEDGE_RUNS_MAX, DURABLE_WINDOW, DURABLE_WINDOW_MAX
+from sapwood.model.envelope import enveloped
 from sapwood.model.fields import Count, Id
 from sapwood.model.json_objects import check_members, decode_flat, decode_object
 from sapwood.model.publication import Publication
@@ -31,7 +32,8 @@ class Connect(Struct, tag="connect", tag_field="type", forbid_unknown_fields=Tru
 class Subscribe(Struct, tag="subscribe", tag_field="type", forbid_unknown_fields=True):
     """Subscribe under an id of the client's own; as `GET /subscribe`.
 
-    With a `durable` name it is a consumer of that, which acknowledges what it gets.
+    With a `durable` name it is a consumer of that, which acknowledges what it gets. `by` is an
+    attribute, or several, for whose values the last publication is replayed.
     """
 
     id: Id
@@ -40,6 +42,8 @@ class Subscribe(Struct, tag="subscribe", tag_field="type", forbid_unknown_fields
     namespaces: dict[str, str] = {}
     since: str | None = None
     mark: str | None = None
+    replay: str | None = None
+    by: str | list[str] = []
     durable: Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)] | None = None
     window: Annotated[int, Meta(ge=1, le=DURABLE_WINDOW_MAX)] = DURABLE_WINDOW
 
@@ -51,13 +55,19 @@ class Unsubscribe(Struct, tag="unsubscribe", tag_field="type", forbid_unknown_fi
 
 
 class Publish(Struct, tag="publish", tag_field="type", forbid_unknown_fields=True):
-    """Publish a record, a document or both, and a payload beside them."""
+    """Publish a record, a document or both, and a payload beside them.
+
+    It is worth being delivered for `ttl` seconds; `traceparent` and `tracestate` name its span.
+    """
 
     id: Id | None = None
     ref: Reference = None
     attributes: msgspec.Raw = msgspec.Raw(b"null")
     document: str | None = None
     payload: bytes | None = None
+    ttl: float | None = None
+    traceparent: str | None = None
+    tracestate: str | None = None
 
 
 class Acknowledge(Struct, tag="acknowledge", tag_field="type", forbid_unknown_fields=True):
@@ -92,8 +102,10 @@ def encoded(command: Publish, id_: str, frame_bytes_max: int) -> bytes:
         if attributes is None:
             attributes = decode_object(record, "record")
             check_members(record, attributes)
-    if command.document is None and command.payload is None and attributes is not None:
+    envelope = enveloped(command.ttl, command.traceparent, command.tracestate)
+    is_plain = command.document is None and command.payload is None and envelope is None
+    if is_plain and attributes is not None:
         return encode_record(id_, attributes, frame_bytes_max)
     document = None if command.document is None else encode_text(command.document)
-    publication = Publication(id_, attributes, document, command.payload)
+    publication = Publication(id_, attributes, document, command.payload, envelope=envelope)
     return encode_publication(publication, frame_bytes_max)

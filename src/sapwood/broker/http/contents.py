@@ -8,48 +8,68 @@ broker judges (documents, how many values a record has) is left to it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from sapwood.broker.http.envelopes import within
 from sapwood.errors import InputError
 from sapwood.files.lines import decode_publication, decode_record
+from sapwood.model.envelope import Envelope
 from sapwood.model.json_objects import check_members, decode_flat, decode_object
 from sapwood.model.publication import Publication
 from sapwood.wire.publications import encode_publication, encode_record
 
-Read: TypeAlias = Callable[[bytes, str, int], tuple[str, bytes]]
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a body or a line is read with: an id for what has none, and the request's envelope.
+
+    A frame may have so many bytes.
+    """
+
+    id: str
+    frame_bytes_max: int
+    envelope: Envelope | None = None
+
+    def encoded(self, publication: Publication) -> tuple[str, bytes]:
+        """The id and the bytes of a publication. Raises `InputError` (or one of its kinds)."""
+        whole = within(publication, self.envelope)
+        return whole.id, encode_publication(whole, self.frame_bytes_max)
+
+
+Read: TypeAlias = Callable[[bytes, Given], tuple[str, bytes]]
 """Reads a body or a line: the id and the bytes of its publication.
 
-It is handed an id for what has none, and the bytes that a frame may have. Raises `InputError` (or
-one of its kinds).
+Raises `InputError` (or one of its kinds).
 """
 
 
-def read_record(body: bytes, id_: str, frame_bytes_max: int) -> tuple[str, bytes]:
+def read_record(body: bytes, given: Given) -> tuple[str, bytes]:
     """A record by itself."""
     record: dict[str, Any] | None = decode_flat(body)
     if record is None:
         record = decode_object(body, "record")
         check_members(body, record)
-    return id_, encode_record(id_, record, frame_bytes_max)
+    if given.envelope is None:
+        return given.id, encode_record(given.id, record, given.frame_bytes_max)
+    return given.encoded(Publication(given.id, record))
 
 
-def read_document(body: bytes, id_: str, frame_bytes_max: int) -> tuple[str, bytes]:
+def read_document(body: bytes, given: Given) -> tuple[str, bytes]:
     """A document by itself."""
-    return id_, encode_publication(Publication(id_, document=body), frame_bytes_max)
+    return given.encoded(Publication(given.id, document=body))
 
 
-def read_publication(line: bytes, _: str, frame_bytes_max: int) -> tuple[str, bytes]:
+def read_publication(line: bytes, given: Given) -> tuple[str, bytes]:
     """A publication with its id, as in files."""
-    publication = decode_publication(line).publication
-    return publication.id, encode_publication(publication, frame_bytes_max)
+    return given.encoded(decode_publication(line).publication)
 
 
 def records_by(id_member: str) -> Read:
     """Reads records of which that member is the id, and no attribute."""
 
-    def read(line: bytes, _: str, frame_bytes_max: int) -> tuple[str, bytes]:
-        publication = decode_record(line, id_member).publication
-        return publication.id, encode_publication(publication, frame_bytes_max)
+    def read(line: bytes, given: Given) -> tuple[str, bytes]:
+        return given.encoded(decode_record(line, id_member).publication)
 
     return read
 

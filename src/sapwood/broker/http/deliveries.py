@@ -23,7 +23,8 @@ def members_of(delivery: Delivery) -> dict[str, Any]:
             members["document"] = delivery.document.decode("utf-8", "replace")
     if delivery.payload is not None:
         members["payload"] = delivery.payload
-    return members
+    envelope = {name: getattr(delivery, name) for name in ("ttl", "traceparent", "tracestate")}
+    return members | {name: value for name, value in envelope.items() if value is not None}
 
 
 def json_of(delivery: Delivery) -> bytes:

@@ -17,10 +17,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
+from sapwood.broker.http.refusals import problem
 from sapwood.broker.settings import BrokerSettings
 
 _PREFLIGHT: Final[Mapping[str, str]] = MappingProxyType(
@@ -98,4 +99,4 @@ async def _refuse(why: str, scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "websocket":
         await WebSocketClose(1008, why[:120])(scope, receive, send)
         return
-    await JSONResponse({"error": why}, 403)(scope, receive, send)
+    await problem(403, why)(scope, receive, send)

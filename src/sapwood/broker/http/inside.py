@@ -219,7 +219,8 @@ class Visit:
         Raises `NotAdmittedError`.
         """
         shown = replace(settings, credentials=credentials)
-        name = f"http-{secrets.token_hex(4)}"
+        # All are one publisher to a journal, which takes an id of theirs once: up to the slash.
+        name = f"http/{secrets.token_hex(4)}"
         visit = cls(accept(), ClientSession(name, secrets.token_hex(8), shown), peer)
         try:
             while not visit.session.open:

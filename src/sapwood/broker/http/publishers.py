@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sapwood.broker.http.inside import NotAdmittedError, Peer, Visit
+from sapwood.broker.http.refusals import Declined
 from sapwood.limits.gateway import GATEWAY_PUBLISHER_IDLE_S, GATEWAY_PUBLISHERS_MAX
 from sapwood.session.client_session import ClientEvent
 from sapwood.session.connection import Ending
@@ -32,14 +33,14 @@ _Key: TypeAlias = tuple[Credentials | None, str]
 class Tally:
     """The answers to the publications of one request.
 
-    `refused` has the place of each in the request, with the reason. `lost` is why some have no
+    `refused` has the place of each in the request, and why. `lost` is why some have no
     answer.
 
     #: accepted + len(refused) + waiting publications were sent
     """
 
     accepted: int = 0
-    refused: list[tuple[int, str]] = field(default_factory=list)
+    refused: list[tuple[int, Declined]] = field(default_factory=list)
     waiting: int = 0
     lost: str | None = None
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
@@ -50,13 +51,13 @@ class Tally:
             self._settled.clear()
             await self._settled.wait()
 
-    def answered(self, place: int, reason: str | None) -> None:
-        """One is accepted, or refused for a reason."""
+    def answered(self, place: int, refused: PublicationRefused | None) -> None:
+        """One is accepted, or refused."""
         self.waiting -= 1
-        if reason is None:
+        if refused is None:
             self.accepted += 1
         else:
-            self.refused.append((place, reason))
+            self.refused.append((place, Declined.of(refused)))
         if not self.waiting:
             self._settled.set()
 
@@ -80,7 +81,7 @@ class Publisher:
         self.used_at = 0.0
         self._serial = 0
         self._sent: deque[tuple[int, Tally, int]] = deque()
-        self._refused: dict[int, str] = {}
+        self._refused: dict[int, PublicationRefused] = {}
         self._progress = asyncio.Event()
         self._is_flushed = True
         self._task = asyncio.create_task(self._run(), name="gateway publisher")
@@ -136,7 +137,7 @@ class Publisher:
 
     def _heard(self, event: ClientEvent) -> None:
         if isinstance(event, PublicationRefused):
-            self._refused[event.sequence] = event.reason
+            self._refused[event.sequence] = event
         elif isinstance(event, AcceptedReply):
             while self._sent and self._sent[0][0] <= event.through:
                 number, tally, place = self._sent.popleft()

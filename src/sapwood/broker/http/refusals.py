@@ -1,17 +1,29 @@
-"""Refusals of the gateway: a status, and a sentence for people, as JSON."""
+"""Refusals of the gateway: a status, and a sentence for people, as problem details (RFC 9457)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from math import ceil
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from starlette.responses import JSONResponse
 
 from sapwood.broker.http.credentials import NAMELESS
 from sapwood.broker.http.inside import NotAdmittedError
+from sapwood.wire.messages import Cause, PublicationRefused
+
+PROBLEM: Final = "application/problem+json"
+"""The media type of an answer that is a problem's details."""
 
 _LATER: Final[Mapping[str, str]] = MappingProxyType({"Retry-After": "5"})
+
+STATUS_OF: Final[Mapping[Cause, int]] = MappingProxyType(
+    {Cause.REQUEST: 422, Cause.GRANT: 403, Cause.QUOTA: 429}
+)
+"""What a request hears that the broker has refused, by what that comes of."""
 
 
 class Refusal(Exception):  # noqa: N818 - it is what the gateway says, not what went wrong
@@ -37,4 +49,39 @@ class Refusal(Exception):  # noqa: N818 - it is what the gateway says, not what 
 
     def response(self) -> JSONResponse:
         """The answer."""
-        return JSONResponse({"error": self.reason}, self.status, self.headers)
+        return problem(self.status, self.reason, self.headers)
+
+
+def problem(
+    status: int, detail: str, headers: Mapping[str, str] | None = None, **more: Any
+) -> JSONResponse:
+    """An answer of problem details, with further members."""
+    content = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail, **more}
+    return JSONResponse(content, status, headers, PROBLEM)
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """Why a part of a request was refused: a sentence, and the status that it has by itself.
+
+    It may pass in `after_s` seconds, where that is not 0.
+    """
+
+    reason: str
+    status: int = STATUS_OF[Cause.REQUEST]
+    after_s: float = 0.0
+
+    @classmethod
+    def of(cls, refused: PublicationRefused) -> Declined:
+        """What a broker has refused."""
+        return cls(refused.reason, STATUS_OF[refused.cause], refused.after_s)
+
+    @property
+    def retry_after(self) -> int | None:
+        """The seconds to wait, whole ones; `None` where waiting does not help."""
+        return ceil(self.after_s) if self.after_s else None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What goes with the answer."""
+        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}

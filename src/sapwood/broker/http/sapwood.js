@@ -11,8 +11,9 @@
  *   client.close();
  *
  * A connection that is lost is made again, and subscriptions with it: where the broker keeps a
- * journal each goes on behind the last delivery it has seen. A publication without an answer by then
- * is rejected: whether it was accepted is not known.
+ * journal each goes on behind the last delivery it has seen, and a publication without an answer by
+ * then is sent again, under the same id, so that it is published once. Without a journal it is
+ * rejected: whether it was accepted is not known.
  *
  * Works in browsers, and in Node from version 22 on.
  */
@@ -22,11 +23,15 @@ const MOST_MS = 5000;
 
 /** A request that the broker has refused, or whose answer is not known any more. */
 export class SapwoodError extends Error {
-  constructor(reason, isRefusal) {
+  constructor(reason, isRefusal, { status, retry_after } = {}) {
     super(reason);
     this.name = "SapwoodError";
     /** Whether the broker has refused it; otherwise nobody knows what came of it. */
     this.isRefusal = isRefusal;
+    /** The status of HTTP for a refusal: 403 what is not granted, 429 beyond a quota, 4xx else. */
+    this.status = status;
+    /** In how many seconds it may pass, where waiting helps. */
+    this.retryAfter = retry_after;
   }
 }
 
@@ -79,8 +84,11 @@ class Client {
     this._subscriptions = new Map();
     /* Answers that are awaited: of subscriptions by "subscribe s1", of publications by number. */
     this._awaited = new Map();
-    /* Publications that wait for a connection. */
-    this._unsent = [];
+    /* Publications without an answer, by number and in order: sent, or waiting for a connection. */
+    this._unanswered = new Map();
+    const chance = crypto.getRandomValues(new Uint8Array(12));
+    this._name = Array.from(chance, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    this._hasJournal = false;
     this._isUp = false;
     this._isClosed = false;
     this._failures = 0;
@@ -88,6 +96,9 @@ class Client {
   }
 
   /** Subscribe to `{ filter }` or `{ xpath, namespaces }`, with `since`, or `durable` and `window`.
+   *
+   * With `replay: "last"` and `by`, an attribute or several, the last publication of each of their
+   * values comes first.
    *
    * Resolves when the subscription is in force everywhere; `ondelivery` is called with each delivery.
    */
@@ -100,15 +111,19 @@ class Client {
     return answer;
   }
 
-  /** Publish `{ attributes, document, payload, id }`; resolves with the id when it is accepted. */
+  /** Publish `{ attributes, document, payload, id, ttl, traceparent, tracestate }`.
+   *
+   * Resolves with the id when it is accepted. `ttl` is in seconds.
+   */
   publish(publication) {
     if (this._isClosed) return Promise.reject(new SapwoodError("the client is closed", false));
     this._serial += 1;
     const ref = this._serial;
-    const message = { ...publication, type: "publish", ref };
+    const id = publication.id ?? `${this._name}.${ref}`;
+    const message = { ...publication, type: "publish", id, ref };
     const answer = this._answer(ref).then((told) => told.id);
-    if (this._isUp) this._send(message);
-    else this._unsent.push(message);
+    this._unanswered.set(ref, { message, wasSent: this._isUp });
+    this._send(message);
     return answer;
   }
 
@@ -165,15 +180,15 @@ class Client {
   _lost(reason, isFinal) {
     const wasUp = this._isUp;
     this._isUp = false;
-    const unsent = new Set(this._unsent.map((one) => one.ref));
     for (const [key, { resolve, reject }] of [...this._awaited]) {
-      const isKept = unsent.has(key) || String(key).startsWith("subscribe ");
-      if (isKept && !isFinal) continue;
+      const published = this._unanswered.get(key);
+      const isSafe = published !== undefined && (this._hasJournal || !published.wasSent);
+      if ((isSafe || String(key).startsWith("subscribe ")) && !isFinal) continue;
       this._awaited.delete(key);
+      this._unanswered.delete(key);
       if (String(key).startsWith("unsubscribe ")) resolve(undefined);
       else reject(new SapwoodError(reason, false));
     }
-    if (isFinal) this._unsent = [];
     if (wasUp) this._onstate(false);
   }
 
@@ -181,10 +196,14 @@ class Client {
     switch (message.type) {
       case "connected":
         this._isUp = true;
+        this._hasJournal = message.journal;
         this._failures = 0;
-        this._onstate(true);
         for (const one of this._subscriptions.values()) this._send(one._request());
-        for (const one of this._unsent.splice(0)) this._send(one);
+        for (const one of this._unanswered.values()) {
+          one.wasSent = true;
+          this._send(one.message);
+        }
+        this._onstate(true);
         break;
       case "delivery":
         for (const id of message.subscriptions) {
@@ -199,12 +218,13 @@ class Client {
         const key = message.of === "publish" ? message.ref : `${message.of} ${message.id}`;
         const awaited = this._awaited.get(key);
         this._awaited.delete(key);
+        this._unanswered.delete(key);
         if (message.type === "confirmed") {
           awaited?.resolve(message);
           break;
         }
         if (message.of === "subscribe") this._subscriptions.delete(message.id);
-        const error = new SapwoodError(message.reason, true);
+        const error = new SapwoodError(message.reason, true, message);
         if (awaited === undefined) this._onerror(error);
         else awaited.reject(error);
         break;

@@ -4,10 +4,10 @@ One session of a client is behind each, so confirmations, deliveries and refusal
 in which a client over TCP has them. The messages of a client are in `commands`; those of the
 broker::
 
-    {"type": "connected", "broker": "hub"}
+    {"type": "connected", "broker": "hub", "journal": true}
     {"type": "confirmed", "of": "subscribe", "id": "s1"}        also "unsubscribe"
     {"type": "confirmed", "of": "publish", "id": "p1", "ref": 7}
-    {"type": "refused", "of": "publish", "id": "p1", "ref": 7, "reason": "..."}
+    {"type": "refused", "of": "publish", "id": "p1", "ref": 7, "reason": "...", "status": 422}
     {"type": "delivery", "subscriptions": ["s1"], "publication": {...}, "mark": "hub/12"}
     {"type": "end", "reason": "..."}                            the last one, before it is closed
 """
@@ -37,7 +37,7 @@ from sapwood.broker.http.credentials import credentials_in
 from sapwood.broker.http.deliveries import members_of
 from sapwood.broker.http.gateway import Gateway, peer_of
 from sapwood.broker.http.inside import NotAdmittedError, Visit
-from sapwood.broker.http.refusals import Refusal
+from sapwood.broker.http.refusals import STATUS_OF, Declined, Refusal
 from sapwood.broker.http.wishes import Wish, ask, mark_of, wish_of
 from sapwood.errors import InputError
 from sapwood.limits import BODY_BYTES_AT_ONCE
@@ -119,13 +119,15 @@ class _Socket:
         self._websocket = websocket
         self._visit = visit
         self._sent: deque[tuple[int, str, Reference]] = deque()
-        self._refused: dict[int, str] = {}
+        self._refused: dict[int, Declined] = {}
         self._serial = 0
         self._progress = asyncio.Event()
 
     async def run(self) -> str:
         """Serve until the end; why the broker has ended it. Raises `WebSocketDisconnect`."""
-        await self._say({"type": "connected", "broker": self._gateway.broker.name})
+        broker = self._gateway.broker
+        told = {"broker": broker.name, "journal": broker.store is not None}
+        await self._say({"type": "connected", **told})
         reading = asyncio.create_task(self._read(), name="socket reader")
         writing = asyncio.create_task(self._write(), name="socket writer")
         try:
@@ -153,7 +155,7 @@ class _Socket:
                 text = await _message(self._websocket)
                 command = await self._beside(text)
             except InputError as error:
-                await self._say({"type": "refused", "of": "message", "reason": str(error)})
+                await self._say(_refused("message", Declined(str(error), 400)))
                 continue
             if isinstance(command, Publish):
                 await self._publish(command, len(text))
@@ -161,9 +163,9 @@ class _Socket:
             try:
                 self._carry_out(command)
             except InputError as error:
-                of = "message" if isinstance(command, Connect) else command.__struct_config__.tag
-                refused = {"type": "refused", "of": of, "reason": str(error)}
-                await self._say(refused | _id_of(command))
+                is_second = isinstance(command, Connect)
+                of = "message" if is_second else str(command.__struct_config__.tag)
+                await self._say(_refused(of, Declined(str(error))) | _id_of(command))
 
     async def _beside(self, text: bytes) -> Command:
         """What a message says, read beside the loop if it is long. Raises `InputError`."""
@@ -210,7 +212,7 @@ class _Socket:
                     lambda: encoded(command, id_, visit.frame_bytes_max)
                 )
         except InputError as error:
-            await self._say(_answer(id_, command.ref, str(error)))
+            await self._say(_answer(id_, command.ref, Declined(str(error), 400)))
             return
         while session.window.full:
             self._progress.clear()
@@ -236,7 +238,8 @@ class _Socket:
         """What is said of an event."""
         match event:
             case Delivery():
-                yield _delivery(event)
+                if not event.has_expired:
+                    yield _delivery(event)
             case Arrived(entry, deliveries):
                 for number, attempt, place, body in deliveries:
                     message = _delivery(Delivery.of(body, (entry.id,)))
@@ -248,16 +251,16 @@ class _Socket:
                 yield {"type": "confirmed", "of": "subscribe", "id": entry.id}
             case EntryWithdrawn(entry):
                 yield {"type": "confirmed", "of": "unsubscribe", "id": entry.id}
-            case EntryRefused(entry, reason):
-                yield {"type": "refused", "of": "subscribe", "id": entry.id, "reason": reason}
+            case EntryRefused(entry, reason, cause):
+                yield _refused("subscribe", Declined(reason, STATUS_OF[cause])) | {"id": entry.id}
             case NeverEvent(id_, reason):
                 yield {"type": "never", "id": id_, "reason": reason}
             case SupplyEvent(ids, is_there):
                 yield {"type": "advertised", "ids": ids, "advertised": is_there}
             case Dropped(entry, dropped, reason):
                 yield {"type": "dropped", "id": entry.id, "dropped": dropped, "reason": reason}
-            case PublicationRefused(sequence, reason):
-                self._refused[sequence] = reason
+            case PublicationRefused(sequence):
+                self._refused[sequence] = Declined.of(event)
             case AcceptedReply(through):
                 while self._sent and self._sent[0][0] <= through:
                     sequence, id_, ref = self._sent.popleft()
@@ -270,15 +273,26 @@ def _wish(command: Subscribe) -> Wish:
     if command.durable is not None and command.mark is not None:
         raise InputError("a durable subscription goes on where it was acknowledged; leave mark out")
     if command.durable is not None and command.filter is None and command.xpath is None:
-        return Wish(None, command.since, None, command.durable, command.window)
-    given = (command.filter, command.xpath, command.namespaces, command.since, command.mark)
-    return wish_of(*given).durably(command.durable, command.window)
+        wish = Wish(None, command.since, None, command.durable, command.window)
+    else:
+        given = (command.filter, command.xpath, command.namespaces, command.since, command.mark)
+        wish = wish_of(*given).durably(command.durable, command.window)
+    by = [command.by] if isinstance(command.by, str) else command.by
+    return wish.lastly(command.replay, by)
 
 
-def _answer(id_: str, ref: Reference, reason: str | None) -> dict[str, Any]:
-    answer: dict[str, Any] = {"type": "confirmed", "of": "publish", "id": id_}
-    if reason is not None:
-        answer |= {"type": "refused", "reason": reason}
+def _refused(of: str, why: Declined) -> dict[str, Any]:
+    """What is said of something that is refused."""
+    told: dict[str, Any] = {"type": "refused", "of": of, "reason": why.reason, "status": why.status}
+    return told if why.retry_after is None else told | {"retry_after": why.retry_after}
+
+
+def _answer(id_: str, ref: Reference, why: Declined | None) -> dict[str, Any]:
+    """What is said of a publication: that it is accepted, or why it is refused."""
+    answer: dict[str, Any] = {"type": "confirmed", "of": "publish"}
+    if why is not None:
+        answer = _refused("publish", why)
+    answer["id"] = id_
     return answer if ref is None else answer | {"ref": ref}
 
 

@@ -18,7 +18,15 @@ from sapwood.broker.http.deliveries import json_of
 from sapwood.broker.http.gateway import Gateway, peer_of
 from sapwood.broker.http.inside import NotAdmittedError, Visit
 from sapwood.broker.http.refusals import Refusal
-from sapwood.broker.http.wishes import Confirmed, Wish, ask, confirmed, mark_of, wish_of
+from sapwood.broker.http.wishes import (
+    Confirmed,
+    SubscriptionRefusedError,
+    Wish,
+    ask,
+    confirmed,
+    mark_of,
+    wish_of,
+)
 from sapwood.errors import InputError
 from sapwood.language import parse_filter
 from sapwood.limits import FILTER_STEPS_AT_ONCE
@@ -36,7 +44,7 @@ _HEADERS: Final = (
     (b"x-accel-buffering", b"no"),
 )
 
-_SINGLE: Final = ("filter", "dialect", "xpath", "since", "last_event_id", "as")
+_SINGLE: Final = ("filter", "dialect", "xpath", "since", "last_event_id", "as", "replay")
 
 _FORMS: Final = ("publication", "cloudevents")
 
@@ -57,14 +65,17 @@ def _wish(request: Request) -> Wish:
     """What a request asks for. Raises `InputError`."""
     given: dict[str, str] = {}
     namespaces: dict[str, str] = {}
+    by: list[str] = []
     for name, value in request.query_params.multi_items():
         if name == "namespace":
             prefix, _, namespace = value.partition("=")
             if not prefix or not namespace or prefix in namespaces:
                 raise InputError("a namespace is prefix=namespace, once for each prefix")
             namespaces[prefix] = namespace
+        elif name == "by" and value:
+            by.append(value)
         elif name not in _SINGLE or name in given or not value:
-            known = ", ".join((*_SINGLE, "namespace"))
+            known = ", ".join((*_SINGLE, "by", "namespace"))
             raise InputError(f"{name!r} is unknown, empty or there twice; there are {known}")
         else:
             given[name] = value
@@ -76,7 +87,8 @@ def _wish(request: Request) -> Wish:
         # In the event loop, as little of it as of any filter there.
         steps_max = FILTER_STEPS_AT_ONCE
         filter_ = str(parse_filter(filter_, dialect=given["dialect"], steps_max=steps_max))
-    return wish_of(filter_, given.get("xpath"), namespaces, given.get("since"), mark)
+    wish = wish_of(filter_, given.get("xpath"), namespaces, given.get("since"), mark)
+    return wish.lastly(given.get("replay"), by)
 
 
 class EventStream(Response):
@@ -104,6 +116,8 @@ class EventStream(Response):
             try:
                 ask(self._gateway.broker, visit, _ID, self._wish)
                 answer, events = await confirmed(visit, _ID)
+            except SubscriptionRefusedError as error:
+                raise Refusal(error.status, str(error)) from None
             except InputError as error:
                 raise Refusal(422, str(error)) from None
             await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
@@ -150,7 +164,8 @@ class EventStream(Response):
         broker = self._gateway.broker
         match event:
             case Delivery():
-                yield b"data: %s\n\n" % self._render(event)
+                if not event.has_expired:
+                    yield b"data: %s\n\n" % self._render(event)
             case Arrived(_, deliveries):
                 for _, _, place, encoded in deliveries:
                     data = self._render(Delivery.of(encoded, (_ID,)))

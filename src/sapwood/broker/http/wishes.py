@@ -8,19 +8,20 @@ any client's, and what is published while a stream is cut off is not delivered.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from sapwood.broker.http.gateway import Visited
 from sapwood.broker.http.inside import Visit
+from sapwood.broker.http.refusals import STATUS_OF
 from sapwood.errors import InputError
 from sapwood.limits.durable import DURABLE_WINDOW
 from sapwood.session.client_entries import EntryConfirmed, EntryRefused
 from sapwood.session.client_session import ClientEvent, NeverEvent
 from sapwood.session.durable.consuming import Joined, Wanted
 from sapwood.session.durable.receipts import Receipts
-from sapwood.session.durable.since import since_of
+from sapwood.session.durable.since import last_by_of, since_of
 from sapwood.wire.durable import Policy, Since, SincePlace
 from sapwood.wire.interests import InterestText, XPathText
 from sapwood.wire.names import check_name
@@ -34,7 +35,8 @@ class Wish:
 
     `since` is as `sapwood subscribe --since` takes it, `mark` that of the last delivery that was
     seen; it goes before. Where a durable subscription is meant by its name, it may have no text,
-    and `window` deliveries are with the consumer at most.
+    and `window` deliveries are with the consumer at most. With attributes `last_by`, only the last
+    publication in the journal is wanted for each of their values.
     """
 
     text: InterestText | None
@@ -42,6 +44,12 @@ class Wish:
     mark: str | None = None
     durable: str | None = None
     window: int = DURABLE_WINDOW
+    last_by: tuple[str, ...] = ()
+
+    def lastly(self, replay: str | None, by: Sequence[str]) -> Wish:
+        """The same with last values, if that is asked for. Raises `InputError`."""
+        last_by = last_by_of(replay, by, is_durable=self.durable is not None)
+        return replace(self, last_by=last_by) if last_by else self
 
     def durably(self, name: str | None, window: int) -> Wish:
         """The same of the durable subscription of a name, if there is one."""
@@ -85,7 +93,8 @@ def ask(broker: Visited, visit: Visit, id_: str, wish: Wish) -> None:
     else:
         if name:
             check_name("durable subscription", name)
-        wanted = Wanted(name, wish.text, since, Policy(), wish.window, Receipts())
+        told = (Policy(), wish.window, Receipts())
+        wanted = Wanted(name, wish.text, since, *told, last_by=wish.last_by)
         visit.session.consume(id_, wanted)
     visit.flush()
 
@@ -93,10 +102,11 @@ def ask(broker: Visited, visit: Visit, id_: str, wish: Wish) -> None:
 def _begin(broker: Visited, wish: Wish) -> Since | None:
     """Where in the journal the subscription begins; `None` without one."""
     if broker.store is None:
-        if wish.since is not None or wish.mark is not None:
+        if wish.since is not None or wish.mark is not None or wish.last_by:
+            what = "replay" if wish.last_by else "since"
             raise InputError(
                 f"broker {broker.name} keeps no journal to begin in (it has no --data); leave "
-                "since out, and begin anew"
+                f"{what} out, and begin anew"
             )
         return None
     if wish.mark is not None:
@@ -110,7 +120,17 @@ def _begin(broker: Visited, wish: Wish) -> Since | None:
         return SincePlace(int(place) + 1)
     if wish.since is not None:
         return since_of(wish.since)
+    if wish.last_by:
+        return SincePlace(0)
     return SincePlace(broker.store.store.bounds[1])
+
+
+class SubscriptionRefusedError(InputError):
+    """The broker refuses a subscription; `status` is what that is in HTTP."""
+
+    def __init__(self, refused: EntryRefused) -> None:
+        self.status = STATUS_OF[refused.cause]
+        super().__init__(refused.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +141,10 @@ class Confirmed:
 
 
 async def confirmed(visit: Visit, id_: str) -> tuple[Confirmed, list[ClientEvent]]:
-    """The answer to a subscription, and what came behind it. Raises `InputError` if refused."""
+    """The answer to a subscription, and what came behind it.
+
+    Raises `SubscriptionRefusedError` if it is refused, and `InputError` where the visit has ended.
+    """
     never: str | None = None
     while True:
         events = await visit.events()
@@ -129,7 +152,7 @@ async def confirmed(visit: Visit, id_: str) -> tuple[Confirmed, list[ClientEvent
             if isinstance(event, NeverEvent):
                 never = event.reason
             elif isinstance(event, EntryRefused) and event.entry.id == id_:
-                raise InputError(event.reason)
+                raise SubscriptionRefusedError(event)
             elif isinstance(event, EntryConfirmed | Joined) and event.entry.id == id_:
                 return Confirmed(never), events[at + 1 :]
         if visit.ending is not None:

@@ -215,13 +215,13 @@ class Consuming:
                 return Dropped(entry, dropped, reason)
             case AcknowledgedReply(_, serial):
                 return self._confirmed(entry, serial)
-            case SubscriptionRefused(_, reason):
+            case SubscriptionRefused(_, reason, cause):
                 next_place = entry.filter.next_place
                 if self._changes.refused(entry, reason):
                     entry.filter.next_place = next_place
                     return None
                 self.entries.remove(entry)
-                return EntryRefused(entry, reason)
+                return EntryRefused(entry, reason, cause)
             case UnsubscribedReply():
                 self._changes.forget(entry.id)
                 self.entries.remove(entry)

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from sapwood.limits import DIGEST_BYTES_MAX, ID_CHARS_MAX
+from sapwood.limits.timing import TTL_MS_MAX
 from sapwood.matching.columnar.columns import I64, U8
 from sapwood.matching.columnar.kernels.reading import read_whole
 from sapwood.matching.columnar.kernels.views import all_bytes, compiled, new_i64, signed
@@ -25,12 +26,14 @@ from sapwood.wire.kernels.layout import (
     DOCUMENTS,
     END,
     FINISH,
+    LIMITED,
     RECORD,
     RECORD_END,
     RUN_COLUMNS,
     RUN_HEAD,
     SEQUENCE,
     STRIDE,
+    TTL,
 )
 
 _REQUEST: Final = 12
@@ -40,6 +43,7 @@ _ON_TREE: Final = 44
 
 _ARRAY: Final = 0x90
 _NIL: Final = 0xC0
+_FALSE: Final = 0xC2
 _FEWEST_BYTES: Final = 8
 """A frame of fewer bytes carries no publication."""
 
@@ -54,7 +58,7 @@ def find_run(data: bytes, start: int, sender: int, body_max: int, publication_ma
     letters, size = all_bytes(data), len(data)
     most = _frames(letters, start, size, body_max)
     run = new_i64(RUN_HEAD + RUN_COLUMNS * most)
-    at, count, digests, documents, sequence, common = start, 0, 0, 0, 0, 0
+    at, count, digests, documents, limited, sequence, common = start, 0, 0, 0, 0, 0, 0
     for number in range(most):
         body = at + HEADER_BYTES
         end = body + signed(read_whole(letters, at, HEADER_BYTES))
@@ -84,17 +88,19 @@ def find_run(data: bytes, start: int, sender: int, body_max: int, publication_ma
             digests += is_digested
         elif last != end:
             break
-        record, record_end = _record(letters, first, last)
+        record, record_end, ttl = _record(letters, first, last)
         if record < 0:
             break
         documents += record_end == last
+        limited += ttl > 0
         column = RUN_HEAD + number
         run[column + BODY * most], run[column + BEGIN * most] = body, first
         run[column + FINISH * most] = last
         run[column + RECORD * most], run[column + RECORD_END * most] = record, record_end
+        run[column + TTL * most] = ttl
         at, count = end, count + 1
     run[COUNT], run[END], run[SEQUENCE], run[DIGESTS] = count, at, sequence, digests
-    run[STRIDE], run[DOCUMENTS] = most, documents
+    run[STRIDE], run[DOCUMENTS], run[LIMITED] = most, documents, limited
     return run
 
 
@@ -154,24 +160,57 @@ def _tail(letters: U8, body: int, at: int, end: int) -> int:
 
 
 @compiled
-def _record(letters: U8, at: int, end: int) -> tuple[int, int]:
+def _record(letters: U8, at: int, end: int) -> tuple[int, int, int]:
     """Where the record of a publication begins and ends; -1 if that is not plainly one.
 
-    Whether it is one that ends there is for those to find out who read it. Where a document or a
-    payload may be behind it, it is said to end with the publication.
+    Beside it, its time to live in milliseconds, or 0. Whether a record ends there is for those to
+    find out who read it. Where a document, a payload or more of an envelope may be behind it, it is
+    said to end with the publication.
     """
-    if at >= end or not _ARRAY + 2 <= signed(letters[at]) <= _ARRAY + 4:
-        return -1, 0
-    is_whole = signed(letters[at]) == _ARRAY + 3
+    if at >= end:
+        return -1, 0, 0
+    parts = signed(letters[at]) - _ARRAY
+    if parts != 6 and not 2 <= parts <= 4:
+        return -1, 0, 0
     first, last = _text(letters, at + 1, end)
     if first < 0 or not 0 < last - first <= ID_CHARS_MAX:
-        return -1, 0
+        return -1, 0, 0
     every = np.uint8(0)
     for step in range(first, last):
         every |= letters[step]
     if every >= 0x80 or last >= end:
-        return -1, 0
-    return last, end - 1 if is_whole and letters[end - 1] == _NIL else end
+        return -1, 0, 0
+    if parts == 6:
+        record_end, ttl = _limited(letters, last, end)
+        return last, record_end, ttl
+    return last, end - 1 if parts == 3 and letters[end - 1] == _NIL else end, 0
+
+
+@compiled
+def _limited(letters: U8, at: int, end: int) -> tuple[int, int]:
+    """Where a record ends behind which nothing is but a time to live, and that; else the end, 0.
+
+    It is looked for from the end on: no document, no payload, not blind, and an envelope of a
+    number and twice nothing. A record that ends before these bytes, as its reader finds out, leaves
+    nothing else that they could be.
+    """
+    if end - at < 8 or letters[end - 1] != _NIL or letters[end - 2] != _NIL:
+        return end, 0
+    for width in range(1, 10):
+        begin = end - 2 - width
+        before = begin - 4
+        if before <= at:
+            break
+        if (
+            letters[begin - 1] == _ARRAY + 3
+            and letters[begin - 2] == _FALSE
+            and letters[begin - 3] == _NIL
+            and letters[before] == _NIL
+        ):
+            stop, ttl = _count(letters, begin, end)
+            if stop == end - 2 and 0 < ttl <= TTL_MS_MAX:
+                return before, ttl
+    return end, 0
 
 
 @compiled

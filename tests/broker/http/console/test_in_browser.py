@@ -262,9 +262,9 @@ def test_a_filter_is_read_while_it_is_written_and_matches_come(
     window.press("Tab", "Tab")
     window.run("location.hash = 'overlay'")
     window.until("document.querySelector('.node')")
-    clients = [one for one in busy.hub.broker.connections.clients if one.startswith("http-")]
+    clients = [one for one in busy.hub.broker.connections.clients if one.startswith("http/")]
     while clients:  # the trial goes with the view
-        clients = [one for one in busy.hub.broker.connections.clients if one.startswith("http-")]
+        clients = [one for one in busy.hub.broker.connections.clients if one.startswith("http/")]
 
 
 def test_a_publication_is_followed_hop_by_hop(window: Browser, busy: Stage) -> None:

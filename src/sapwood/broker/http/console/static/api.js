@@ -5,7 +5,7 @@ const KEPT = "sapwood-console";
 /** What a broker refuses, with its reason. `position` is where a filter cannot be read. */
 export class Refused extends Error {
   constructor(status, answer) {
-    super(answer.error ?? `the broker answers by ${status}`);
+    super(answer.error ?? answer.detail ?? `the broker answers by ${status}`);
     this.status = status;
   }
 }

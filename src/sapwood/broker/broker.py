@@ -26,12 +26,12 @@ from sapwood.broker.counters import Counters
 from sapwood.broker.datagrams import DatagramPort
 from sapwood.broker.descriptors import lengthen_queues
 from sapwood.broker.dialing import Dialers, connect
+from sapwood.broker.doors import Door, doors_of
 from sapwood.broker.durables import Shell, about_durables
 from sapwood.broker.effect_runner import EffectRunner
 from sapwood.broker.filter_process import FilterProcess
 from sapwood.broker.garbage import TableGrowth
 from sapwood.broker.handshake import Handshake
-from sapwood.broker.http.serving import HttpServer
 from sapwood.broker.kernels import KernelLoader, kernels_of
 from sapwood.broker.listening import bound, bound_for_datagrams
 from sapwood.broker.logs import Log, make_log
@@ -124,7 +124,7 @@ class Broker:
         self._filter_process = FilterProcess(self._log)
         self.dialers = Dialers(self.connect, self.connections, self._log)
         self._server: asyncio.Server | None = None
-        self._http: HttpServer | None = None
+        self._doors: list[Door] = []
         #: where brokers may link by datagrams
         self._port: DatagramPort | None = None
         self.datagrams: Address | None = None
@@ -144,8 +144,7 @@ class Broker:
         self._failure: asyncio.Future[None] = loop.create_future()
         await self._kernels.prepare(kernels_of(settings.engines))
         self._timer = DeadlineTimer(loop.call_at, self._tick)
-        if settings.http is not None:
-            self._http = HttpServer(settings.http, self)
+        self._doors = doors_of(self)
         connecting, end = self.connecting, self._end
         who = (settings.identities, connecting.tls)
         self.doorkeeper = Doorkeeper(*who, end, self._log, settings.engines)
@@ -197,8 +196,8 @@ class Broker:
         """Say where this broker is, and begin to link."""
         settings = self.settings
         self._announce_line(f"listening on {self.address} as {self.name}")
-        if self._http is not None:
-            for line in await self._http.start(context):
+        for door in self._doors:
+            for line in await door.start(context):
                 self._announce_line(line)
         if self.datagrams is not None:
             self._announce_line(f"listening on {self.datagrams} as {self.name}")
@@ -216,8 +215,8 @@ class Broker:
         self._timer.stop()
         await self.dialers.stop()
         await self.doorkeeper.stop()
-        if self._http is not None:
-            await self._http.stop()
+        for door in self._doors:
+            await door.stop()
         if self.store is not None:
             await self.store.settle()
         await self.connections.end_all(GoodbyeCode.SHUTDOWN, reason)

@@ -32,6 +32,7 @@ def with_descriptors(settings: BrokerSettings, log: Log) -> BrokerSettings:
     connections; the log says how many when the broker listens, and warns where more were asked for.
     """
     reserved = DESCRIPTORS_RESERVED + (settings.http_streams_max if settings.gateway else 0)
+    reserved += 0 if settings.mqtt is None else settings.mqtt_connections_max
     needed = settings.connections_max + reserved
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:

@@ -22,6 +22,7 @@ from sapwood.limits import (
     SESSIONS_REMEMBERED_MAX,
 )
 from sapwood.limits.gateway import GATEWAY_STREAMS_MAX
+from sapwood.limits.mqtt import MQTT_CONNECTIONS_MAX
 from sapwood.limits.timing import DRIFT_PPM, DRIFT_PPM_MAX
 from sapwood.matching.documents.engines import document_engine_info
 from sapwood.matching.engine_names import Engines
@@ -63,9 +64,10 @@ class BrokerSettings:
     reach has identities or speaks TLS, unless it is to `allow_anyone`. Metrics and health are at
     `http`, and with a `gateway` clients publish and subscribe there, `http_streams_max` at a time;
     browsers may for pages of `http_origins`. With a `console` people look at the broker there.
-    Spans of traced publications go to the collector at the URL `traces`. A `strict` one refuses
-    subscriptions that no publication can match, or none of what is `declared`. Raises `InputError`
-    (or one of its kinds) that names the option of `sapwood broker` and what it takes.
+    Clients of MQTT come to `mqtt`, `mqtt_connections_max` at a time. Spans of traced publications
+    go to the collector at the URL `traces`. A `strict` one refuses subscriptions that no
+    publication can match, or none of what is `declared`. Raises `InputError` (or one of its kinds)
+    that names the option of `sapwood broker` and what it takes.
     """
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
@@ -95,6 +97,8 @@ class BrokerSettings:
     console: bool = False
     http_origins: tuple[str, ...] = ()
     http_streams_max: int = GATEWAY_STREAMS_MAX
+    mqtt: Address | None = None
+    mqtt_connections_max: int = MQTT_CONNECTIONS_MAX
     strict: bool = False
     traces: str | None = None
     declared: Declared | None = None
@@ -180,7 +184,7 @@ class BrokerSettings:
         listens = (("--listen", self.listen), ("--listen", self.listen_datagrams))
         outside = [
             f"{option} {one}"
-            for option, one in (*listens, ("--http", self.http))
+            for option, one in (*listens, ("--http", self.http), ("--mqtt", self.mqtt))
             if one is not None and not is_loopback(one.host)
         ]
         if outside and not is_guarded and not self.allow_anyone:
@@ -218,6 +222,7 @@ class BrokerSettings:
                     "https://desk.example.org"
                 )
         _within("--http-streams-max", self.http_streams_max, 1, 2**20)
+        _within("--mqtt-connections-max", self.mqtt_connections_max, 1, 2**20)
 
     def _check_backups(self, chosen: Protocol) -> None:
         if not is_planned(chosen):

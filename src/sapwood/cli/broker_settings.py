@@ -42,7 +42,7 @@ def _settings(told: Configuration) -> BrokerSettings:
         raise InputError("--listen: a broker listens once, and may once more with udp://")
     with _about("--engine"):
         engines = chosen_engines(told["engine"] or (), Engines())
-    data, http = told["data"], told["http"]
+    data, http, mqtt = told["data"], told["http"], told["mqtt"]
     return BrokerSettings(
         listen=streams[0],
         listen_datagrams=datagrams[0] if datagrams else None,
@@ -58,6 +58,8 @@ def _settings(told: Configuration) -> BrokerSettings:
         console=told["console"],
         http_origins=tuple(told["http_origin"] or ()),
         http_streams_max=told["http_streams_max"],
+        mqtt=None if mqtt is None else _address("--mqtt", mqtt, listening=True),
+        mqtt_connections_max=told["mqtt_connections_max"],
         traces=told["traces"],
         declared=_declared(told["schema"]),
         data=None if data is None else Path(data),

@@ -102,6 +102,8 @@ OTHER: dict[str, Value] = {
     "console": True,
     "http_origin": ("https://desk.example.org",),
     "http_streams_max": 5,
+    "mqtt": "127.0.0.1:10",
+    "mqtt_connections_max": 6,
     "schema": "schema.toml",
     "traces": "http://collector:4318",
     "data": "folder",

@@ -301,9 +301,9 @@ async def test_requests_of_one_identity_share_a_session_that_ends_when_it_is_idl
         for _ in range(3):
             assert (await gate.post(b'{"a": 1}', JSON)).status == 200
         assert len(gate.broker.connections.clients) == 1
-        gateway = gate.broker._http._gateway  # type: ignore[union-attr]
+        gateway = gate.broker._doors[0]._gateway  # type: ignore[attr-defined]
         monkeypatch.setattr("sapwood.broker.http.publishers.GATEWAY_PUBLISHER_IDLE_S", 0.0)
-        gateway._publishers._let_go()  # type: ignore[union-attr]
+        gateway._publishers._let_go()
         await soon(gate.broker.connections.until(lambda: not gate.broker.connections.clients))
         assert (await gate.post(b'{"a": 1}', JSON)).status == 200
 

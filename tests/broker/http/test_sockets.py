@@ -292,8 +292,8 @@ async def test_who_takes_nothing_at_all_is_dropped_by_the_system(
         gate.stream("filter=a%3E0"),  # whose reader has a bound, and is not read from
         sapwood.connect(str(gate.broker.address)) as publisher,
     ):
-        gateway = gate.broker._http._gateway  # type: ignore[union-attr]
-        while gateway._count:  # type: ignore[union-attr]
+        gateway = gate.broker._doors[0]._gateway  # type: ignore[attr-defined]
+        while gateway._count:
             await publisher.publish({"a": 1, "text": "x" * LARGE})
 
 

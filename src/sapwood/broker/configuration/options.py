@@ -37,6 +37,7 @@ from sapwood.limits import (
     SESSIONS_REMEMBERED_MAX,
 )
 from sapwood.limits.gateway import GATEWAY_STREAMS_MAX
+from sapwood.limits.mqtt import MQTT_CONNECTIONS_MAX
 from sapwood.limits.timing import DRIFT_PPM
 
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
@@ -204,6 +205,21 @@ _OVERLAY: Final = (
         _RESTART,
         "Subscriptions by HTTP at a time.",
         GATEWAY_STREAMS_MAX,
+    ),
+    Option(
+        "mqtt",
+        Text("HOST:PORT"),
+        _RESTART,
+        "Let clients of MQTT 5 publish and subscribe there.",
+        without="nowhere",
+        example="127.0.0.1:1883",
+    ),
+    Option(
+        "mqtt_connections_max",
+        Whole(),
+        _RESTART,
+        "Connections of MQTT clients at a time.",
+        MQTT_CONNECTIONS_MAX,
     ),
     Option(
         "traces",

@@ -9,13 +9,13 @@ from typing import Protocol, TypeVar
 
 from starlette.requests import HTTPConnection
 
+from sapwood.broker.beside import beside
 from sapwood.broker.http.credentials import credentials_in
 from sapwood.broker.http.inside import Peer, Visit
 from sapwood.broker.http.publishers import Publisher, Publishers
 from sapwood.broker.http.refusals import Refusal
 from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.storing import Storing
-from sapwood.errors import SapwoodError
 from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.greetings import Credentials
 
@@ -81,25 +81,7 @@ class Gateway:
 
     async def beside(self, work: Callable[[], T]) -> T:
         """What work gives that may take long, done beside the loop; raises its `SapwoodError`."""
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        found: list[T] = []
-        errors: list[SapwoodError] = []
-
-        def run() -> None:
-            try:
-                found.append(work())
-            except SapwoodError as error:
-                errors.append(error)
-
-        def ready() -> None:
-            if not done.done():  # the request may be gone
-                done.set_result(None)
-
-        self.broker.beside(run, ready)
-        await done
-        if errors:
-            raise errors[0]
-        return found[0]
+        return await beside(self.broker.beside, work)
 
     async def stop(self) -> None:
         """End all sessions."""

@@ -213,14 +213,16 @@ class Visit:
         settings: ConnectionSettings,
         credentials: Credentials | None,
         peer: Peer,
+        kind: str = "http",
     ) -> Visit:
         """A visit that the broker has welcomed; `accept` makes its end of the connection.
 
-        Raises `NotAdmittedError`.
+        Its name begins with its kind. Raises `NotAdmittedError`.
         """
         shown = replace(settings, credentials=credentials)
-        # All are one publisher to a journal, which takes an id of theirs once: up to the slash.
-        name = f"http/{secrets.token_hex(4)}"
+        # All of a kind are one publisher to a journal, which takes an id of theirs once: up to the
+        # slash.
+        name = f"{kind}/{secrets.token_hex(4)}"
         visit = cls(accept(), ClientSession(name, secrets.token_hex(8), shown), peer)
         try:
             while not visit.session.open:

@@ -1,0 +1,37 @@
+"""Work beside the event loop, for whoever can wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
+
+from sapwood.errors import SapwoodError
+
+T = TypeVar("T")
+
+Begin: TypeAlias = Callable[[Callable[[], None], Callable[[], None]], None]
+"""Does work beside the loop, which raises nothing; then calls the other in it."""
+
+
+async def beside(begin: Begin, work: Callable[[], T]) -> T:
+    """What work gives that may take long; raises its `SapwoodError`."""
+    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    found: list[T] = []
+    errors: list[SapwoodError] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except SapwoodError as error:
+            errors.append(error)
+
+    def ready() -> None:
+        if not done.done():  # who waited may be gone
+            done.set_result(None)
+
+    begin(run, ready)
+    await done
+    if errors:
+        raise errors[0]
+    return found[0]

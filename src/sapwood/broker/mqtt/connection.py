@@ -1,0 +1,516 @@
+"""One connection of a client of MQTT 5, and its session with the broker.
+
+What the client publishes and subscribes to is that of a client on a connection in memory
+(`Visit`), so identities, grants, quotas, order, confirmations and bounds are those of every client.
+The session begins with CONNECT and ends with the connection. A PUBACK is sent when the broker has
+accepted the publication, a SUBACK when the subscriptions are in force in the whole overlay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from msgspec.structs import replace
+
+from sapwood.broker.beside import beside
+from sapwood.broker.http.inside import NotAdmittedError, Peer, Visit
+from sapwood.broker.mqtt.admission import Hosted, Lobby, Who, code_of, credentials_of, goodbye_of
+from sapwood.broker.mqtt.contents import Received, publication_bytes
+from sapwood.broker.mqtt.packets import (
+    Connack,
+    Connect,
+    Disconnect,
+    FromClient,
+    Pingreq,
+    Pingresp,
+    Properties,
+    Property,
+    Puback,
+    Publish,
+    Suback,
+    Subscribe,
+    ToClient,
+    Unsubscribe,
+)
+from sapwood.broker.mqtt.reading import OtherVersionError, PacketReader
+from sapwood.broker.mqtt.reasons import MqttError, Reason
+from sapwood.broker.mqtt.subscriptions import Subscription, Subscriptions
+from sapwood.broker.mqtt.topics import is_topic
+from sapwood.broker.mqtt.writing import packet_bytes
+from sapwood.limits import BODY_BYTES_AT_ONCE, GOODBYE_S
+from sapwood.limits.mqtt import MQTT_RECEIVE_MAX, MQTT_UNREAD_S
+from sapwood.session.client_entries import EntryConfirmed, EntryRefused, EntryWithdrawn
+from sapwood.session.client_session import ClientEvent, NeverEvent
+from sapwood.session.delivery import Delivery
+from sapwood.session.durable.consuming import Arrived, Joined
+from sapwood.wire.greetings import Credentials
+from sapwood.wire.messages import AcceptedReply, PublicationRefused
+
+READ_BYTES: Final = 65_536
+"""Bytes that are read at a time."""
+
+_PACKETS_AT_ONCE: Final = 64
+"""Packets of a client that are handled without giving way to others."""
+
+_PATIENCE: Final = 1.5
+"""Times the keep alive that a client may be silent (3.1.2.10)."""
+
+_PACKET_ID_MAX: Final = 65_535
+
+_Numbers: TypeAlias = tuple[tuple[str, int], ...]
+"""Deliveries of durable subscriptions: the id, and the number there."""
+
+
+@dataclass(slots=True)
+class _Sent:
+    """A publication of the client without an answer: PUBACK is sent if it has a packet id."""
+
+    sequence: int
+    packet_id: int | None
+    code: Reason = Reason.SUCCESS
+    reason: str = ""
+
+
+class MqttConnection:
+    """Serves one client.
+
+    #: _sent has, in order, what the client has published and was not told of, and of what it was
+    #: sent or is about to be _owed at QoS 1
+    #: _taken has the deliveries at QoS 1 that it has not acknowledged, at most _receive_max
+    """
+
+    def __init__(
+        self,
+        broker: Hosted,
+        lobby: Lobby,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self._broker = broker
+        self._lobby = lobby
+        self._reader = reader
+        self._writer = writer
+        name = writer.get_extra_info("peername")
+        self._peer: Peer = (str(name[0]), int(name[1])) if name else ("?", 0)
+        self._packets = PacketReader(broker.settings.connection.frame_bytes_max)
+        self._visit: Visit | None = None
+        self._ended: asyncio.Future[MqttError] = asyncio.get_running_loop().create_future()
+        self._will: Publish | None = None
+        self._shown: Credentials | None = None
+        self._keep_alive_s: float | None = None
+        self._packet_bytes_max: int | None = None
+        self._wants_reasons = True
+        self._has_expiry = False
+        self._receive_max = _PACKET_ID_MAX
+        self._sent: deque[_Sent] = deque()
+        self._owed = 0
+        self._refused: dict[int, str] = {}
+        self._accepted = 0
+        self._serial = 0
+        self._taken: dict[int, _Numbers] = {}
+        self._packet_id = 0
+        self._progress = asyncio.Event()
+
+    # Life --------------------------------------------------------------------------------------
+
+    async def serve(self) -> None:
+        """Serve until one of the two ends it; raises nothing that a client could cause."""
+        last: ToClient | bytes | None = None
+        try:
+            last = await self._serve()
+        except (OSError, EOFError):
+            pass
+        finally:
+            await self._close(last)
+
+    def end(self, code: Reason, reason: str) -> None:
+        """End it soon, and say why if it knows what to say it in."""
+        if self._visit is None:
+            self._writer.transport.abort()
+        elif not self._ended.done():
+            self._ended.set_result(MqttError(code, reason))
+
+    async def _serve(self) -> ToClient | bytes | None:
+        """Serve; the last packet to be sent."""
+        connect: FromClient | None = None
+        try:
+            async with asyncio.timeout(self._broker.connecting.greeting_s):
+                connect = await self._next()
+            assert isinstance(connect, Connect), "the reader refuses any other"
+            who = await self._connect(connect)
+        except OtherVersionError as error:
+            return error.answer
+        except TimeoutError:
+            return None
+        except MqttError as error:
+            return Connack(error.code, reason=error.reason)
+        except NotAdmittedError as error:
+            return Connack(code_of(error.code, self._shown), reason=error.reason)
+        self._lobby.enter(who, self)
+        try:
+            await self._run()
+        except MqttError as error:
+            await self._publish_will()
+            return Disconnect(error.code, error.reason)
+        except (OSError, EOFError):
+            await self._publish_will()
+            raise
+        finally:
+            self._lobby.leave(who, self)
+        return None
+
+    async def _close(self, last: ToClient | bytes | None) -> None:
+        """Send the last packet, and end connection and session."""
+        if self._visit is not None:
+            self._visit.close()
+        writer = self._writer
+        try:
+            async with asyncio.timeout(GOODBYE_S):
+                if isinstance(last, bytes):
+                    writer.write(last)
+                elif last is not None:
+                    self._send(last)
+                await writer.drain()
+                writer.close()
+                await writer.wait_closed()
+        except (OSError, TimeoutError):
+            writer.transport.abort()
+
+    async def _run(self) -> None:
+        """Serve a client that is connected. Raises `MqttError`, `OSError` and `EOFError`."""
+        tasks = (
+            asyncio.create_task(self._read(), name="MQTT reader"),
+            asyncio.create_task(self._write(), name="MQTT writer"),
+        )
+        try:
+            await asyncio.wait((*tasks, self._ended), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        for task in tasks:
+            if not task.cancelled():
+                task.result()
+                return
+        raise self._ended.result()
+
+    # The beginning -----------------------------------------------------------------------------
+
+    async def _connect(self, connect: Connect) -> Who:
+        """Let a client in, and say so. Raises `MqttError` and `NotAdmittedError`."""
+        properties = connect.properties
+        self._packet_bytes_max = properties.number(Property.MAXIMUM_PACKET_SIZE, 0) or None
+        self._receive_max = properties.number(Property.RECEIVE_MAXIMUM, _PACKET_ID_MAX)
+        self._wants_reasons = properties.number(Property.REQUEST_PROBLEM_INFORMATION, 1) == 1
+        self._has_expiry = properties.number(Property.SESSION_EXPIRY_INTERVAL, 0) > 0
+        if properties.text(Property.AUTHENTICATION_METHOD) is not None:
+            raise MqttError(
+                Reason.BAD_AUTHENTICATION_METHOD,
+                "there is no enhanced authentication; connect with a password or a token",
+            )
+        self._shown = credentials_of(connect)
+        if connect.will is not None:
+            self._check(connect.will)
+            bytes_max = self._broker.settings.connection.frame_bytes_max
+            publication_bytes(connect.will, "will", bytes_max)
+        if connect.keep_alive:
+            self._keep_alive_s = _PATIENCE * connect.keep_alive
+        begin = (self._broker.accept, self._broker.connecting, self._shown, self._peer)
+        self._visit = await Visit.begin(*begin, "mqtt")
+        self._subscriptions = Subscriptions(self._visit.session)
+        self._will = connect.will
+        told: dict[Property, int | str | bytes] = {
+            Property.RECEIVE_MAXIMUM: MQTT_RECEIVE_MAX,
+            Property.MAXIMUM_QOS: 1,
+            Property.RETAIN_AVAILABLE: 0,
+            Property.MAXIMUM_PACKET_SIZE: self._broker.settings.connection.frame_bytes_max,
+            Property.TOPIC_ALIAS_MAXIMUM: 0,
+            Property.SHARED_SUBSCRIPTION_AVAILABLE: 0,
+        }
+        if self._has_expiry:
+            told[Property.SESSION_EXPIRY_INTERVAL] = 0
+        client_id = connect.client_id
+        if not client_id:
+            client_id = told[Property.ASSIGNED_CLIENT_IDENTIFIER] = f"auto-{secrets.token_hex(8)}"
+        self._send(Connack(Reason.SUCCESS, Properties(told)))
+        return Who(client_id, self._shown)
+
+    def _check(self, packet: Publish) -> None:
+        """Raise `MqttError` for what is published in a way that is not there."""
+        if packet.qos > 1:
+            raise MqttError(
+                Reason.QOS_NOT_SUPPORTED, "QoS is 0 or 1 here (Maximum QoS); publish at QoS 1"
+            )
+        if packet.retain:
+            raise MqttError(
+                Reason.RETAIN_NOT_SUPPORTED, "nothing is retained here (Retain Available is 0)"
+            )
+        if Property.TOPIC_ALIAS in packet.properties.values:
+            raise MqttError(
+                Reason.TOPIC_ALIAS_INVALID, "there are no topic aliases (Topic Alias Maximum is 0)"
+            )
+        if not is_topic(packet.topic):
+            raise MqttError(
+                Reason.TOPIC_NAME_INVALID, f"{packet.topic!r} is no topic to publish under"
+            )
+
+    # From the client ---------------------------------------------------------------------------
+
+    async def _next(self) -> FromClient:
+        """The next packet. Raises `MqttError`, `EOFError` and `OSError`."""
+        while (packet := self._packets.next()) is None:
+            try:
+                async with asyncio.timeout(self._keep_alive_s):
+                    data = await self._reader.read(READ_BYTES)
+            except TimeoutError:
+                raise MqttError(
+                    Reason.KEEP_ALIVE_TIMEOUT, "nothing came in 1.5 times the keep alive"
+                ) from None
+            if not data:
+                raise EOFError("the client has closed the connection")
+            self._packets.feed(data)
+        return packet
+
+    async def _read(self) -> None:
+        """Do what the client asks, until it says goodbye."""
+        count = 0
+        while True:
+            count += 1
+            if not count % _PACKETS_AT_ONCE:
+                await asyncio.sleep(0)
+            packet = await self._next()
+            if isinstance(packet, Disconnect):
+                self._part(packet)
+                return
+            await self._carry_out(packet)
+            await self._drained()
+
+    def _part(self, packet: Disconnect) -> None:
+        """The client says goodbye."""
+        if packet.session_expiry and not self._has_expiry:
+            raise MqttError(
+                Reason.PROTOCOL_ERROR, "a session that ends with its connection stays so"
+            )
+        if packet.code == Reason.SUCCESS:
+            self._will = None
+        else:
+            raise EOFError("the client leaves with its will")
+
+    async def _carry_out(self, packet: FromClient) -> None:
+        visit = self._at_broker
+        match packet:
+            case Publish():
+                await self._publish(packet)
+            case Puback(packet_id):
+                self._acknowledged(packet_id)
+            case Subscribe():
+                self._send_all(self._subscriptions.subscribe(packet))
+                visit.flush()
+            case Unsubscribe():
+                self._send_all(self._subscriptions.unsubscribe(packet))
+                visit.flush()
+            case Pingreq():
+                self._send(Pingresp())
+
+    async def _publish(self, packet: Publish) -> None:
+        """Publish as soon as there is room."""
+        self._check(packet)
+        if packet.qos and self._owed >= MQTT_RECEIVE_MAX:
+            raise MqttError(
+                Reason.RECEIVE_MAXIMUM_EXCEEDED,
+                f"more than {MQTT_RECEIVE_MAX} publications without an answer (Receive Maximum)",
+            )
+        self._owed += packet.qos
+        visit = self._at_broker
+        session = visit.session
+        try:
+            body = await self._body(packet, visit)
+        except MqttError as error:
+            self._sent.append(
+                _Sent(session.window.last, packet.packet_id, error.code, error.reason)
+            )
+            self._send_all(self._answers())
+            return
+        while session.window.full:
+            self._progress.clear()
+            await self._progress.wait()
+        self._sent.append(_Sent(session.publish(body), packet.packet_id))
+        visit.flush()
+
+    async def _body(self, packet: Publish, visit: Visit) -> bytes:
+        """The bytes of a publication, made beside the loop if it is long. Raises `MqttError`."""
+        self._serial += 1
+        id_ = f"{visit.session.name}.{visit.session.session}.{self._serial}"
+        if len(packet.payload) <= BODY_BYTES_AT_ONCE:
+            return publication_bytes(packet, id_, visit.frame_bytes_max)
+        work = lambda: publication_bytes(packet, id_, visit.frame_bytes_max)  # noqa: E731
+        return await beside(self._broker.beside, work)
+
+    def _acknowledged(self, packet_id: int) -> None:
+        """The client has taken a delivery; one that is not known is none of ours."""
+        self._all_done(self._taken.pop(packet_id, ()))
+        self._at_broker.session.acknowledge_waiting()
+        self._at_broker.flush()
+        self._progress.set()
+
+    def _all_done(self, numbers: _Numbers) -> None:
+        """Acknowledge deliveries of durable subscriptions that the client still consumes."""
+        consuming = self._at_broker.session.consuming
+        for id_, number in numbers:
+            entry = consuming.entries.get(id_)
+            if entry is not None:
+                consuming.acknowledge(entry, [number])
+
+    # From the broker ---------------------------------------------------------------------------
+
+    async def _write(self) -> None:
+        """Send what the broker says, until the session is over."""
+        visit = self._at_broker
+        while visit.ending is None:
+            for event in await visit.events():
+                await self._heard(event)
+            await self._drained()
+            await asyncio.sleep(0)
+        raise MqttError(goodbye_of(visit.ending), visit.ending.reason)
+
+    async def _heard(self, event: ClientEvent) -> None:
+        match event:
+            case Delivery():
+                await self._deliver(event, event.subscriptions, ())
+            case Arrived(entry, deliveries):
+                # What nobody is subscribed to any more comes again, to another consumer.
+                is_wanted = self._subscriptions.get(entry.id) is not None
+                for number, _, _, body in deliveries if is_wanted else ():
+                    delivery = Delivery.of(body, (entry.id,))
+                    await self._deliver(delivery, (entry.id,), ((entry.id, number),))
+                self._at_broker.session.acknowledge_waiting()
+                self._at_broker.flush()
+            case EntryConfirmed(entry) | Joined(entry):
+                self._send_all(self._subscriptions.confirmed(entry.id))
+                self._at_broker.flush()
+            case EntryRefused(entry, reason):
+                self._send_all(self._subscriptions.refused(entry.id, reason))
+            case EntryWithdrawn(entry):
+                self._send_all(self._subscriptions.withdrawn(entry.id))
+            case NeverEvent(id_, reason):
+                self._subscriptions.never(id_, reason)
+            case PublicationRefused(sequence, reason):
+                self._refused[sequence] = reason
+            case AcceptedReply(through):
+                self._accepted = through
+                self._send_all(self._answers())
+                self._progress.set()
+
+    def _answers(self) -> Iterator[Puback]:
+        """What is said of publications that are accepted, or refused, in their order."""
+        while self._sent and self._sent[0].sequence <= self._accepted:
+            sent = self._sent.popleft()
+            reason = self._refused.pop(sent.sequence, None) if not sent.code else None
+            if reason is not None:
+                sent.code, sent.reason = Reason.IMPLEMENTATION_SPECIFIC, reason
+            if sent.packet_id is not None:
+                self._owed -= 1
+                yield Puback(sent.packet_id, sent.code, sent.reason)
+
+    async def _deliver(self, delivery: Delivery, ids: tuple[str, ...], numbers: _Numbers) -> None:
+        """Send a delivery once for all subscriptions that it is for, when the client has room."""
+        received = Received(delivery)
+        wanting = [] if delivery.has_expired else list(self._wanting(delivery, received, ids))
+        qos = max((one.qos for one in wanting), default=0)
+        if received.topic is None or not wanting:
+            self._all_done(numbers)
+            return
+        identifiers = tuple(sorted({one.identifier for one in wanting if one.identifier}))
+        if not qos:
+            self._send(received.packet(0, None, identifiers))
+            self._all_done(numbers)
+            return
+        while len(self._taken) >= self._receive_max:
+            self._progress.clear()
+            await self._progress.wait()
+        packet_id = self._free_packet_id()
+        if self._send(received.packet(1, packet_id, identifiers)):
+            self._taken[packet_id] = numbers
+        else:
+            self._all_done(numbers)
+
+    def _wanting(
+        self, delivery: Delivery, received: Received, ids: tuple[str, ...]
+    ) -> Iterator[Subscription]:
+        """The subscriptions that a delivery is for."""
+        session = self._at_broker.session
+        own = f"{session.name}.{session.session}."
+        for id_ in ids:
+            known = self._subscriptions.get(id_)
+            if known is None or (known.no_local and delivery.id.startswith(own)):
+                continue
+            if received.topic is not None and (
+                known.topics.is_exact or known.topics.accepts(received.topic)
+            ):
+                yield known
+
+    def _free_packet_id(self) -> int:
+        while True:
+            self._packet_id = self._packet_id % _PACKET_ID_MAX + 1
+            if self._packet_id not in self._taken:
+                return self._packet_id
+
+    # Both --------------------------------------------------------------------------------------
+
+    @property
+    def _at_broker(self) -> Visit:
+        assert self._visit is not None, "the client is connected"
+        return self._visit
+
+    def _send(self, packet: ToClient) -> bool:
+        """Send a packet, if the client takes one of its size; a reason goes first."""
+        most = self._packet_bytes_max
+        if not self._wants_reasons and isinstance(packet, Puback | Suback):
+            packet = replace(packet, reason="")
+        data = packet_bytes(packet)
+        if most is not None and len(data) > most:
+            if isinstance(packet, Puback | Suback | Connack | Disconnect):
+                data = packet_bytes(replace(packet, reason=""))
+            if len(data) > most:
+                return False
+        self._writer.write(data)
+        return True
+
+    def _send_all(self, packets: Iterator[ToClient]) -> None:
+        for packet in packets:
+            self._send(packet)
+
+    async def _drained(self) -> None:
+        """Wait until the client has taken enough. Raises `OSError`."""
+        if self._writer.transport.get_write_buffer_size() < READ_BYTES:
+            return
+        try:
+            async with asyncio.timeout(MQTT_UNREAD_S):
+                await self._writer.drain()
+        except TimeoutError:
+            self._writer.transport.abort()
+            raise ConnectionAbortedError("the client takes nothing") from None
+
+    async def _publish_will(self) -> None:
+        """Publish the will of a client that has not said goodbye, in a session of its own."""
+        will, self._will = self._will, None
+        if will is None or self._broker.is_stopping:
+            return
+        begin = (self._broker.accept, self._broker.connecting, self._shown, self._peer)
+        try:
+            async with asyncio.timeout(GOODBYE_S):
+                visit = await Visit.begin(*begin, "mqtt")
+                try:
+                    visit.session.publish(await self._body(will, visit))
+                    visit.flush()
+                    while visit.ending is None and visit.session.window.acknowledged < 1:
+                        await visit.events()
+                finally:
+                    visit.close()
+        except (NotAdmittedError, MqttError, TimeoutError):  # as any publication may be refused
+            return

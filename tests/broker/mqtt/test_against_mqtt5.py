@@ -32,7 +32,7 @@ from tests.examples import examples
 
 mqtt5: Any = pytest.importorskip("mqtt5", reason="the package mqtt5 is not installed")
 
-TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=9)
+TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=9)
 USERS = st.lists(st.tuples(TEXTS, TEXTS), max_size=3)
 DATA = st.binary(max_size=9)
 TOPICS = TEXTS.filter(lambda text: text and not {"+", "#"} & set(text))

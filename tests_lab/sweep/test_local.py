@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +14,22 @@ from tests.sessions import spark
 from sapwood_lab.experiments.design import Choices, Configuration, Design, run
 from sapwood_lab.experiments.on_spark import run_on_spark
 from sapwood_lab.experiments.report import Report, Row, table
-from sapwood_lab.sweep.local import run_kept
+from sapwood_lab.sweep.local import Sweep, keep_beforehand, run_kept
 
 __all__ = ["spark"]
 
 FAILING: set[int] = set()
 DONE: list[int] = []
 DIVISOR = 2
+ENDLESS = 99
 
 
 def measure(configuration: Configuration) -> list[Row]:
     n = configuration["n"]
     if n in FAILING:
         raise ValueError("not this one")
+    if n == ENDLESS:
+        threading.Event().wait()
     DONE.append(n)
     return [{"half": n / DIVISOR}, {"half": None}]
 
@@ -75,6 +80,19 @@ def test_what_other_code_has_done_is_done_again_and_not_shown(
     assert len(codes) == 2
     assert len({*codes}) == 2
     assert sum(code.startswith("another ") for code in codes) == 1
+
+
+@pytest.mark.long
+def test_an_interrupt_ends_what_is_under_way_and_keeps_what_is_done(tmp_path: Path) -> None:
+    def interrupt(_count: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        keep_beforehand([Sweep(DESIGN, Choices((4, ENDLESS)), tmp_path)], 2, interrupt)
+    assert multiprocessing.active_children() == []
+    DONE.clear()
+    run_kept(DESIGN, Choices((4,)), tmp_path)
+    assert DONE == []
 
 
 @pytest.mark.spark

@@ -55,7 +55,8 @@ def keep_beforehand(
     """Do all that `run_kept` would have to do for these sweeps, in several processes.
 
     Each takes one configuration after the other, of whichever sweep, in this order. Where one
-    fails, those that have begun are done and kept, and then its error is raised.
+    fails, those that have begun are done and kept, and then its error is raised; an interrupt ends
+    those, too.
     """
     todo: list[tuple[str, Configuration, Path]] = []
     for design, choices, out in sweeps:
@@ -73,8 +74,12 @@ def keep_beforehand(
             for one in as_completed(begun):
                 one.result()
                 advance(1)
-        except BaseException:
+        except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
+            if isinstance(error, KeyboardInterrupt):  # a configuration can take an hour
+                for worker in multiprocessing.active_children():
+                    worker.terminate()
+                    worker.join()
             raise
 
 

@@ -104,12 +104,13 @@ async def running(
 
 @asynccontextmanager
 async def line(*names: str, **more: Any) -> AsyncIterator[dict[str, Broker]]:
-    """Brokers in a line, each linked to the next."""
+    """Brokers in a line, each linked to the next, with a folder each below that for `data`."""
     async with AsyncExitStack() as stack:
         brokers: dict[str, Broker] = {}
         for before, name in zip((None, *names), names, strict=False):
             peers = () if before is None else (brokers[before].address,)
-            started = await stack.enter_async_context(running(settings(name, *peers, **more)))
+            own = {**more, "data": more["data"] / name} if "data" in more else more
+            started = await stack.enter_async_context(running(settings(name, *peers, **own)))
             brokers[name] = started
             if before is not None:
                 await soon(brokers[before].until_linked(name))

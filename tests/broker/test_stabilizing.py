@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -88,11 +89,36 @@ async def test_check_says_who_does_not_answer(monkeypatch: pytest.MonkeyPatch) -
         assert "r1 -> r2: no answer within 0.1 s" in found.stderr
 
 
-async def test_check_is_refused_where_nobody_compares() -> None:
-    async with running(settings()) as broker:
+@pytest.mark.parametrize("name", ["covering", "covering+recover"])
+async def test_check_finds_what_is_wrong_where_nobody_corrects_it(
+    name: str, tmp_path: Path
+) -> None:
+    stored = {"data": tmp_path} if "recover" in name else {}
+    async with (
+        line("r1", "r2", "r3", protocol=protocol(name), **stored) as brokers,
+        connect(str(brokers["r3"].address)) as subscriber,
+        connect(str(brokers["r1"].address)) as publisher,
+    ):
+        for least in range(3):
+            wanted = await subscriber.subscribe(f"a{least} > 1")
+        address = str(brokers["r2"].address)
+        fine = await checked(address)
+        assert (fine.exit_code, fine.stderr) == (0, "all tables agree\n")
+        await publisher.publish({"a2": 2}, id="p")
+        assert (await soon(anext(wanted))).id == "p", "nothing stops"
+        damage(brokers["r2"], "r3")
+        for _ in range(2):
+            found = await checked(address, "--json")
+            assert found.exit_code == 1
+            told = {(e["sender"], e["holder"]): e for e in json.loads(found.stdout)["edges"]}
+            assert told["r3", "r2"]["wrong"] == 3
+
+
+async def test_check_is_refused_where_tables_cannot_be_compared() -> None:
+    async with running(settings(protocol=protocol("mesh+covering"))) as broker:
         found = await checked(str(broker.address))
         assert found.exit_code == 2
-        assert "+stabilize" in found.stderr
+        assert "many trees" in found.stderr
 
 
 async def test_a_broker_that_waits_keeps_what_came_over_a_link_that_has_failed() -> None:

@@ -28,9 +28,10 @@ def command(ctx: click.Context, *, brokers: tuple[str, ...], within: float, as_j
     """Compare the tables of brokers with those of their neighbors, edge by edge.
 
     Each broker asks its neighbors what they hold of what it told them, and they ask it, by sketches
-    of the tables; nothing stops, and what is wrong is corrected, as it would be within a period
-    anyway. The brokers run a protocol with the word stabilize. Status 0: all tables agree; 1: some
-    did not, or a neighbor did not answer.
+    of the tables; nothing stops. Where the brokers' protocol has the word stabilize, what is wrong
+    is corrected, as it would be within a period anyway; elsewhere it is only said, and is wrong
+    that was so twice in a row. Status 0: all tables agree; 1: some did not, or a neighbor did not
+    answer; 2: brokers with tables that cannot be compared (mesh, redundant, xroute).
     """
     found: dict[tuple[str, str], Any] = {}
     silent: list[str] = []

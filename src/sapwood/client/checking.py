@@ -23,7 +23,7 @@ class Checker(Asker):
         """Let all edges of the broker be compared; returns them, and those that did not answer.
 
         `time` shows seconds and lets a little of it pass. Raises `InputError` for a broker whose
-        protocol compares nothing.
+        tables cannot be compared edge by edge.
         """
         before = self._edges(compare=True)
         until = time() + within_s
@@ -44,7 +44,8 @@ class Checker(Asker):
             raise FrameError(f"{self._address} answers by {type(reply).__name__}")
         if reply.edges is None:
             raise InputError(
-                f"broker {reply.broker} runs {reply.routing}, under which nobody compares tables: "
-                f"start the brokers with --protocol {reply.routing}+stabilize"
+                f"broker {reply.broker} runs {reply.routing}, whose tables cannot be compared edge "
+                "by edge: it routes on many trees, or tells neighbors counts of subscriptions; "
+                "check brokers that are linked as one tree, under another word for what travels"
             )
         return {(edge.sender, edge.holder): edge for edge in reply.edges}

@@ -50,6 +50,7 @@ from sapwood.routing.inputs import (
     Tick,
 )
 from sapwood.routing.membership.protocol import Membership
+from sapwood.routing.messages import UpkeepNote
 from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.ready_made import Lists, ReadyMade
@@ -59,12 +60,14 @@ from sapwood.routing.upkeep.protocol import (
     Action,
     Compared,
     Comparing,
+    HoldingBack,
     Refill,
     Resume,
     Suspecting,
     Watching,
 )
 from sapwood.routing.upkeep.recover.checkpoint import refill
+from sapwood.routing.upkeep.stabilize.monitor import Monitor
 
 DEFAULT_ENGINES: Final = Engines()
 """Engines that are cheap to change while tables are small."""
@@ -72,6 +75,9 @@ DEFAULT_ENGINES: Final = Engines()
 
 _Handed: TypeAlias = Change | BatchInput
 """What upkeep hands to the membership."""
+
+_MONITORED: Final = (Receive, LinkUp, LinkDown, Compare)
+"""What a comparison of tables begins with, goes on with, or ends by."""
 
 _ROUTED: Final = (*get_args(BatchInput), Receive, ClientPublish, *get_args(ClientInput))
 """What goes straight to the membership where upkeep looks at links only; publications first."""
@@ -86,6 +92,7 @@ class Router:
 
     #: _absent are clients that were restored and have not come back; the membership has them
     #: _remaining is what was last to be handed in next: upkeep has seen all of it
+    #: _monitor compares tables on request, where upkeep does not compare them of its own
     """
 
     def __init__(
@@ -107,6 +114,8 @@ class Router:
         self._watching = cast("Watching", self.upkeep) if watches else None
         self._absent: dict[str, None] = {}
         self._remaining: BatchInput | None = None
+        compares = hasattr(self.upkeep, "compare")
+        self._monitor = None if compares else self._make_monitor()
 
     def handle(self, input: Input, now: float) -> list[Effect]:
         """Take one input at time `now` (seconds, any origin, never going back).
@@ -115,6 +124,10 @@ class Router:
         is used; what concerns a link that is not up is ignored, as it crossed with the end of the
         link.
         """
+        if self._monitor is not None and isinstance(input, _MONITORED):
+            answers = self._monitored(self._monitor, input)
+            if answers is not None:
+                return answers
         if self._is_passive and isinstance(input, _ROUTED):
             return self.membership.handle(input, now)
         if isinstance(input, BatchInput):
@@ -137,8 +150,7 @@ class Router:
             case Suspicion():
                 return self._suspect(input, now)
             case Compare():
-                upkeep = self.upkeep
-                return self._do(upkeep.compare(now), now) if isinstance(upkeep, Comparing) else []
+                return self._do(cast("Comparing", upkeep).compare(now), now)
             case AttachClient(client) if client in self._absent:
                 del self._absent[client]
                 return []
@@ -213,9 +225,13 @@ class Router:
         from, and told to, neighbors, over all links; `advertisements`: those of own clients and
         those known from neighbors; `unconfirmed`: what of all these is not yet in force. On many
         trees, all of them together, and `held`: publications that wait until an older tree has run
-        dry. Upkeep may have tables of its own.
+        dry. Upkeep may have tables of its own. `wrong`, where tables are compared, or were on
+        request: entries that neighbors had wrong in the last comparison.
         """
-        return {**self.membership.table_sizes(), **self.upkeep.table_sizes()}
+        sizes = {**self.membership.table_sizes(), **self.upkeep.table_sizes()}
+        if self._monitor is not None and self._monitor.wrong is not None:
+            sizes["wrong"] = self._monitor.wrong
+        return sizes
 
     @property
     def ready_made(self) -> int:
@@ -244,9 +260,10 @@ class Router:
         return self.membership.told()
 
     def compared(self) -> Sequence[Compared] | None:
-        """What came of comparing tables with neighbors; `None` where upkeep does not."""
-        upkeep = self.upkeep
-        return upkeep.compared() if isinstance(upkeep, Comparing) else None
+        """What came of comparing tables with neighbors; `None` where they cannot be compared."""
+        if self._monitor is not None:
+            return self._monitor.compared()
+        return cast("Comparing", self.upkeep).compared()
 
     @property
     def tables(self) -> Mapping[str, Table]:
@@ -263,6 +280,26 @@ class Router:
         """Check every relation between the tables; raises `InvariantError`."""
         self.membership.validate()
         self.upkeep.validate()
+
+    # Tables that are compared on request -------------------------------------------------------
+
+    def _make_monitor(self) -> Monitor:
+        if hasattr(self.upkeep, "holds_back"):
+            return Monitor(self, cast("HoldingBack", self.upkeep).holds_back)
+        return Monitor(self)
+
+    def _monitored(
+        self, monitor: Monitor, input: Receive | LinkUp | LinkDown | Compare
+    ) -> list[Effect] | None:
+        """What a comparison asks for; `None` for an input that is none of one."""
+        match input:
+            case Receive():
+                return monitor.heard(input) if isinstance(input.message, UpkeepNote) else None
+            case LinkUp() | LinkDown():
+                monitor.forget(input.neighbor)
+                return None
+            case Compare():
+                return monitor.compare()
 
     # What upkeep answers -----------------------------------------------------------------------
 

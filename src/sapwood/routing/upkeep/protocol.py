@@ -201,6 +201,15 @@ class Suspecting(Protocol):
         ...
 
 
+@runtime_checkable
+class HoldingBack(Protocol):
+    """An upkeep that keeps what routing tells a neighbor until it may go."""
+
+    def holds_back(self, neighbor: str) -> bool:
+        """Whether a neighbor has yet to be sent something that routing has told it."""
+        ...
+
+
 class Compared(NamedTuple):
     """What came of comparing the tables of the two ends of an edge.
 

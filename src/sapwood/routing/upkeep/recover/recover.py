@@ -175,6 +175,11 @@ class Recover:
         """Those that routing believes linked: what they lack is kept."""
         return self._links.keys()
 
+    def holds_back(self, neighbor: str) -> bool:
+        """Whether a neighbor is owed something that is not on the link, or its link is down."""
+        conversation = self._links.get(neighbor)
+        return conversation is None or neighbor not in self._up or not conversation.is_live
+
     # Inputs ------------------------------------------------------------------------------------
 
     def asked(self, request: Change | ClientPublishMany, now: float) -> Sequence[Action]:  # noqa: ARG002

@@ -271,10 +271,11 @@ class Stabilize:
                 return [Send(neighbor, note_of(one, periodic=is_routine)) for one in answers]
             case Sketch():
                 link.held = said.count
+                was_asking = link.sender.is_asking
                 asked = link.sender.heard_sketch(said, told(router.tables, neighbor))
                 if asked is not None:
                     return (self._asking(neighbor, asked, periodic=False),)
-                if not link.sender.is_asking:
+                if was_asking and not link.sender.is_asking:
                     link.wrong = 0
                     return [*self._ended(neighbor, link), *self._ask_again(neighbor, link)]
                 return ()

@@ -100,6 +100,8 @@ EXCEPTIONS: Final = (
     ("sapwood.matching.compiling.places", frozenset({"fcntl", "os", "tempfile"})),
     ("sapwood.cache_folder", frozenset({"os", "pathlib.Path", "sys"})),
     ("sapwood.matching.published.xtrie.engine", frozenset({"threading.Lock"})),
+    # Brokers of one process that read the same routing tree do so together.
+    ("sapwood.routing.forwarding.prefix.reading", frozenset({"threading.Lock"})),
 )
 """Module (and all below it), what it may import all the same. With the reason."""
 

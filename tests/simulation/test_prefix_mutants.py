@@ -43,7 +43,8 @@ LOST, UNEXPECTED = frozenset({"lost"}), frozenset({"unexpected"})
 
 def drops_what_has_no_node(patch: Patch) -> None:
     def place(*given: Any, **more: Any) -> Any:
-        return [piece for piece in placing.place(*given, **more) if piece.is_exact]
+        placed = placing.place(*given, **more)
+        return placed._replace(pieces=[piece for piece in placed.pieces if piece.is_exact])
 
     patch.setattr(tags, "place", place)
 
@@ -99,7 +100,7 @@ def clears_marks_that_others_share(patch: Patch) -> None:
             self.todo.pop((side, key), None)
             return
         word, bit = divmod(self._bits[side], 64)
-        for node, _ in self._places(wanted):
+        for node, _ in self._places(wanted)[0]:
             self.marks[node, word] &= ~(np.uint64(1) << np.uint64(bit))
 
     patch.setattr(Tags, "remove", remove)
@@ -107,8 +108,8 @@ def clears_marks_that_others_share(patch: Patch) -> None:
 
 def uses_a_tree_before_all_is_placed(patch: Patch) -> None:
     patch.setattr(Tags, "is_ready", property(lambda _: True))
-    patch.setattr(trees, "PLACED_AT_ONCE", 1)
-    patch.setattr(trees, "PLACED_IN_PLACE_MAX", 0)
+    patch.setattr(trees, "DONE_AT_ONCE", 1)
+    patch.setattr(trees, "DONE_IN_PLACE_MAX", 0)
 
 
 def places_nothing_that_comes_later(patch: Patch) -> None:
@@ -130,13 +131,13 @@ def walks_with_records_of_documents(patch: Patch) -> None:
 
 
 def forgets_records_without_an_attribute(patch: Patch) -> None:
-    follow = Snapshot.follow
+    follow = Snapshot.follow_some
 
-    def followed(self: Snapshot, record: Any) -> list[int]:
-        found: list[int] = follow(self, record)
+    def followed(self: Snapshot, record: Any, steps_max: int) -> list[int]:
+        found = follow(self, record, steps_max) or []
         return [node for node in found if not node or self.nodes[node].attribute in record]
 
-    patch.setattr(Snapshot, "follow", followed)
+    patch.setattr(Snapshot, "follow_some", followed)
 
 
 def leaves_out_the_first_step(patch: Patch) -> None:

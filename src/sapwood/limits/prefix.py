@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 TREE_NODES_MAX: Final = 1 << 15
-"""Nodes of a routing tree that travels: a router reads it in one go, in 1.4 s of processor time at
-most (42 us a node), and keeps 20 MB of it. The optimizer adds no more filters before that; those
-are placed less exactly."""
+"""Nodes of a routing tree that travels: a router reads it in 1.5 s of processor time at most (45 us
+a node), DONE_AT_ONCE at a time, and keeps 20 MB of it. The optimizer adds no more filters before
+that; those are placed less exactly."""
 
 TREE_BYTES_MAX: Final = 1 << 21
 """Bytes of a routing tree as it is written, before compression: 64 a node, 2 MiB. Checked before
@@ -23,6 +23,22 @@ TREE_PIECES_MAX: Final = 64
 """Pieces of one conjunction in a routing tree. Each of n splits may double them; what is not split
 any more is placed less exactly, which costs messages and loses nothing."""
 
+TREE_STEPS_MAX: Final = 1024
+"""Nodes of a routing tree that a router compares with one conjunction to place it, 5 ms: whoever
+states a tree may make it as deep and as wide as there are nodes. Beyond, it is placed less exactly
+as well."""
+
+STEPS_OF_ONE: Final = 8
+"""Nodes that are compared in the time in which one is read."""
+
+WALK_STEPS_MAX: Final = 2048
+"""Nodes that a router asks for one publication that enters, 2 ms; beyond, content decides, which
+has compiled code. XSiena's forwarding trees have some 150 (9.1)."""
+
+OWN_ASKED_MAX: Final = 64
+"""Clients' subscriptions without an exact place that are asked one by one for a publication, in
+0.2 ms; of more, the index says which accept it."""
+
 FILTERS_TOLD_MAX: Final = 8192
 """Subscriptions that a broker looks at for one answer to an optimizer: some ten milliseconds."""
 
@@ -34,10 +50,11 @@ TREES_KEPT: Final = 4
 """Versions of the routing tree that a router and the optimizer keep. A publication is read with the
 one it was written with, so it may be under way while so many newer ones come."""
 
-PLACED_AT_ONCE: Final = 128
-"""Filters that a router places in a new tree for each batch that it routes, some milliseconds;
-until all are placed, content decides."""
+DONE_AT_ONCE: Final = 128
+"""Nodes of a new tree that a router reads, or filters that it places in it, for each batch that it
+routes, and whenever others have had their turn: some milliseconds. Until all is read and placed,
+older trees or content decide."""
 
-PLACED_IN_PLACE_MAX: Final = 1024
-"""Filters that may come at once while a tree is in use; of more, PLACED_AT_ONCE go with each batch
-again, and content decides meanwhile."""
+DONE_IN_PLACE_MAX: Final = 1024
+"""Nodes and filters of a tree that is read, and filled, as soon as it is there; and filters that
+may come at once while it is in use. Of more, DONE_AT_ONCE go at a time."""

@@ -26,14 +26,13 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from sapwood.errors import InvariantError
-from sapwood.limits.prefix import PLACED_AT_ONCE
 from sapwood.matching.engine_names import Engines
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.overlay.shapes import parse_topology
 from sapwood.overlay.topology import Hop, Topology
 from sapwood.routing.forwarding.prefix.optimizer import Optimizer
-from sapwood.routing.forwarding.protocol import NO_DIGEST, Forwarding
+from sapwood.routing.forwarding.protocol import NO_DIGEST, Forwarding, clearing_of
 from sapwood.routing.protocols import protocol
 from sapwood_lab.experiments.design import Choices, Configuration, Design
 from sapwood_lab.experiments.report import (
@@ -127,10 +126,9 @@ class Rounds:
         for key in self._told:
             self._trees.forgot(_OPTIMIZER, key)
         self._told = [key for key, _ in update.subscriptions]
-        # A router places some filters with each batch: as many batches as all of them need.
-        nothing = [Publication("nothing", {})]
-        for _ in range(0, len(self._names) + PLACED_AT_ONCE, PLACED_AT_ONCE):
-            self._trees.route(nothing, None, [NO_DIGEST], 0.0)
+        later = clearing_of(self._trees)
+        while later is not None and later.has_left:
+            later.clear(1)
 
     def publish(self, events: Sequence[Publication]) -> tuple[int, int]:
         """Each publisher sends one of these: the links that they cross, and those for nothing."""

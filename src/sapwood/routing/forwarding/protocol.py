@@ -68,18 +68,19 @@ class Numbering(Protocol):
 
 
 class Clearing(Protocol):
-    """A strategy that forgets what came over a link that is gone bit by bit.
+    """A strategy that puts work off, and does it bit by bit when others have had their turn.
 
-    Nothing is routed there any more, from the moment on that its side is removed.
+    So it forgets what came over a link that is gone: nothing is routed there any more, from the
+    moment on that its side is removed.
     """
 
     @property
     def has_left(self) -> bool:
-        """Whether something of sides that were removed is still kept."""
+        """Whether some of it is left."""
         ...
 
     def clear(self, count: int) -> None:
-        """Forget so many of the subscriptions of sides that were removed."""
+        """Do some of it: forget so many subscriptions, or what takes about as long."""
         ...
 
 

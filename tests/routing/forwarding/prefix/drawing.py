@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from sapwood.language import parse_filter
 from sapwood.model.filter import Filter
-from sapwood.routing.forwarding.prefix.snapshot import Snapshot, read, written
+from sapwood.routing.forwarding.prefix.reading import read
+from sapwood.routing.forwarding.prefix.snapshot import Snapshot, written
 from sapwood.routing.forwarding.prefix.tree import RoutingTree
 
 NAMES: Final = ("x", "y", "z")

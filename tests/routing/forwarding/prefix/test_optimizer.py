@@ -20,7 +20,8 @@ from sapwood.routing.forwarding.prefix import parts
 from sapwood.routing.forwarding.prefix.difference import difference
 from sapwood.routing.forwarding.prefix.optimizer import Optimizer
 from sapwood.routing.forwarding.prefix.parts import ATTRIBUTE, data_of, part_of, parts_of
-from sapwood.routing.forwarding.prefix.snapshot import read, version_of, written
+from sapwood.routing.forwarding.prefix.reading import read
+from sapwood.routing.forwarding.prefix.snapshot import version_of, written
 from tests.routing.forwarding.prefix.drawing import grown, many
 
 

@@ -15,12 +15,15 @@ from hypothesis import strategies as st
 from sapwood.errors import InputError, InvariantError
 from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
-from sapwood.limits.prefix import TREES_KEPT
+from sapwood.limits.prefix import DONE_IN_PLACE_MAX, TREES_KEPT
 from sapwood.matching.engine_names import Engines
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.forwarding.prefix import prefix as module
+from sapwood.routing.forwarding.prefix import reading as reading_module
+from sapwood.routing.forwarding.prefix import snapshot as snapshot_module
+from sapwood.routing.forwarding.prefix import tags as tags_module
 from sapwood.routing.forwarding.prefix import trees as trees_module
 from sapwood.routing.forwarding.prefix.digest import (
     HEAD_BYTES,
@@ -33,7 +36,8 @@ from sapwood.routing.forwarding.prefix.digest import (
 from sapwood.routing.forwarding.prefix.digest import written as digest_of
 from sapwood.routing.forwarding.prefix.parts import ATTRIBUTE, parts_of
 from sapwood.routing.forwarding.prefix.prefix import Prefix
-from sapwood.routing.forwarding.prefix.snapshot import read as read_tree
+from sapwood.routing.forwarding.prefix.reading import Reading
+from sapwood.routing.forwarding.prefix.reading import read as read_tree
 from sapwood.routing.forwarding.prefix.snapshot import written
 from sapwood.routing.forwarding.protocol import Routed
 from sapwood.routing.protocols import protocol
@@ -252,16 +256,19 @@ def test_a_forwarding_tree_that_no_digest_holds_is_not_written(
     assert forwarding.counters()["content_matches"] == 3, "clients and two links"
 
 
-def test_a_tree_is_used_when_everything_is_placed_and_that_takes_several_batches(
+def test_a_tree_is_used_when_all_is_read_and_placed_and_that_takes_several_batches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(trees_module, "PLACED_AT_ONCE", 2)
-    monkeypatch.setattr(trees_module, "PLACED_IN_PLACE_MAX", 0)
-    monkeypatch.setattr(module, "PLACED_IN_PLACE_MAX", 2)
+    monkeypatch.setattr(trees_module, "DONE_AT_ONCE", 2)
+    monkeypatch.setattr(trees_module, "DONE_IN_PLACE_MAX", 0)
+    monkeypatch.setattr(module, "DONE_IN_PLACE_MAX", 2)
     forwarding, table = made([("r3", parse_filter(f"x = {n}")) for n in range(3)])
     state(forwarding, table, TREE)
     forwarding.forgot("r3", "k0")
     del table["r3"]["k0"]
+    for _ in range(3):  # six nodes
+        assert forwarding.route([Publication("p", {"x": 2})], None, [b""], 0.0)
+    assert forwarding.trees_written == 0
     written_ = []
     for step in range(5):
         forwarding.validate(table)
@@ -274,6 +281,96 @@ def test_a_tree_is_used_when_everything_is_placed_and_that_takes_several_batches
             forwarding.learned_many("r3", more)
             table["r3"].update(more)
     assert written_ == [0, 1, 2, 2, 3]
+
+
+@pytest.mark.parametrize("with_batches", [True, False])
+def test_a_large_tree_is_read_some_nodes_at_a_time(
+    with_batches: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trees_module, "DONE_AT_ONCE", 10)
+    monkeypatch.setattr(trees_module, "DONE_IN_PLACE_MAX", 20)
+    nodes: list[int] = []
+    node = reading_module._node
+
+    def counted(*given: Any) -> Any:
+        nodes.append(1)
+        return node(*given)
+
+    monkeypatch.setattr(reading_module, "_node", counted)
+    forwarding, table = made([("r3", parse_filter(f"v = {n} and w = {n}")) for n in range(25)])
+    state(forwarding, table, [parse_filter(f"v = {n} and w = {n}") for n in range(25)])
+    nodes.clear()  # `state` has read it, too
+    batch = [Publication("p", {"v": 3, "w": 3})]
+    steps = 0
+    while forwarding.has_left:
+        steps += 1
+        if with_batches:
+            assert [*sent(forwarding.route(batch, None, [b""], 0.0), "r3")] == [0]
+        else:
+            forwarding.clear(1000)
+        assert len(nodes) <= 10 * steps
+        forwarding.validate(table)
+    assert steps == 6 + 3, "for 51 nodes, and 26 subscriptions with that of the tree"
+    assert [*sent(forwarding.route(batch, None, [b""], 0.0), "r3")] == [0]
+    assert forwarding.trees_written == 1 + with_batches
+
+
+def test_of_a_tree_that_makes_no_sense_at_its_end_nothing_is_used() -> None:
+    forwarding, table = made([("r3", TREE[0])])
+    older = state(forwarding, table, TREE, clock=1)
+    letters = snapshot_module._ENCODER.encode(
+        [(1, b"", f"wrong = {n}") for n in range(DONE_IN_PLACE_MAX)] + [(3, b"", "wrong = 0")]
+    )
+    for place, part in enumerate(parts_of(2, letters)):
+        learn(forwarding, table, "r2", f"t2.{place}", part)
+    assert forwarding.has_left
+    for _ in range(2):  # until it is found out, and afterwards
+        routed = forwarding.route([Publication("p", {"x": 4})], None, [b""], 0.0)
+        assert sent(routed, "r3")[0][2:HEAD_BYTES] == older
+        while forwarding.has_left:
+            forwarding.clear(1)
+        forwarding.validate(table)
+    assert len(forwarding._trees) == 1
+
+
+def test_readers_of_one_tree_share_the_work_and_not_the_pace() -> None:
+    data = written(grown([parse_filter(f"shared = {n}") for n in range(9)]))
+    one, other = Reading(data), Reading(data)
+    assert one.advance(100) == 10
+    assert (one.left, other.left) == (0, 10)
+    assert other.advance(4) == 4
+    assert other.left == 6
+    assert other.advance(6) == 6
+    assert one.snapshot is other.snapshot
+
+
+def test_a_record_that_leads_to_too_many_nodes_is_routed_by_content(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    deep = [parse_filter(f"x > {n}") for n in range(40)]
+    forwarding, table = made([("r3", deep[7]), (CLIENTS, deep[9])])
+    state(forwarding, table, deep)
+    monkeypatch.setattr(module, "WALK_STEPS_MAX", 20)
+    batch = [Publication(f"p{x}", {"x": x}) for x in (10, 30, 9)]
+    routed = forwarding.route(batch, None, [b""] * 3, 0.0)
+    assert_exact(routed, table, batch)
+    assert [bool(digest) for digest in sent(routed, "r3").values()] == [True, False, True]
+
+
+@pytest.mark.parametrize("depth", [0, WHOLE])
+def test_where_many_clients_have_no_exact_place_the_index_is_asked(
+    depth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tags_module, "OWN_ASKED_MAX", 3)
+    wanted = [parse_filter(f"x > 3 and y = {n % 3}") for n in range(12)]
+    forwarding, table = made([(CLIENTS, one) for one in wanted[:3]], depth)
+    state(forwarding, table, TREE)
+    batch = [Publication(f"p{y}", {"x": 4, "y": y}) for y in range(4)]
+    for matches in (0, 4):
+        before = forwarding.counters()["content_matches"]
+        assert_exact(forwarding.route(batch, None, [b""] * 4, 0.0), table, batch)
+        assert forwarding.counters()["content_matches"] - before == matches
+        learn(forwarding, table, CLIENTS, f"more{matches}", wanted[3])
 
 
 def test_links_beyond_a_word_of_marks_are_told_apart() -> None:

@@ -13,10 +13,11 @@ from sapwood.errors import InputError, InvariantError, LimitError
 from sapwood.language import parse_filter
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
-from sapwood.routing.forwarding.prefix import placing, snapshot
+from sapwood.routing.forwarding.prefix import placing, reading, snapshot
 from sapwood.routing.forwarding.prefix.placing import place
+from sapwood.routing.forwarding.prefix.reading import read
 from sapwood.routing.forwarding.prefix.siblings import Node, span_of, split
-from sapwood.routing.forwarding.prefix.snapshot import read, version_of, written
+from sapwood.routing.forwarding.prefix.snapshot import version_of, written
 from sapwood.routing.forwarding.prefix.tree import RoutingTree
 from tests.routing.forwarding.prefix.drawing import VALUES, filters, frozen, grown, intervals, many
 from tests.routing.forwarding.prefix.drawing import records as records_
@@ -130,7 +131,7 @@ def assert_found(version: snapshot.Snapshot, some: list[Filter], record: dict[st
     """Check that a walk reaches a place of each filter that accepts, and exact ones prove it."""
     walked = {*version.follow(record)}
     for one in some:
-        pieces = [piece for box in one.conjunctions for piece in place(version.root, box)]
+        pieces = [piece for box in one.conjunctions for piece in place(version.root, box).pieces]
         reached = [piece for piece in pieces if piece.node.number in walked]
         assert bool(reached) >= one.accepts(record)
         assert one.accepts(record) or not any(piece.is_exact for piece in reached)
@@ -151,7 +152,44 @@ def test_a_record_reaches_whom_it_is_for_and_known_filters_exactly(
     boxes = [box for one in known for box in one.conjunctions]
     if not any(box.patterns for box in boxes):
         for box in boxes:
-            assert all(piece.is_exact for piece in place(version.root, box))
+            assert all(piece.is_exact for piece in place(version.root, box).pieces)
+
+
+@given(many, st.lists(filters, max_size=4), records_, st.sampled_from([0, 1, 2, 3, 5, 8]))
+def test_what_is_placed_in_few_steps_is_placed_less_exactly_and_found_all_the_same(
+    known: list[Filter], others: list[Filter], record: dict[str, Any], steps_max: int
+) -> None:  # P20
+    version = frozen(known)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(placing, "TREE_STEPS_MAX", steps_max)
+        assert_found(version, [*known, *others], record)
+
+
+@given(many, records_, st.integers(0, 12))
+def test_a_walk_is_the_whole_one_or_none(
+    known: list[Filter], record: dict[str, Any], steps_max: int
+) -> None:
+    version = frozen(known)
+    found = version.follow_some(record, steps_max)
+    assert found is None or found == version.follow(record)
+    assert found is not None or len(version) * (len(record) + 1) > steps_max
+
+
+@pytest.mark.parametrize("shape", ["deep", "wide", "odd"])
+def test_a_tree_of_any_shape_takes_few_steps_to_place_a_filter_in(
+    shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placing, "TREE_STEPS_MAX", 30)
+    texts = {
+        "deep": [f"x > {n}" for n in range(60)],
+        "wide": [f"x > {2 * n} and x < {2 * n + 1}" for n in range(60)],
+        "odd": [f"(x = {n} or not exists x)" for n in range(60)],
+    }
+    version = frozen([parse_filter(text) for text in texts[shape]])
+    for text in ("x > 9999", "x > -1", "x != 7", "x in (1, 3, 5)", "not exists x"):
+        placed = place(version.root, box_of(text))
+        assert placed.looked <= 30
+        assert placed.pieces
 
 
 @given(many)
@@ -196,7 +234,7 @@ def test_what_was_split_is_found_again_after_what_split_it_has_gone() -> None:
     tree.validate()
     version = read(written(tree))
     (box,) = parse_filter("x > 5 and y = 1").conjunctions
-    pieces = place(version.root, box)
+    pieces = place(version.root, box).pieces
     assert len(pieces) == 2
     assert all(piece.is_exact for piece in pieces)
 
@@ -209,7 +247,7 @@ def test_without_growing_what_has_no_node_stays_where_it_has_come_to() -> None:
     def places(text: str) -> list[tuple[str, bool]]:
         found = [
             (" / ".join(str(Conjunction(((n.attribute, n.constraint),))) for n in way), exact)
-            for node, exact, _ in place(version.root, box_of(text))
+            for node, exact, _ in place(version.root, box_of(text)).pieces
             for way in [way_to(node)]
         ]
         return sorted(found)
@@ -228,7 +266,7 @@ def test_a_filter_is_split_into_a_bounded_number_of_pieces(monkeypatch: pytest.M
     for pieces_max, exact in ((3, 3), (2, 1), (1, 0)):
         monkeypatch.setattr(placing, "TREE_PIECES_MAX", pieces_max)
         tree = grown([parse_filter(f"x > {n} and x < {n + 2}") for n in (0, 12, 36)])
-        pieces = place(tree.root, box, grow=True)
+        pieces = place(tree.root, box, grow=True).pieces
         assert [piece.is_exact for piece in pieces].count(True) == exact
         assert len(pieces) == pieces_max
     assert [*tree.root.children["x"]] == [*tree.root.ordered()]
@@ -256,7 +294,7 @@ def test_bytes_that_are_no_tree_are_refused(data: bytes) -> None:
 
 def test_a_tree_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     data = written(grown([parse_filter(f"limited = {n}") for n in range(4)]))
-    monkeypatch.setattr(snapshot, "TREE_NODES_MAX", 4)
+    monkeypatch.setattr(reading, "TREE_NODES_MAX", 4)
     with pytest.raises(LimitError, match="nodes in a routing tree"):
         read(data)
 

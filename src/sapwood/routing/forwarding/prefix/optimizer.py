@@ -19,7 +19,8 @@ from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.routing.forwarding.prefix.difference import difference
 from sapwood.routing.forwarding.prefix.parts import ATTRIBUTE, parts_of
-from sapwood.routing.forwarding.prefix.snapshot import Snapshot, read, written
+from sapwood.routing.forwarding.prefix.reading import read
+from sapwood.routing.forwarding.prefix.snapshot import Snapshot, written
 from sapwood.routing.forwarding.prefix.tree import RoutingTree
 
 THRESHOLD_DEFAULT: Final = 0.3

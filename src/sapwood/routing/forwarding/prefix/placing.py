@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from sapwood.limits.prefix import TREE_PIECES_MAX
+from sapwood.limits.prefix import TREE_PIECES_MAX, TREE_STEPS_MAX
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
 from sapwood.routing.forwarding.prefix.siblings import (
@@ -30,6 +30,13 @@ from sapwood.routing.forwarding.prefix.siblings import (
     Relation,
     split,
 )
+
+
+class Placed(NamedTuple):
+    """The pieces of a conjunction, and about how many nodes were looked at to place them."""
+
+    pieces: list[Piece]
+    looked: int
 
 
 class Piece(NamedTuple):
@@ -47,12 +54,14 @@ class Piece(NamedTuple):
 _Left: TypeAlias = tuple[Node, tuple[tuple[str, Constraint], ...], tuple[Node, ...]]
 
 
-def place(root: Node, wanted: Conjunction, *, grow: bool = False) -> list[Piece]:
+def place(root: Node, wanted: Conjunction, *, grow: bool = False) -> Placed:
     """The pieces of a conjunction; together they accept what it accepts, or more.
 
-    Beyond `limits.TREE_PIECES_MAX` pieces nothing is split any more.
+    Beyond `limits.TREE_PIECES_MAX` pieces nothing is split any more, and without growing all is
+    left where it is when `limits.TREE_STEPS_MAX` nodes have been looked at.
     """
     found: list[Piece] = []
+    looked = 0
     left: list[_Left] = [(root, wanted.constraints, ())]
     while left:
         node, constraints, used = left.pop()
@@ -61,6 +70,11 @@ def place(root: Node, wanted: Conjunction, *, grow: bool = False) -> list[Piece]
             continue
         (attribute, asked), rest = constraints[0], constraints[1:]
         group = node.children.get(attribute)
+        steps = 1 if group is None else group.effort(asked)
+        if looked + steps > TREE_STEPS_MAX and not grow:
+            found.append(Piece(node, is_exact=False, used=used))
+            continue
+        looked += steps
         relation = UNRELATED if group is None else group.related(asked)
         if relation.equal is not None:
             left.append((relation.equal, rest, (*used, relation.equal)))
@@ -76,13 +90,13 @@ def place(root: Node, wanted: Conjunction, *, grow: bool = False) -> list[Piece]
         elif grow:
             fresh = _grown(node, attribute, asked, relation)
             left.append((fresh, rest, (*used, fresh)))
-        elif _is_whole(asked, relation) and (
-            len(found) + len(left) + len(relation.covered) <= TREE_PIECES_MAX
+        elif len(found) + len(left) + len(relation.covered) <= TREE_PIECES_MAX and (
+            _is_whole(asked, relation)
         ):
             left.extend((child, rest, (*used, child)) for child in relation.covered)
         else:
             found.append(Piece(node, is_exact=False, used=used))
-    return found
+    return Placed(found, looked)
 
 
 def _grown(node: Node, attribute: str, asked: Constraint, relation: Relation) -> Node:

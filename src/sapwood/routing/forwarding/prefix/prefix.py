@@ -5,7 +5,7 @@ optimizer decides (`optimizer.py`) and whose versions travel as its subscription
 router where a publication enters walks down the tree with its record, and writes beside it which
 nodes it came to: the forwarding tree. Every other router looks up who has placed something at these
 nodes, and never looks at content, but for clients' subscriptions that the tree has no exact place
-for yet.
+for yet: one by one where they are few, else the index says which accept it.
 
 Neighbors whose subscriptions are placed inexactly get more than they want, until the next version;
 what came over a link and went nowhere is counted (`false_positives`). Nobody gets less: a router
@@ -22,7 +22,7 @@ import numpy as np
 
 from sapwood.errors import InvariantError
 from sapwood.limits import DIGEST_BYTES_MAX, KEYS_AT_ONCE
-from sapwood.limits.prefix import PLACED_IN_PLACE_MAX
+from sapwood.limits.prefix import DONE_IN_PLACE_MAX, WALK_STEPS_MAX
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.publication_batch import take
 from sapwood.model.filter import Filter
@@ -104,12 +104,15 @@ class Prefix:
 
     @property
     def has_left(self) -> bool:
-        """Whether filters of sides that were removed are in the index."""
-        return self._content.has_left
+        """Whether filters of sides that were removed are in the index, or a tree is not ready."""
+        return self._content.has_left or self._trees.has_left
 
     def clear(self, count: int) -> None:
-        """Remove so many of them."""
-        self._content.clear(count)
+        """Remove so many of them, or get on with the trees."""
+        if self._content.has_left:
+            self._content.clear(count)
+        else:
+            self._trees.advance()
 
     def add_side(self, side: str) -> None:
         """A neighbor is there, from which nothing has come."""
@@ -132,7 +135,7 @@ class Prefix:
     def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
         """Subscriptions came from a side together."""
         self._content.learned_many(side, entries)
-        many = len(entries) > PLACED_IN_PLACE_MAX
+        many = len(entries) > DONE_IN_PLACE_MAX
         for key, wanted in entries:
             if isinstance(wanted, Filter):
                 self._trees.learned(side, key, wanted, is_one_of_many=many)
@@ -226,7 +229,7 @@ class Prefix:
         if publication.document is not None or publication.attributes is None:
             return None
         record = publication.record
-        return None if ATTRIBUTE in record else tags.snapshot.follow(record)
+        return None if ATTRIBUTE in record else tags.snapshot.follow_some(record, WALK_STEPS_MAX)
 
     def _written(self, begins: bytes, nodes: Sequence[int], tags: Tags) -> bytes:
         """The digest of a forwarding tree, down to a depth, or without what leads nowhere.
@@ -257,11 +260,17 @@ class Prefix:
         numbers = self.holders.numbers
         for row, keys in found.own.items():
             publication = batch[places[row]]
-            plan.own[places[row]] = [
-                numbers[key]
-                for key, is_sure in keys.items()
-                if is_sure or self._accepts(key, publication)
-            ]
+            wanting: Sequence[str]
+            if keys is None:
+                self._content.content_matches += 1
+                wanting = self._content.matched(publication)
+            else:
+                wanting = [
+                    key
+                    for key, is_sure in keys.items()
+                    if is_sure or self._accepts(key, publication)
+                ]
+            plan.own[places[row]] = [numbers[key] for key in wanting]
 
     def _accepts(self, key: str, publication: Publication) -> bool:
         return self._trees.filter(CLIENTS, key).matches(publication)

@@ -187,13 +187,23 @@ class Siblings:
             found.append(node)
         return found
 
+    def effort(self, asked: Constraint | None = None) -> int:
+        """About how many nodes are looked at to relate a constraint, or else to accept a value."""
+        if asked is None:
+            return 1 + len(self._others)
+        return len(self) if span_of(asked) is None else 2 + len(self._others) + len(self) // 32
+
     def related(self, asked: Constraint) -> Relation:
         """How a constraint stands to the nodes."""
         span = span_of(asked)
-        near = [*self] if span is None else [*self._line(span).meeting(span), *self._others]
+        meeting = [] if span is None else self._line(span).meeting(span)
+        near = [*self] if span is None else [*meeting, *self._others]
+        last, crossing = len(meeting) - 1, None
         covered: list[Node] = []
-        crossing = None
-        for node in near:
+        for at, node in enumerate(near):
+            if 0 < at < last:  # between others that the range meets
+                covered.append(node)
+                continue
             known = node.constraint
             if known == asked:
                 return Relation(equal=node)

@@ -15,20 +15,15 @@ and what was written with one tree is never read with another.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from hashlib import blake2b
+from math import inf
 from typing import Final, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.errors import InputError, LimitError
-from sapwood.language import parse_filter
-from sapwood.limits.prefix import TREE_NODES_MAX
-from sapwood.model import packing
 from sapwood.model.conjunction import Conjunction
-from sapwood.model.constraint import ANYTHING
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 from sapwood.routing.forwarding.prefix.siblings import Node
@@ -37,15 +32,12 @@ from sapwood.routing.forwarding.prefix.tree import RoutingTree
 I32: TypeAlias = npt.NDArray[np.int32]
 
 VERSION_BYTES: Final = 8
-_SNAPSHOTS_KEPT: Final = 8
-"""Trees that are read once for all who read the same: cores of one router, routers of one test."""
 
-_Written: TypeAlias = list[tuple[int, bytes, str]]
+Written: TypeAlias = list[tuple[int, bytes, str]]
 """Each node but the root in preorder: its depth, and its constraint as a filter, in bytes or, where
 it has none, as text; the other of the two is empty."""
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
-_DECODER: Final = msgspec.msgpack.Decoder(_Written)
 
 
 class Snapshot:
@@ -79,7 +71,13 @@ class Snapshot:
 
         Inner nodes are among them: who has no exact place for a filter has placed it at one.
         """
-        found, left = [0], [self.root]
+        found = self.follow_some(record, inf)
+        assert found is not None, "a tree has fewer nodes"
+        return found
+
+    def follow_some(self, record: Record, steps_max: float) -> list[int] | None:
+        """The same; `None` if more than so many nodes, about, have to be asked."""
+        found, left, looked = [0], [self.root], 0
         while left:
             node = left.pop()
             groups = node.children
@@ -90,6 +88,9 @@ class Snapshot:
                 names = [name for name in record if name in groups and name not in loose]
                 names += loose
             for name in names:
+                looked += groups[name].effort()
+                if looked > steps_max:
+                    return None
                 for child in groups[name].accepting(record.get(name)):
                     found.append(child.number)
                     if child.children:
@@ -109,7 +110,7 @@ def _loose(nodes: Sequence[Node]) -> dict[int, tuple[str, ...]]:
 
 def written(tree: RoutingTree) -> bytes:
     """The bytes of a tree: equal for equal trees, however they grew."""
-    nodes: _Written = []
+    nodes: Written = []
     for depth, node in tree.nodes():
         if depth:
             box = Filter((Conjunction(((node.attribute, node.constraint),)),))
@@ -121,39 +122,3 @@ def written(tree: RoutingTree) -> bytes:
 def version_of(data: bytes) -> bytes:
     """The name of the version with these bytes."""
     return blake2b(data, digest_size=VERSION_BYTES).digest()
-
-
-@lru_cache(maxsize=_SNAPSHOTS_KEPT)
-def read(data: bytes) -> Snapshot:
-    """The tree with these bytes, which anybody may have made.
-
-    Raises `InputError` for bytes that are no tree, `LimitError` for one that is too large.
-    """
-    try:
-        given = _DECODER.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(f"a routing tree is none: {error}") from error
-    if len(given) >= TREE_NODES_MAX:
-        subject = "the number of nodes in a routing tree"
-        raise LimitError("TREE_NODES_MAX", TREE_NODES_MAX, len(given) + 1, subject)
-    root = Node("", ANYTHING)
-    nodes, depths, path = [root], [0], [root]
-    for depth, packed, text in given:
-        if not 0 < depth <= len(path):
-            raise InputError(f"a routing tree has a node at depth {depth} below {len(path) - 1}")
-        del path[depth:]
-        node = _node(packed, text)
-        node.number = len(nodes)
-        path[-1].adopt(node)
-        path.append(node)
-        nodes.append(node)
-        depths.append(depth)
-    return Snapshot(nodes, depths, version_of(data))
-
-
-def _node(packed: bytes, text: str) -> Node:
-    wanted = Filter.of_packed(packing.checked(packed)) if packed else parse_filter(text)
-    boxes = wanted.conjunctions
-    if len(boxes) != 1 or len(boxes[0].constraints) != 1:
-        raise InputError("a node of a routing tree has one constraint of one attribute")
-    return Node(*boxes[0].constraints[0])

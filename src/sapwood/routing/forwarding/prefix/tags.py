@@ -10,13 +10,14 @@ decides.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from sapwood.errors import InvariantError
+from sapwood.limits.prefix import OWN_ASKED_MAX, STEPS_OF_ONE
 from sapwood.model.filter import Filter
 from sapwood.routing.forwarding.prefix.digest import Walks
 from sapwood.routing.forwarding.prefix.parts import ATTRIBUTE
@@ -34,11 +35,35 @@ _ONE: Final = np.uint64(1)
 class Found(NamedTuple):
     """What some walks reach: a row of `links` has the bits of neighbors of one publication.
 
-    `own[i]` has the keys of clients that publication i may be for, and whether it surely is.
+    `own[i]` has the keys of clients that publication i may be for, and whether it surely is; `None`
+    stands for more than are asked one by one.
     """
 
     links: U64
-    own: dict[int, dict[str, bool]]
+    own: dict[int, dict[str, bool] | None]
+
+
+class _Own:
+    """The keys of clients for one publication; `None` where too many of them are not sure."""
+
+    __slots__ = ("keys", "unsure")
+
+    def __init__(self) -> None:
+        self.keys: dict[str, bool] | None = {}
+        self.unsure = 0
+
+    def take(self, some: dict[str, bool], *, is_there: bool) -> None:
+        """Add those at a node, which the publication surely came to, or may have."""
+        keys = self.keys
+        if keys is None:
+            return
+        for key, is_exact in some.items():
+            is_sure = keys.get(key, False) or (is_there and is_exact)
+            self.unsure += key not in keys and not is_sure
+            if self.unsure > OWN_ASKED_MAX:
+                self.keys = None
+                return
+            keys[key] = is_sure
 
 
 class Tags:
@@ -83,32 +108,39 @@ class Tags:
         for known in [known for known in self.todo if known[0] == side]:
             del self.todo[known]
 
-    def advance(self, count: int) -> None:
-        """Place so many of the filters that are known and not placed yet."""
-        for side, key in [known for known, _ in zip(self.todo, range(count), strict=False)]:
-            self.add(side, key, self.todo.pop((side, key)))
+    def advance(self, count: int) -> int:
+        """Place so many of the filters that are known and not placed yet; returns how many."""
+        done = 0
+        for side, key in [*islice(self.todo, count)]:
+            done += 1 + self.add(side, key, self.todo.pop((side, key))) // STEPS_OF_ONE
+            if done >= count:
+                break
+        return done
 
-    def add(self, side: str, key: str, wanted: Filter) -> None:
-        """Place a filter of a side."""
+    def add(self, side: str, key: str, wanted: Filter) -> int:
+        """Place a filter of a side; returns about how many nodes were looked at for it."""
+        places, looked = self._places(wanted)
         if side == CLIENTS:
-            for node, is_exact in self._places(wanted):
+            for node, is_exact in places:
                 own = self._own.setdefault(node, {})
                 own[key] = own.get(key, False) or is_exact
                 self.has_own[node] = True
-            return
+            return looked
         word, bit = divmod(self._bits[side], _WORD)
         counts = self._counts[side]
-        for node, _ in self._places(wanted):
+        for node, _ in places:
             counts[node] += 1
             if counts[node] == 1:
                 self.marks[node, word] |= _ONE << np.uint64(bit)
+        return looked
 
     def remove(self, side: str, key: str, wanted: Filter) -> None:
         """Take a filter of a side away: it lies where it was placed, as the tree is the same."""
         if self.todo.pop((side, key), None) is not None:
             return
+        places, _ = self._places(wanted)
         if side == CLIENTS:
-            for node, _ in self._places(wanted):
+            for node, _ in places:
                 own = self._own.get(node, {})
                 own.pop(key, None)
                 if not own:
@@ -117,40 +149,43 @@ class Tags:
             return
         word, bit = divmod(self._bits[side], _WORD)
         counts = self._counts[side]
-        for node, _ in self._places(wanted):
+        for node, _ in places:
             counts[node] -= 1
             if not counts[node]:
                 del counts[node]
                 self.marks[node, word] &= ~(_ONE << np.uint64(bit))
 
-    def _places(self, wanted: Filter) -> Iterator[tuple[int, bool]]:
-        """The nodes of a filter; none of a part of a tree, which only content leads to."""
+    def _places(self, wanted: Filter) -> tuple[list[tuple[int, bool]], int]:
+        """The nodes of a filter; none of a part of a tree, which only content leads to.
+
+        With them comes about how many nodes were looked at.
+        """
+        found: list[tuple[int, bool]] = []
+        looked = 0
         for box in wanted.conjunctions:
             if box.constraint(ATTRIBUTE).absent:
-                for piece in place(self.snapshot.root, box):
-                    yield piece.node.number, piece.is_exact
+                placed = place(self.snapshot.root, box)
+                found += [(piece.node.number, piece.is_exact) for piece in placed.pieces]
+                looked += placed.looked
+        return found, looked
 
     def found(self, walks: Walks, depth: int) -> Found:
         """What some walks reach that were cut off at a depth."""
         nodes, starts = walks
         links = np.bitwise_or.reduceat(self.marks[nodes], starts[:-1], axis=0)
-        own: dict[int, dict[str, bool]] = {}
+        own: dict[int, _Own] = {}
         for at in np.flatnonzero(self.has_own[nodes]).tolist():
             row = int(np.searchsorted(starts, at, "right")) - 1
-            keys = own.setdefault(row, {})
-            for key, is_exact in self._own[nodes.item(at)].items():
-                keys[key] = keys.get(key, False) or is_exact
+            own.setdefault(row, _Own()).take(self._own[nodes.item(at)], is_there=True)
         lasts = self.snapshot.lasts[nodes]
         is_cut = (self.snapshot.depths[nodes] == depth) & (lasts > nodes)
         for at in np.flatnonzero(is_cut).tolist():
             row = int(np.searchsorted(starts, at, "right")) - 1
             below = slice(nodes.item(at) + 1, lasts.item(at) + 1)
             links[row] |= np.bitwise_or.reduce(self.marks[below], axis=0)
-            keys = own.setdefault(row, {})
             for node in (np.flatnonzero(self.has_own[below]) + below.start).tolist():
-                for key in self._own[node]:
-                    keys.setdefault(key, False)
-        return Found(links, own)
+                own.setdefault(row, _Own()).take(self._own[node], is_there=False)
+        return Found(links, {row: one.keys for row, one in own.items()})
 
     def wanting(self, side: str, links: U64) -> list[int]:
         """The rows of some links in which a neighbor has its bit."""

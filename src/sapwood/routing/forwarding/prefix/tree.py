@@ -45,7 +45,7 @@ class RoutingTree:
             return
         used: list[Node] = []
         for box in wanted.conjunctions:
-            for piece in place(self.root, box, grow=True):
+            for piece in place(self.root, box, grow=True).pieces:
                 used += piece.used
         for node in used:
             self.size += not node.refs

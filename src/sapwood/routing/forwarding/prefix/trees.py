@@ -1,14 +1,19 @@
-"""The versions of the routing tree that a router knows, and what it has placed in each."""
+"""The versions of the routing tree that a router knows, and what it has placed in each.
+
+A version whose parts are all there is read, and then all filters are placed in it, a few at a time:
+so many nodes or filters whenever publications are routed or nothing else is to be done. Until then
+older versions, or content, decide.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from sapwood.errors import InputError, InvariantError
-from sapwood.limits.prefix import PLACED_AT_ONCE, PLACED_IN_PLACE_MAX, TREES_KEPT
+from sapwood.limits.prefix import DONE_AT_ONCE, DONE_IN_PLACE_MAX, TREES_KEPT
 from sapwood.model.filter import Filter
 from sapwood.routing.forwarding.prefix.parts import Name, Part, data_of, part_of
-from sapwood.routing.forwarding.prefix.snapshot import read
+from sapwood.routing.forwarding.prefix.reading import Reading
 from sapwood.routing.forwarding.prefix.tags import Tags
 from sapwood.routing.tables import CLIENTS
 
@@ -19,21 +24,28 @@ class Trees:
     A version is one however often it was stated. Parts that make no tree are left alone.
 
     #: _letters[name][place] are the subscriptions that carry a part, and its letters
-    #: _tags has the newest versions that are whole and right, `limits.TREES_KEPT` at most
+    #: _readings and _tags have the newest versions that are whole and, as far as they were read,
+    #: right, `limits.TREES_KEPT` at most; no version is in both
     #: every side and filter of _filters is in each of _tags, placed or to be placed
     """
 
-    __slots__ = ("_damaged", "_filters", "_letters", "_tags")
+    __slots__ = ("_damaged", "_filters", "_letters", "_readings", "_tags")
 
     def __init__(self) -> None:
         self._filters: dict[str, dict[str, Filter]] = {CLIENTS: {}}
         self._letters: dict[Name, dict[int, dict[tuple[str, str], str]]] = {}
+        self._readings: dict[Name, Reading] = {}
         self._tags: dict[Name, Tags] = {}
         self._damaged: set[Name] = set()
 
     def __len__(self) -> int:
-        """How many versions are known."""
-        return len(self._tags)
+        """How many versions are known, those included that are not read yet."""
+        return len(self._readings) + len(self._tags)
+
+    @property
+    def has_left(self) -> bool:
+        """Whether something is still to be read or to be placed."""
+        return bool(self._readings) or not all(tags.is_ready for tags in self._tags.values())
 
     @property
     def newest(self) -> Tags | None:
@@ -95,14 +107,28 @@ class Trees:
         return self._filters[side][key]
 
     def advance(self) -> None:
-        """Place some of what is not placed yet: first in the newest version."""
-        left = PLACED_AT_ONCE
-        for name in sorted(self._tags, reverse=True):
-            tags = self._tags[name]
-            before = len(tags.todo)
-            if before and left > 0:
-                tags.advance(left)
-                left -= before - len(tags.todo)
+        """Read and place some of what is left: first the newest version."""
+        left = DONE_AT_ONCE
+        for name in sorted((*self._readings, *self._tags), reverse=True):
+            if left > 0:
+                left -= self._advanced(name, left)
+
+    def _advanced(self, name: Name, left: int) -> int:
+        """Read or place so much of one version; returns how much that was."""
+        tags = self._tags.get(name)
+        if tags is not None:
+            return tags.advance(left)
+        reading = self._readings[name]
+        try:
+            done = reading.advance(left)
+        except InputError:
+            self._damaged.add(name)
+            self._choose()
+            return left
+        if not reading.left:
+            del self._readings[name]
+            self._tags[name] = self._made(reading)
+        return done
 
     def _lose(self, side: str, key: str, part: Part | None) -> None:
         if part is None:
@@ -116,33 +142,46 @@ class Trees:
             self._damaged.discard(part.name)
 
     def _choose(self) -> None:
-        """Keep the newest versions that are whole, and read those that have become so."""
-        kept: dict[Name, Tags] = {}
+        """Keep the newest versions that are whole, and begin to read those that have become so."""
+        known = self._readings, self._tags
+        self._readings, self._tags = {}, {}
         for name in sorted(self._letters, reverse=True):
-            if len(kept) == TREES_KEPT:
+            if len(self) == TREES_KEPT:
                 break
             if len(self._letters[name]) == name.parts and name not in self._damaged:
-                tags = self._tags.get(name) or self._made(name)
-                if tags is not None:
-                    kept[name] = tags
-        self._tags = kept
+                self._keep(name, *known)
 
-    def _made(self, name: Name) -> Tags | None:
-        """A version with all that is known yet to be placed; `None` where its parts make none."""
-        places = self._letters[name]
-        parts = [next(iter(places[place].values())) for place in range(name.parts)]
-        try:
-            tags = Tags(read(data_of(name, parts)))
-        except InputError:
-            self._damaged.add(name)
-            return None
+    def _keep(
+        self, name: Name, readings: Mapping[Name, Reading], tags: Mapping[Name, Tags]
+    ) -> None:
+        """Keep a version with what was known of it; a small one is read and filled at once."""
+        if name in tags:
+            self._tags[name] = tags[name]
+        elif name in readings:
+            self._readings[name] = readings[name]
+        else:
+            places = self._letters[name]
+            parts = [next(iter(places[place].values())) for place in range(name.parts)]
+            try:
+                reading = Reading(data_of(name, parts))
+                if reading.left + sum(map(len, self._filters.values())) > DONE_IN_PLACE_MAX:
+                    self._readings[name] = reading
+                    return
+                reading.advance(reading.left)
+            except InputError:
+                self._damaged.add(name)
+                return
+            made = self._tags[name] = self._made(reading)
+            made.advance(DONE_IN_PLACE_MAX)
+
+    def _made(self, reading: Reading) -> Tags:
+        """A version that was read, with all that is known yet to be placed."""
+        tags = Tags(reading.snapshot)
         for side in self._filters:
             if side != CLIENTS:
                 tags.add_side(side)
         for side, key, wanted in self._every():
             tags.todo[side, key] = wanted
-        if len(tags.todo) <= PLACED_IN_PLACE_MAX:
-            tags.advance(len(tags.todo))
         return tags
 
     def _every(self) -> Iterator[tuple[str, str, Filter]]:

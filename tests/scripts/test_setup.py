@@ -86,7 +86,8 @@ def test_setup_installs_only_what_is_pinned_and_hashed(workshop: Workshop) -> No
     workshop.main()
     installs = [command for command in workshop.commands if "pip install" in command]
     assert len(installs) == 4
-    assert all("--require-hashes" in text or "--no-deps" in text for text in installs)
+    assert all("--no-deps" in text for text in installs)
+    assert all("--require-hashes" in text or "--editable" in text for text in installs)
     assert all("--no-build-isolation" in text for text in installs if "lock.txt" in text)
 
 

@@ -40,10 +40,11 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """Hand publications to a consumer."""
+    """Hand publications to a consumer, who has had others up to, and without, a place `reached`."""
 
     consumer: Consumer
     parcels: Sequence[Parcel]
+    reached: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,8 @@ class Attached:
     #: its last request to acknowledge, and the one that it was answered
     serial: int = 0
     told_serial: int = 0
+    #: above all places of what it was handed
+    reached: int = 0
 
 
 class DurableSubscription:
@@ -241,7 +243,9 @@ class DurableSubscription:
             count_max = min(room[best], DURABLE_HAND_MAX, share)
             parcels = mailbox.take(best, count_max, DURABLE_HAND_BYTES, now)
             if parcels:
-                yield Hand(best, parcels)
+                yield Hand(best, parcels, able[best].reached)
+                last = max(parcel.place for parcel in parcels)
+                able[best].reached = max(able[best].reached, last + 1)
             else:  # it has as many bytes as it may
                 del able[best]
 

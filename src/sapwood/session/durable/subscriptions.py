@@ -335,6 +335,16 @@ class DurableSubscriptions:
             return None
         return [*self._gone(consumer, time), Leave(consumer)]
 
+    def is_named(self, consumer: Consumer) -> bool:
+        """Whether a consumer is one of a subscription with a name, which others may share."""
+        return self._consumers[consumer].is_kept
+
+    def turn_away(self, consumer: Consumer, reason: str, time: float) -> list[Effect]:
+        """A consumer may not be there any more; what it has goes to others."""
+        if consumer not in self._consumers:
+            return []
+        return [*self._gone(consumer, time), Turn(consumer, reason)]
+
     def gone(self, client: str, time: float) -> list[Effect]:
         """A client is gone, and all consumers with it."""
         mine = [consumer for consumer in self._consumers if consumer[0] == client]

@@ -168,7 +168,10 @@ class Broker:
         self.handshake = Handshake(
             *shared,
             judging=Judge(
-                self._filter_process.ask, is_strict=settings.strict, declared=settings.declared
+                self._filter_process.ask,
+                is_strict=settings.strict,
+                declared=settings.declared,
+                cost_max=settings.filter_cost_max,
             ),
             doorkeeper=self.doorkeeper,
             credentials=connecting.credentials,

@@ -264,10 +264,14 @@ class Durables:
                 return
             request = _canonical(request, interest)
         try:
+            quota = client.quota
             making = Making(
                 self._withholding.start(request.since, client.gate),
                 self._store.next_place,
                 _generation(),
+                client.identity,
+                quota.durables,
+                quota.durable_bytes,
             )
         except InputError as error:
             client.connection.send(SubscriptionRefused(request.id, shortened(str(error))))

@@ -26,6 +26,9 @@ from sapwood.model.patterns.pattern import TreePattern
 from sapwood.model.publication import Publication
 from sapwood.routing.admitting import Promised, promised, unaccepted
 
+SEPARATOR: Final = "/"
+"""What stands between an identity and the rest of a client's name, so in no identity."""
+
 _TAG_BYTES: Final = 8
 
 _EVERY_DOCUMENT: Final = "//*"

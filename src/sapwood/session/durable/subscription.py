@@ -62,6 +62,7 @@ class DurableSubscription:
         "is_kept",
         "last",
         "mailbox",
+        "maker",
         "name",
         "owner",
         "progress",
@@ -83,6 +84,7 @@ class DurableSubscription:
         self.name = name
         self.owner = owner
         self.generation = value.generation
+        self.maker = value.maker
         self.filter: InterestText = value.filter
         self.mailbox = mailbox
         self.progress = progress
@@ -273,7 +275,7 @@ class DurableSubscription:
         if self._is_changed:
             self._is_changed = False
             value = SubscriptionValue(
-                self.generation, self.filter, mailbox.bounds.policy(), self.in_force
+                self.generation, self.filter, mailbox.bounds.policy(), self.in_force, self.maker
             )
             yield Row(Kind.SUBSCRIPTION, name, 0, encoded(value))
         yield from mailbox.rows(name)

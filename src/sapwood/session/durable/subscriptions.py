@@ -12,6 +12,7 @@ has a space in it, which no client's has.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from sapwood.errors import InputError, LimitError
@@ -23,6 +24,7 @@ from sapwood.session.durable.policy import Bounds
 from sapwood.session.durable.restoring import restored
 from sapwood.session.durable.rows import Kind, Row, SeenValue, SubscriptionValue, encoded
 from sapwood.session.durable.subscription import NOT_KEPT, SPENT, DurableSubscription
+from sapwood.session.quotas import why_beyond
 from sapwood.wire.durable import AcknowledgeRequest, DurableRequest, DurablesReply, DurableState
 from sapwood.wire.interests import InterestText
 
@@ -59,12 +61,16 @@ class Making(NamedTuple):
     """What a subscription is made with.
 
     `start` is where it begins in the journal, `None` for what comes from now on, and `next_place`
-    the end of the journal; `generation` is new.
+    the end of the journal; `generation` is new. It is on the quota of the identity `maker`, if
+    there is one, which may have made so many `durables` with so many `bytes_max` in all.
     """
 
     start: int | None
     next_place: int
     generation: str
+    maker: str = ""
+    durables: int | None = None
+    bytes_max: int | None = None
 
 
 class DurableSubscriptions:
@@ -131,7 +137,7 @@ class DurableSubscriptions:
                 effects: list[Effect] = [Attach(owner, there.filter)]
                 effects.append(Say(there.name, "made"))
             else:
-                effects = list(self._changed(there, request))
+                effects = list(self._changed(there, request, making))
         except InputError as error:
             return [Turn(consumer, str(error))]
         self._consumers[consumer] = there
@@ -155,8 +161,10 @@ class DurableSubscriptions:
             raise LimitError("DURABLES_MAX", DURABLES_MAX, len(self._by_owner) + 1, where)
         begin = making.next_place if making.start is None else making.start
         bounds = self._checked(request.name, Bounds().changed(request.policy))
+        if request.name:
+            bounds = self._within(making, bounds, request)
         value = SubscriptionValue(
-            making.generation, request.filter, bounds.policy(), confirmed=False
+            making.generation, request.filter, bounds.policy(), confirmed=False, maker=making.maker
         )
         made = DurableSubscription(
             request.name,
@@ -173,7 +181,34 @@ class DurableSubscriptions:
         self._hold(begin)
         return made
 
-    def _changed(self, there: DurableSubscription, request: DurableRequest) -> Iterator[Effect]:
+    def _within(self, making: Making, bounds: Bounds, request: DurableRequest) -> Bounds:
+        """The bounds of a new one, within the quota of its maker. Raises `InputError` beyond.
+
+        Who says no bound of bytes gets the default, or what is left.
+        """
+        others = [
+            one for one in self._by_owner.values() if one.is_kept and one.maker == making.maker
+        ]
+        if making.durables is not None and len(others) >= making.durables:
+            raise InputError(why_beyond("durables", making.durables, len(others), "remove some"))
+        if making.bytes_max is None:
+            return bounds
+        left = making.bytes_max - sum(one.mailbox.bounds.bytes_max for one in others)
+        if request.policy.bytes_max is None and 0 < left < bounds.bytes_max:
+            return replace(bounds, bytes_max=left)
+        if bounds.bytes_max > left:
+            remedy = f"with a bound of {max(0, left):,} bytes it fits; make those of others smaller"
+            raise InputError(why_beyond("durable_bytes", making.bytes_max, set_aside, remedy))
+        return bounds
+
+    def _made_by(self, maker: str) -> tuple[int, int]:
+        """How many are on the quota of an identity, and for how many bytes."""
+        theirs = [one for one in self._by_owner.values() if one.is_kept and one.maker == maker]
+        return len(theirs), sum(one.mailbox.bounds.bytes_max for one in theirs)
+
+    def _changed(
+        self, there: DurableSubscription, request: DurableRequest, making: Making
+    ) -> Iterator[Effect]:
         """What a further consumer's request changes. Raises `InputError` for what cannot be."""
         if request.filter not in (None, there.filter) and not request.is_change:
             raise InputError(
@@ -184,6 +219,15 @@ class DurableSubscriptions:
         bounds = before.changed(request.policy)
         if bounds.dead_letter != before.dead_letter:
             self._checked(there.name, bounds)
+        more = bounds.bytes_max - before.bytes_max
+        if more > 0 and making.bytes_max is not None and there.maker == making.maker:
+            mine = (
+                one for one in self._by_owner.values() if one.is_kept and one.maker == there.maker
+            )
+            used = sum(one.mailbox.bounds.bytes_max for one in mine)
+            if used + more > making.bytes_max:
+                remedy = "make those of others smaller"
+                raise InputError(why_beyond("durable_bytes", making.bytes_max, used, remedy))
         if bounds != before:
             there.mailbox.bounds = bounds
             there.change()

@@ -1,0 +1,195 @@
+"""What a filter costs a broker: nanoseconds of processor time that it adds to each publication.
+
+The unit is that of one reference: records of five attributes with a text of a hundred characters,
+documents of fifty elements, and an index of some ten thousand such filters, on the machine that
+docs/matching.md names; `sapwood_lab.benchmarks.costs` measures it. Another machine is faster or
+slower by a factor, which bounds in this unit do not have to know.
+
+A conjunction is looked up by one of its constraints (`Way`), a tree pattern by a path. It costs
+what a candidate costs that is found that way, as often as it is one, and for each such time what is
+compared then. How often that is nobody knows who sees one filter alone: a share of publications is
+taken for each kind of constraint, so that a filter costs the same whichever others there are.
+
+`PRICES` is all that there is to know of a way; one that is not in it counts as `Way.PRESENCE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import inf
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from sapwood.matching.automaton.access import access
+from sapwood.matching.lookups import Way
+from sapwood.model.conjunction import Conjunction
+from sapwood.model.constraint import Constraint
+from sapwood.model.filter import Filter
+from sapwood.model.interest import Interest
+from sapwood.model.patterns.conditions import Axis, Below, descend
+from sapwood.model.patterns.pattern import TreePattern
+from sapwood.model.printing import print_constraint
+
+PRICES: Final[Mapping[Way, float]] = MappingProxyType(
+    {
+        Way.HASH: 3.0,
+        Way.INTERVAL: 1.0,
+        Way.PAIR: 2.0,
+        Way.PRESENCE: 1.0,
+        Way.SCAN: 1.0,
+        Way.PATH: 100.0,
+    }
+)
+"""Nanoseconds for each publication for which a conjunction, or a pattern, is a candidate."""
+
+COMPARED_NS: Final = 3.0
+"""For each constraint that a candidate is compared with."""
+
+TEXT_NS: Final = 500.0
+"""For each general pattern of `like`, or reading, that a text is tried against."""
+
+CONDITION_NS: Final = 20.0
+"""For each comparison or step that is checked at one element."""
+
+VALUE_SHARE: Final = 0.01
+"""Of publications that have one value."""
+
+VALUES_SHARE_MAX: Final = 0.5
+BAND_SHARE: Final = 0.1
+"""Of those in a range with two ends, and with one end, that have a value of the type."""
+
+RANGE_SHARE: Final = 0.5
+PRESENCE_SHARE: Final = 0.9
+NAMED_SHARE: Final = 0.1
+"""Of documents that have a path which ends at a name; each has one that ends at any element."""
+
+ELEMENTS: Final = 50
+"""Of the reference document."""
+
+
+class Part(NamedTuple):
+    """A conjunction of a filter, or a tree pattern, what it costs, and the way it is found.
+
+    `by` is what it is found by, and `tried` the tests of a text in it, in the filter language.
+    """
+
+    text: str
+    ns: float
+    way: Way
+    by: str
+    tried: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What an interest costs, in nanoseconds for each publication."""
+
+    interest: Interest
+    ns: float
+
+    @property
+    def dearest(self) -> Part | None:
+        """What costs the most of it; `None` for a filter that accepts nothing."""
+        return max(parts_of(self.interest), key=lambda one: one.ns, default=None)
+
+    def remedy(self) -> str:
+        """Which predicate it is that costs, and what to write in its place."""
+        part = self.dearest
+        if part is None:
+            return "it asks for nothing"
+        dear = part.tried[0] if part.tried else part.by
+        said = f"most of it is {dear or part.text}"
+        if part.tried:
+            return f"{said}, tried on each text: ask for a value beside it, or for a beginning"
+        if part.way is Way.PATH:
+            return f"{said}: name elements, ask for an equality, or leave out //"
+        return f"{said}, which nearly every publication meets: ask for a value as well"
+
+
+def cost_of(interest: Interest) -> Cost:
+    """What an interest costs. Takes a microsecond or two for each constraint."""
+    if isinstance(interest, Filter):
+        return Cost(interest, sum(_conjunction(one)[0] for one in interest.conjunctions))
+    assert isinstance(interest, TreePattern), "an interest is of one of two languages"
+    return Cost(interest, _pattern(interest)[0])
+
+
+def parts_of(interest: Interest) -> Iterable[Part]:
+    """What an interest costs by conjunction."""
+    if isinstance(interest, Filter):
+        return [_part(one) for one in interest.conjunctions]
+    assert isinstance(interest, TreePattern), "an interest is of one of two languages"
+    ns, way = _pattern(interest)
+    return [Part(str(interest), ns, way, "", ())]
+
+
+def way_of(constraint: Constraint) -> tuple[Way, float]:
+    """How a constraint alone would be looked up, and the share of publications that meet it."""
+    if constraint.absent:
+        return Way.SCAN, 1.0
+    points = constraint.points()
+    if points is not None:
+        return Way.HASH, min(VALUES_SHARE_MAX, VALUE_SHARE * len(points))
+    numbers, ranges = constraint.numbers, constraint.strings.ranges
+    ends = [(numbers[0].low == -inf, numbers[-1].high == inf)] if numbers else []
+    if ranges:
+        ends.append((ranges[0][0] == "", ranges[-1][1] is None))
+    open_ends = max((low + high for low, high in ends), default=2)
+    if open_ends == 2:
+        return Way.PRESENCE, PRESENCE_SHARE
+    return Way.INTERVAL, RANGE_SHARE if open_ends else BAND_SHARE
+
+
+def _conjunction(one: Conjunction) -> tuple[float, Way, str]:
+    """What a conjunction costs, how it is found, and by which attribute."""
+    best, second = (Way.SCAN, 1.0, ""), 1.0
+    compared = texts = 0
+    for name, constraint in one.constraints:
+        way, share = way_of(constraint)
+        texts += constraint.patterns
+        compared += 1
+        if way is Way.SCAN:
+            continue
+        if share < best[1]:
+            if best[0] is Way.INTERVAL:
+                second = best[1]
+            best = (way, share, name)
+        elif way is Way.INTERVAL:
+            second = min(second, share)
+    way, share, name = best
+    if way is not Way.SCAN:
+        compared -= 1
+    if way is Way.INTERVAL and second < 1.0:
+        way, share, compared = Way.PAIR, share * second, compared - 1
+    price = PRICES.get(way, PRICES[Way.PRESENCE])
+    return share * (price + compared * COMPARED_NS + texts * TEXT_NS), way, name
+
+
+def _part(one: Conjunction) -> Part:
+    ns, way, name = _conjunction(one)
+    texts = {attribute: print_constraint(attribute, of) for attribute, of in one.constraints}
+    tried = tuple(texts[name] for name, of in one.constraints if of.patterns)
+    return Part(str(one), ns, way, texts.get(name, ""), tried)
+
+
+def _pattern(pattern: TreePattern) -> tuple[float, Way]:
+    """What a tree pattern costs, and how it is found."""
+    found = access(pattern)
+    if found.equality is not None:
+        return VALUE_SHARE * (PRICES[Way.PATH] + CONDITION_NS * _size(found.rest)), Way.HASH
+    axis, test = found.path[-1]
+    share = 1.0 if test is None else NAMED_SHARE
+    checked = CONDITION_NS * _size(found.rest)
+    places = ELEMENTS if test is None or axis is Axis.DESCENDANT else 1
+    return share * (PRICES[Way.PATH] + places * checked), Way.PATH
+
+
+def _size(condition: object) -> int:
+    """How many comparisons and steps there are in what is left to be checked."""
+    each = descend(condition)  # type: ignore[arg-type]  # a condition
+    return sum(ELEMENTS if _is_any_below(one) else 1 for one in each) if condition else 0
+
+
+def _is_any_below(condition: object) -> bool:
+    return isinstance(condition, Below) and condition.axis is Axis.DESCENDANT

@@ -186,14 +186,12 @@ class DurableSubscriptions:
 
         Who says no bound of bytes gets the default, or what is left.
         """
-        others = [
-            one for one in self._by_owner.values() if one.is_kept and one.maker == making.maker
-        ]
-        if making.durables is not None and len(others) >= making.durables:
-            raise InputError(why_beyond("durables", making.durables, len(others), "remove some"))
+        count, set_aside = self._made_by(making.maker)
+        if making.durables is not None and count >= making.durables:
+            raise InputError(why_beyond("durables", making.durables, count, "remove some"))
         if making.bytes_max is None:
             return bounds
-        left = making.bytes_max - sum(one.mailbox.bounds.bytes_max for one in others)
+        left = making.bytes_max - set_aside
         if request.policy.bytes_max is None and 0 < left < bounds.bytes_max:
             return replace(bounds, bytes_max=left)
         if bounds.bytes_max > left:
@@ -221,10 +219,7 @@ class DurableSubscriptions:
             self._checked(there.name, bounds)
         more = bounds.bytes_max - before.bytes_max
         if more > 0 and making.bytes_max is not None and there.maker == making.maker:
-            mine = (
-                one for one in self._by_owner.values() if one.is_kept and one.maker == there.maker
-            )
-            used = sum(one.mailbox.bounds.bytes_max for one in mine)
+            _, used = self._made_by(there.maker)
             if used + more > making.bytes_max:
                 remedy = "make those of others smaller"
                 raise InputError(why_beyond("durable_bytes", making.bytes_max, used, remedy))

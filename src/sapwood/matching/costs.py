@@ -27,17 +27,19 @@ from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
+from sapwood.model.like import Pattern, Wildcard
 from sapwood.model.patterns.conditions import Axis, Below, descend
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood.model.printing import print_constraint
+from sapwood.model.strings import TextTest
 
 PRICES: Final[Mapping[Way, float]] = MappingProxyType(
     {
-        Way.HASH: 3.0,
-        Way.INTERVAL: 1.0,
-        Way.PAIR: 2.0,
-        Way.PRESENCE: 1.0,
-        Way.SCAN: 1.0,
+        Way.HASH: 5.0,
+        Way.INTERVAL: 14.0,
+        Way.PAIR: 11.0,
+        Way.PRESENCE: 17.0,
+        Way.SCAN: 17.0,
         Way.PATH: 100.0,
     }
 )
@@ -46,8 +48,11 @@ PRICES: Final[Mapping[Way, float]] = MappingProxyType(
 COMPARED_NS: Final = 3.0
 """For each constraint that a candidate is compared with."""
 
-TEXT_NS: Final = 500.0
+TEXT_NS: Final = 2_000.0
 """For each general pattern of `like`, or reading, that a text is tried against."""
+
+GAPPED_NS: Final = 15_000.0
+"""For one that has a `_` behind a `%`: its places in the text are tried one after the other."""
 
 CONDITION_NS: Final = 20.0
 """For each comparison or step that is checked at one element."""
@@ -66,6 +71,9 @@ NAMED_SHARE: Final = 0.1
 
 ELEMENTS: Final = 50
 """Of the reference document."""
+
+
+_WHOLE_NS: Final = 10.0
 
 
 class Part(NamedTuple):
@@ -107,6 +115,11 @@ class Cost:
         return f"{said}, which nearly every publication meets: ask for a value as well"
 
 
+def nanoseconds(ns: float) -> str:
+    """An amount of a cost, as people read it."""
+    return f"{ns:,.0f} ns" if ns >= _WHOLE_NS else f"{ns:.2g} ns"
+
+
 def cost_of(interest: Interest) -> Cost:
     """What an interest costs. Takes a microsecond or two for each constraint."""
     if isinstance(interest, Filter):
@@ -144,10 +157,10 @@ def way_of(constraint: Constraint) -> tuple[Way, float]:
 def _conjunction(one: Conjunction) -> tuple[float, Way, str]:
     """What a conjunction costs, how it is found, and by which attribute."""
     best, second = (Way.SCAN, 1.0, ""), 1.0
-    compared = texts = 0
+    compared, texts_ns = 0, 0.0
     for name, constraint in one.constraints:
         way, share = way_of(constraint)
-        texts += constraint.patterns
+        texts_ns += _texts_ns(constraint)
         compared += 1
         if way is Way.SCAN:
             continue
@@ -163,7 +176,20 @@ def _conjunction(one: Conjunction) -> tuple[float, Way, str]:
     if way is Way.INTERVAL and second < 1.0:
         way, share, compared = Way.PAIR, share * second, compared - 1
     price = PRICES.get(way, PRICES[Way.PRESENCE])
-    return share * (price + compared * COMPARED_NS + texts * TEXT_NS), way, name
+    return share * (price + compared * COMPARED_NS + texts_ns), way, name
+
+
+def _texts_ns(constraint: Constraint) -> float:
+    """What the tests of a text in a constraint cost, once for each text."""
+    texts = constraint.strings
+    if texts.is_plain:
+        return 0.0
+    tests = (*texts.required, *texts.forbidden)
+    return sum(GAPPED_NS if _is_gapped(one) else TEXT_NS for one in tests)
+
+
+def _is_gapped(test: TextTest) -> bool:
+    return isinstance(test, Pattern) and Wildcard.ANY_CHAR in test.tokens
 
 
 def _part(one: Conjunction) -> Part:

@@ -30,7 +30,7 @@ from sapwood.limits import (
     NORMAL_FORM_STEPS_MAX,
     REFUSALS_REMEMBERED_MAX,
 )
-from sapwood.matching.costs import Cost, cost_of
+from sapwood.matching.costs import Cost, cost_of, nanoseconds
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
@@ -115,8 +115,8 @@ class Judge:
         if self.cost_max is None or cost.ns <= self.cost_max:
             return None
         return (
-            f"the filter costs {cost.ns:,.3g} ns for each publication, and --filter-cost-max is "
-            f"{self.cost_max:,g}: {cost.remedy()}"
+            f"the filter costs {nanoseconds(cost.ns)} for each publication, and "
+            f"--filter-cost-max is {nanoseconds(self.cost_max)}: {cost.remedy()}"
         )
 
     def judge(self, request: Request) -> Judgement | Callable[[], Judgement]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Final, NamedTuple, Self
 
 from sapwood.errors import InputError
-from sapwood.matching.costs import Cost
+from sapwood.matching.costs import Cost, nanoseconds
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 
@@ -178,10 +178,10 @@ class Account:
             more_ns = size.cost.ns - (0.0 if before.cost is None else before.cost.ns)
             if more_ns > 0 and usage.cost + more_ns > quota.cost:
                 return (
-                    f"the quota cost of this identity is {quota.cost:,g} ns for each publication, "
-                    f"of which {usage.cost:,.3g} are in use, and the filter costs "
-                    f"{size.cost.ns:,.3g}: {size.cost.remedy()}; or withdraw some, or have it "
-                    "raised"
+                    f"the quota cost of this identity is {nanoseconds(quota.cost)} for each "
+                    f"publication, of which {nanoseconds(usage.cost)} are in use, and the filter "
+                    f"costs {nanoseconds(size.cost.ns)}: {size.cost.remedy()}; or withdraw some, "
+                    "or have it raised"
                 )
         return None
 

@@ -28,7 +28,7 @@ from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.like import Pattern, Wildcard
-from sapwood.model.patterns.conditions import Axis, Below, descend
+from sapwood.model.patterns.conditions import AllOf, AnyOf, Below, descend
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood.model.printing import print_constraint
 from sapwood.model.strings import TextTest
@@ -40,10 +40,14 @@ PRICES: Final[Mapping[Way, float]] = MappingProxyType(
         Way.PAIR: 11.0,
         Way.PRESENCE: 17.0,
         Way.SCAN: 17.0,
-        Way.PATH: 100.0,
+        Way.PATH: 4.0,
     }
 )
-"""Nanoseconds for each publication for which a conjunction, or a pattern, is a candidate."""
+"""Nanoseconds for each publication for which a conjunction is a candidate, and for a path: all
+paths are walked at once."""
+
+EQUALITY_NS: Final = 40.0
+"""For a path with an equality at its end."""
 
 COMPARED_NS: Final = 3.0
 """For each constraint that a candidate is compared with."""
@@ -54,7 +58,7 @@ TEXT_NS: Final = 2_000.0
 GAPPED_NS: Final = 15_000.0
 """For one that has a `_` behind a `%`: its places in the text are tried one after the other."""
 
-CONDITION_NS: Final = 20.0
+CONDITION_NS: Final = 2_800.0
 """For each comparison or step that is checked at one element."""
 
 VALUE_SHARE: Final = 0.01
@@ -66,11 +70,10 @@ BAND_SHARE: Final = 0.1
 
 RANGE_SHARE: Final = 0.5
 PRESENCE_SHARE: Final = 0.9
-NAMED_SHARE: Final = 0.1
-"""Of documents that have a path which ends at a name; each has one that ends at any element."""
+NAMED_ELEMENTS: Final = 0.25
+"""Elements of a document to which a path leads that ends at a name, and at any element."""
 
-ELEMENTS: Final = 50
-"""Of the reference document."""
+ELEMENTS: Final = 50.0
 
 
 _WHOLE_NS: Final = 10.0
@@ -111,13 +114,13 @@ class Cost:
         if part.tried:
             return f"{said}, tried on each text: ask for a value beside it, or for a beginning"
         if part.way is Way.PATH:
-            return f"{said}: name elements, ask for an equality, or leave out //"
+            return f"{said}: name elements, or ask for an equality"
         return f"{said}, which nearly every publication meets: ask for a value as well"
 
 
 def nanoseconds(ns: float) -> str:
     """An amount of a cost, as people read it."""
-    return f"{ns:,.0f} ns" if ns >= _WHOLE_NS else f"{ns:.2g} ns"
+    return f"{ns:,.0f} ns" if ns >= _WHOLE_NS else f"{ns:.3g} ns"
 
 
 def cost_of(interest: Interest) -> Cost:
@@ -202,20 +205,13 @@ def _part(one: Conjunction) -> Part:
 def _pattern(pattern: TreePattern) -> tuple[float, Way]:
     """What a tree pattern costs, and how it is found."""
     found = access(pattern)
+    left = list(descend(found.rest))
+    is_named = found.path[-1][1] is not None
+    if found.at_document:  # all that is left is looked for from there
+        is_named = all(one.test is not None for one in left if isinstance(one, Below))
     if found.equality is not None:
-        return VALUE_SHARE * (PRICES[Way.PATH] + CONDITION_NS * _size(found.rest)), Way.HASH
-    axis, test = found.path[-1]
-    share = 1.0 if test is None else NAMED_SHARE
-    checked = CONDITION_NS * _size(found.rest)
-    places = ELEMENTS if test is None or axis is Axis.DESCENDANT else 1
-    return share * (PRICES[Way.PATH] + places * checked), Way.PATH
-
-
-def _size(condition: object) -> int:
-    """How many comparisons and steps there are in what is left to be checked."""
-    each = descend(condition)  # type: ignore[arg-type]  # a condition
-    return sum(ELEMENTS if _is_any_below(one) else 1 for one in each) if condition else 0
-
-
-def _is_any_below(condition: object) -> bool:
-    return isinstance(condition, Below) and condition.axis is Axis.DESCENDANT
+        elements, price, way = VALUE_SHARE, EQUALITY_NS, Way.HASH
+    else:
+        elements, price, way = NAMED_ELEMENTS if is_named else ELEMENTS, PRICES[Way.PATH], Way.PATH
+    checked = sum(1 for one in left if not isinstance(one, AllOf | AnyOf))
+    return price + elements * checked * CONDITION_NS, way

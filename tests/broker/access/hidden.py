@@ -193,6 +193,9 @@ class Other:
         while True:
             found = await self.raw.next()
             if getattr(found, "id", None) == id_ and not isinstance(found, DurableDeliveries):
+                if isinstance(found, SubscriptionRefused):  # the name has another filter
+                    self.names.discard(id_)
+                    return
                 assert isinstance(found, kinds), found
                 return
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from sapwood.wire.durable import DurablesAction, DurablesRequest, SinceId, SincePlace
@@ -140,7 +140,7 @@ async def both(
 
 
 @pytest.mark.network
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60), deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(st.sampled_from(PROTOCOLS), steps)
 def test_what_a_client_receives_does_not_depend_on_what_it_may_not_see(
     protocol: str, drawn: list[Step]

@@ -365,6 +365,21 @@ async def test_a_filter_takes_the_place_of_another_without_a_gap() -> None:
         assert await client.published("a", b"", (38, ("u", "y"))) == 0
 
 
+async def test_a_filter_may_be_in_another_language() -> None:
+    async with listening() as host, host.client() as client:
+        jms = [(38, ("filter", "u BETWEEN 'b' AND 'c'")), (38, ("dialect", "jms"))]
+        sns = [(38, ("filter", '{"u": [{"prefix": "x"}]}')), (38, ("dialect", "sns"))]
+        assert await client.subscribed("a", pairs=sns) == (0,)
+        client.say(subscribe(2, "b", pairs=jms), subscribe(3, "b", pairs=jms[1:]))
+        told = [await client.heard(SUBACK) for _ in range(2)]
+        assert [one.codes for one in told] == [(0x83,), (0x83,)]
+        assert "text" in told[0].reason
+        assert "of a filter" in told[1].reason
+        for value in ("y", "xy"):
+            client.say(publish("a", value.encode(), (38, ("u", value))))
+        assert (await client.heard(PUBLISH)).payload == b"xy"
+
+
 async def test_subscriptions_that_wait_are_answered_however_they_end() -> None:
     async with listening(strict=True) as host, host.client() as client:
         never = [(38, ("filter", "u > 1 and u < 0"))]

@@ -55,7 +55,7 @@ async def test_pages_subscribe_publish_and_go_on(tmp_path: Path) -> None:
     assert found == {
         "id": "p1",
         "prices": [11, 12],
-        "states": [True, False, True],
+        "states": [True, False, True, False],
         "refused": 422,
     }
 

@@ -159,7 +159,7 @@ REFUSED: tuple[tuple[Any, str, str], ...] = (
     (
         {"type": "subscribe", "id": "s", "filter": {"a": 1}, "dialect": "sns"},
         "subscribe",
-        "position",
+        "stand in an array",
     ),
     ({"type": "subscribe", "id": "", "filter": "a > 1"}, "message", "length"),
     ({"type": "subscribe", "id": "s", "filer": "a > 1"}, "message", "filer"),

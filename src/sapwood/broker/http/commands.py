@@ -33,8 +33,8 @@ class Subscribe(Struct, tag="subscribe", tag_field="type", forbid_unknown_fields
     """Subscribe under an id of the client's own; as `GET /subscribe`.
 
     A `filter` in another language names its `dialect`, and may be a JSON object where patterns of
-    that language are. With a `durable` name it is a consumer of that, which acknowledges what it gets. `by` is an
-    attribute, or several, for whose values the last publication is replayed.
+    that language are. With a `durable` name it is a consumer of that, which acknowledges what it
+    gets. `by` is an attribute, or several, for whose values the last publication is replayed.
     """
 
     id: Id

@@ -26,7 +26,7 @@ from sapwood.wire.explaining import Found
 from sapwood.wire.messages import EdgeState
 from sapwood.wire.status import StatusReply
 
-_PAUSE_S: Final = 0.05
+PAUSE_S: Final = 0.05
 """Seconds between two questions to a broker whose neighbors have yet to answer."""
 
 _TRIED: Final = "tried"
@@ -167,5 +167,5 @@ def _publication(given: Publication | Mapping[str, Any] | bytes | None) -> Publi
 
 def _passing() -> float:
     """The time in seconds, after a pause."""
-    time.sleep(_PAUSE_S)
+    time.sleep(PAUSE_S)
     return time.monotonic()

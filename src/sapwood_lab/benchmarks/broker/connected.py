@@ -155,7 +155,7 @@ class Idle:
                 self.subscribed += key.data.tags().count(SUBSCRIBED)
 
 
-@dataclass
+@dataclass(slots=True)
 class Counts:
     """What was accepted and delivered so far."""
 
@@ -163,7 +163,7 @@ class Counts:
     delivered: list[int] = field(default_factory=lambda: [0] * ACTIVE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Setting:
     """A broker to be measured."""
 

@@ -347,8 +347,8 @@ def figures(subject: Subject, rounds: Sequence[tuple[float, float, float]]) -> d
     }
 
 
-def compare(connections: int, seconds: float, *, observed: bool) -> list[dict[str, Any]]:
-    """Measure two brokers, one after the other, or in turns where both fit."""
+def compare(connections: int, seconds: float, *, observed: bool) -> Iterator[dict[str, Any]]:
+    """Measure two brokers, one after the other, or in turns where both fit; then their ratios."""
     settings = [
         Setting("plain", connections, is_guarded=False, is_observed=False),
         Setting("observed" if observed else "guarded", connections, not observed, observed),
@@ -363,18 +363,20 @@ def compare(connections: int, seconds: float, *, observed: bool) -> list[dict[st
                 for at in (0, 1) if number % 2 else (1, 0):
                     rounds[at].append(subjects[at].round(seconds))
             rows = [figures(*pair) for pair in zip(subjects, rounds, strict=True)]
+            yield from rows
         else:
             for setting in settings:
                 with ExitStack() as stack:
                     subject = Subject(setting, stack, folder)
                     subject.round(1.0)
                     rows.append(figures(subject, [subject.round(seconds) for _ in range(ROUNDS)]))
+                    yield rows[-1]
                     for one in (*subject.receivers, *subject.publishers):
                         one.socket.close()
     one, other = rows
     rate = other["publications_per_s"] / one["publications_per_s"]
     cpu = other["broker_us"] / one["broker_us"]
-    return [*rows, {"rate_ratio": round(rate, 3), "broker_us_ratio": round(cpu, 3)}]
+    yield {"rate_ratio": round(rate, 3), "broker_us_ratio": round(cpu, 3)}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -391,6 +393,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.stdout.write(json.dumps(describe_machine()) + "\n")
     for row in compare(given.connections, given.seconds, observed=given.observed):
         sys.stdout.write(json.dumps(row) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -37,8 +38,9 @@ _KEY: Final = "places.key"
 class Withholding:
     """What the clients of one broker are not told.
 
-    Places are sealed under a key in the folder of the store, which is made when it is first needed.
-    Raises `InputError` for a key that is none.
+    Places are sealed under a key in the folder of the store, which is made when somebody first
+    comes who needs it: `start` raises `InputError` where there can be none, and nobody gets places
+    before.
     """
 
     def __init__(self, store: Store) -> None:
@@ -48,8 +50,7 @@ class Withholding:
     @property
     def places(self) -> SealedPlaces:
         """Seals places."""
-        if self._places is None:
-            self._places = SealedPlaces(_key(self._store.folder / _KEY))
+        assert self._places is not None, "who is told places has come before"
         return self._places
 
     def start(self, since: Since | None, gate: Gate | None) -> int | None:
@@ -60,6 +61,8 @@ class Withholding:
         """
         store = self._store
         grant = None if gate is None or gate.grant.sees_all else gate.grant
+        if grant is not None and self._places is None:
+            self._places = SealedPlaces(_key(self._store.folder / _KEY))
         match since:
             case None:
                 return None
@@ -116,14 +119,15 @@ def _shown(state: DurableState, grant: Grant) -> DurableState:
 def _key(path: Path) -> bytes:
     """The key in a file, which is made if it is not there; only its owner may read it."""
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
-            file.write(secrets.token_bytes(KEY_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-    except FileExistsError:
-        pass
-    key = path.read_bytes()
+        with suppress(FileExistsError):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+                file.write(secrets.token_bytes(KEY_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+        key = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read or made: {error.strerror}") from error
     if len(key) != KEY_BYTES:
         raise InputError(f"{path} is no key of {KEY_BYTES} bytes; remove it: another one is made")
     return key

@@ -419,8 +419,9 @@ class Durables:
                 send(AcknowledgedReply(id_, serial))
             case Leave():
                 send(UnsubscribedReply(id_))
-            case Turn(_, reason):
-                send(SubscriptionRefused(id_, shortened(reason)))
+            case Turn(_, reason, is_quota):
+                cause = Cause.QUOTA if is_quota else Cause.REQUEST
+                send(SubscriptionRefused(id_, shortened(reason), cause))
 
     def _hand(self, hand: Hand, session: ClientSessionAtBroker) -> None:
         """Send publications to a consumer; what is lost, or has outlived its time, is let go.

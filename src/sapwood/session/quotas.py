@@ -21,6 +21,10 @@ BURST_S: Final = 1.0
 """Seconds of a rate that may come at once: what a rate "a second" lets anybody expect."""
 
 
+class BeyondQuotaError(InputError):
+    """What is asked for would be more than an identity may have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quota:
     """What an identity may use of a broker; `None` is without bound.

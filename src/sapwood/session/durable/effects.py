@@ -73,10 +73,11 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A consumer is turned away, or out."""
+    """A consumer is turned away, or out; for its quota, where it `is_quota`."""
 
     consumer: Consumer
     reason: str
+    is_quota: bool = False
 
 
 @dataclass(frozen=True, slots=True)

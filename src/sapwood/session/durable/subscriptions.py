@@ -24,7 +24,7 @@ from sapwood.session.durable.policy import Bounds
 from sapwood.session.durable.restoring import restored
 from sapwood.session.durable.rows import Kind, Row, SeenValue, SubscriptionValue, encoded
 from sapwood.session.durable.subscription import NOT_KEPT, SPENT, DurableSubscription
-from sapwood.session.quotas import why_beyond
+from sapwood.session.quotas import BeyondQuotaError, why_beyond
 from sapwood.wire.durable import AcknowledgeRequest, DurableRequest, DurablesReply, DurableState
 from sapwood.wire.interests import InterestText
 
@@ -139,7 +139,7 @@ class DurableSubscriptions:
             else:
                 effects = list(self._changed(there, request, making))
         except InputError as error:
-            return [Turn(consumer, str(error))]
+            return [Turn(consumer, str(error), isinstance(error, BeyondQuotaError))]
         self._consumers[consumer] = there
         there.seen = time
         is_change = request.is_change and request.filter is not None
@@ -188,7 +188,7 @@ class DurableSubscriptions:
         """
         count, set_aside = self._made_by(making.maker)
         if making.durables is not None and count >= making.durables:
-            raise InputError(why_beyond("durables", making.durables, count, "remove some"))
+            raise BeyondQuotaError(why_beyond("durables", making.durables, count, "remove some"))
         if making.bytes_max is None:
             return bounds
         left = making.bytes_max - set_aside
@@ -196,7 +196,7 @@ class DurableSubscriptions:
             return replace(bounds, bytes_max=left)
         if bounds.bytes_max > left:
             remedy = f"with a bound of {max(0, left):,} bytes it fits; make those of others smaller"
-            raise InputError(why_beyond("durable_bytes", making.bytes_max, set_aside, remedy))
+            raise BeyondQuotaError(why_beyond("durable_bytes", making.bytes_max, set_aside, remedy))
         return bounds
 
     def _made_by(self, maker: str) -> tuple[int, int]:
@@ -222,7 +222,7 @@ class DurableSubscriptions:
             _, used = self._made_by(there.maker)
             if used + more > making.bytes_max:
                 remedy = "make those of others smaller"
-                raise InputError(why_beyond("durable_bytes", making.bytes_max, used, remedy))
+                raise BeyondQuotaError(why_beyond("durable_bytes", making.bytes_max, used, remedy))
         if bounds != before:
             there.mailbox.bounds = bounds
             there.change()

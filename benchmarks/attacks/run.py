@@ -34,6 +34,11 @@ SUBSCRIPTION_BYTES = 1000
 
 CALM_S = 0.5
 
+HEAD = (
+    f"{'attack':60} {'calm ms':>8} {'worst ms':>9} {'turn ms':>9} {'MiB':>7} {'kept':>7} "
+    f"{'cpu s':>7} {'took s':>7}"
+)
+
 
 class Broker:
     """The broker's process."""
@@ -159,32 +164,48 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("words", nargs="*", help="run attacks whose names hold one of these")
     parser.add_argument("--json", action="store_true", help="one line of JSON an attack")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="add JSON lines; attacks that are there are passed"
+    )
+    parser.add_argument("--seconds", type=float, metavar="S", help="begin no attack after these")
     parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="of one attack")
     parser.add_argument("--cold", action="store_true", help="begin before kernels are loaded")
     parser.add_argument("--broker", default="", help="further options of the broker")
     given = parser.parse_args()
     options = [*(["--cold"] if given.cold else []), *given.broker.split()]
     if not given.json:
-        print(
-            f"{'attack':60} {'calm ms':>8} {'worst ms':>9} {'turn ms':>9} {'MiB':>7} {'kept':>7} "
-            f"{'cpu s':>7} {'took s':>7}"
-        )
+        print(HEAD)
+    done, begun = _done(given.out), time.monotonic()
     for name, attack in {**KNOWN, **MORE}.items():
-        if given.words and not any(word in name for word in given.words):
+        if name in done or (given.words and not any(word in name for word in given.words)):
             continue
+        if given.seconds is not None and time.monotonic() - begun > given.seconds:
+            print("there are more", file=sys.stderr)
+            break
         row = measure(attack, options, given.timeout)
-        if given.json:
-            print(json.dumps({"attack": name, **row}), flush=True)
-            continue
-        own_mib = row["memory_mib"] - KEEPS.get(name, 0) * SUBSCRIPTION_BYTES / 2**20
-        waited_ms = row["worst_ms"] - row["calm_ms"]
-        bad = waited_ms > 1000 * PAUSE_MAX_S or own_mib > MEMORY_MAX_MIB
-        print(
-            f"{name[:58]:58} {'!' if bad else ' '} {row['calm_ms']:8.1f} "
-            f"{row['worst_ms']:9.1f} {row['turn_ms']:9.1f} {row['memory_mib']:7.1f} "
-            f"{row['kept_mib']:7.1f} {row['processor_s']:7.2f} {row['took_s']:7.1f}",
-            flush=True,
-        )
+        line = json.dumps({"attack": name, **row})
+        if given.out is not None:
+            with given.out.open("a") as out:
+                print(line, file=out)
+        print(line if given.json else _row(name, row), flush=True)
+
+
+def _done(out: Path | None) -> set[str]:
+    """The attacks that a file has."""
+    if out is None or not out.exists():
+        return set()
+    return {json.loads(line)["attack"] for line in out.read_text().splitlines()}
+
+
+def _row(name: str, row: dict[str, float]) -> str:
+    own_mib = row["memory_mib"] - KEEPS.get(name, 0) * SUBSCRIPTION_BYTES / 2**20
+    waited_ms = row["worst_ms"] - row["calm_ms"]
+    bad = waited_ms > 1000 * PAUSE_MAX_S or own_mib > MEMORY_MAX_MIB
+    return (
+        f"{name[:58]:58} {'!' if bad else ' '} {row['calm_ms']:8.1f} "
+        f"{row['worst_ms']:9.1f} {row['turn_ms']:9.1f} {row['memory_mib']:7.1f} "
+        f"{row['kept_mib']:7.1f} {row['processor_s']:7.2f} {row['took_s']:7.1f}"
+    )
 
 
 if __name__ == "__main__":

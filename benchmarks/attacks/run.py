@@ -14,17 +14,23 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from attacks import KNOWN, MORE, Attack, Target
+from attacks import KNOWN, MORE
+from doors import DOORS
 from links import KEEPS
+from shared import SHARED
+from target import DOORS as WITH_DOORS
+from target import GUARDED, PLAIN, SECRET, TOKEN, Attack, Target, options_of
 
 HERE = Path(__file__).resolve().parent
 PAUSE_MAX_S = 0.1
@@ -43,7 +49,9 @@ HEAD = (
 class Broker:
     """The broker's process."""
 
-    def __init__(self, options: Sequence[str]) -> None:
+    def __init__(self, options: Sequence[str], kind: str = PLAIN) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="sapwood-attacks-")
+        options = [*options, *options_of(kind, Path(self._folder.name))]
         command = [sys.executable, str(HERE / "broker.py"), *options, "--listen", "127.0.0.1:0"]
         self.process = subprocess.Popen(
             [*command, "--log-level", "error"], stdout=subprocess.PIPE, text=True
@@ -51,6 +59,11 @@ class Broker:
         words = self._line("listening").split()
         host, _, port = words[2].rpartition(":")
         self.target = Target(host, int(port))
+        if kind in (WITH_DOORS, GUARDED, SECRET):
+            http = int(re.findall(r":(\d+)/metrics", self._line("metrics"))[0])
+            mqtt = int(self._line("MQTT").rpartition(":")[2])
+            token = TOKEN if kind == GUARDED else ""
+            self.target = Target(host, int(port), http, mqtt, token, kind == SECRET)
 
     def longest_turn_s(self) -> float:
         """The longest callback since the last call, in seconds of processor time."""
@@ -77,6 +90,7 @@ class Broker:
         """End it."""
         self.process.kill()
         self.process.wait()
+        self._folder.cleanup()
 
     def _line(self, start: str) -> str:
         assert self.process.stdout is not None
@@ -91,7 +105,10 @@ class Pair:
 
     def __init__(self, target: Target) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(HERE / "pair.py"), target.host, str(target.port)],
+            [
+                *(sys.executable, str(HERE / "pair.py"), target.host, str(target.port)),
+                *(target.token, "tls" if target.is_secret else "plain"),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -121,9 +138,9 @@ class Pair:
 
 
 @contextmanager
-def scene(options: Sequence[str]) -> Iterator[tuple[Broker, Pair]]:
+def scene(options: Sequence[str], kind: str) -> Iterator[tuple[Broker, Pair]]:
     """A broker and a pair that is warm."""
-    broker = Broker(options)
+    broker = Broker(options, kind)
     pair = None
     try:
         pair = Pair(broker.target)
@@ -135,9 +152,11 @@ def scene(options: Sequence[str]) -> Iterator[tuple[Broker, Pair]]:
         broker.stop()
 
 
-def measure(attack: Attack, options: Sequence[str], timeout_s: float) -> dict[str, float]:
+def measure(
+    attack: Attack, options: Sequence[str], kind: str, timeout_s: float
+) -> dict[str, float]:
     """What one attack does, in a scene of its own."""
-    with scene(options) as (broker, pair):
+    with scene(options, kind) as (broker, pair):
         time.sleep(CALM_S)
         calm_s = pair.worst_s()
         broker.longest_turn_s()
@@ -176,13 +195,14 @@ def main() -> None:
     if not given.json:
         print(HEAD)
     done, begun = _done(given.out), time.monotonic()
-    for name, attack in {**KNOWN, **MORE}.items():
+    plain = {name: (PLAIN, attack) for name, attack in (KNOWN | MORE).items()}
+    for name, (kind, attack) in (plain | SHARED | DOORS).items():
         if name in done or (given.words and not any(word in name for word in given.words)):
             continue
         if given.seconds is not None and time.monotonic() - begun > given.seconds:
             print("there are more", file=sys.stderr)
             break
-        row = measure(attack, options, given.timeout)
+        row = measure(attack, options, kind, given.timeout)
         line = json.dumps({"attack": name, **row})
         if given.out is not None:
             with given.out.open("a") as out:

@@ -36,8 +36,8 @@ class HungError(BaseException):
 class Target:
     """One place where input of others is read.
 
-    `read` gives something that can be compared, or raises one of the `documented` errors; `share`
-    is its part of all inputs, in thousandths; `close` gives back what reading holds.
+    `read` gives something that can be compared, or raises one of the `documented` errors. It gets
+    its `share` of all inputs, less where reading takes long; `close` gives back what reading holds.
     """
 
     name: str

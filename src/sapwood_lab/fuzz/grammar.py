@@ -41,8 +41,29 @@ class Grammar:
 
 _SHARED: Final[Rules] = {
     "integer": ["0", "1", "-1", "10", "007", "9223372036854775807", "-9223372036854775808", "42"],
-    "number": ["1", "<integer>", "1.5", "-0.0", "1e10", "2.5E-3", "0.1", "1e400", "18446744073709551616"],
-    "text": ["'a'", "'IBM'", "''", "'it''s'", "'%x_'", "'größe'", "'5'", "'true'", "'a\\\\b'", "' '"],
+    "number": [
+        "1",
+        "<integer>",
+        "1.5",
+        "-0.0",
+        "1e10",
+        "2.5E-3",
+        "0.1",
+        "1e400",
+        "18446744073709551616",
+    ],
+    "text": [
+        "'a'",
+        "'IBM'",
+        "''",
+        "'it''s'",
+        "'%x_'",
+        "'größe'",
+        "'5'",
+        "'true'",
+        "'a\\\\b'",
+        "' '",
+    ],
 }
 
 HOUSE: Final = Grammar(
@@ -100,8 +121,10 @@ JMS: Final = Grammar(
             "TRUE",
         ],
         "compare": ["=", "<>", "<", "<=", ">", ">="],
-        "sum": ["1", "<number>", "<number> + <number>", "<number> * <number>", "-<number>", "0x1F"]
-        + ["<text>", "TRUE", "5 / 0", "10L", "3.0f", "<name> + 1", "(<sum>)"],
+        "sum": [
+            *("1", "<number>", "<number> + <number>", "<number> * <number>", "-<number>"),
+            *("0x1F", "<text>", "TRUE", "5 / 0", "10L", "3.0f", "<name> + 1", "(<sum>)"),
+        ],
         "name": ["a", "price", "JMSType", "JMSPriority", "JMSXGroupID", "$x", "_y", "größe"],
         "texts": ["'a'", "<text>, <texts>", "<text>"],
     }
@@ -128,9 +151,12 @@ CESQL: Final = Grammar(
             "<name>",
             "TRUE",
         ],
-        "t": ["a", "<integer>", "<text>", "<name>", "-<t>", "<t> + <t>", "<t> % <t>", "<t> / 0"]
-        + ["LENGTH(<t>)", "CONCAT(<t>, <t>)", "UPPER(<t>)", "LEFT(<text>, <integer>)", "INT(<t>)"]
-        + ["SUBSTRING(<text>, <integer>, <integer>)", "ABS(<integer>)", "STRING(<t>)", '"a"', "TRUE"],
+        "t": [
+            *("a", "<integer>", "<text>", "<name>", "-<t>", "<t> + <t>", "<t> % <t>", "<t> / 0"),
+            *("LENGTH(<t>)", "CONCAT(<t>, <t>)", "UPPER(<t>)", "LEFT(<text>, <integer>)"),
+            *("INT(<t>)", "SUBSTRING(<text>, <integer>, <integer>)", "ABS(<integer>)"),
+            *("STRING(<t>)", '"a"', "TRUE"),
+        ],
         "compare": ["=", "!=", "<>", "<", "<=", ">", ">="],
         "name": ["a", "id", "source", "type", "subject", "ext1", "B"],
         "set": ["1", "<t>, <set>", "<t>"],
@@ -142,13 +168,18 @@ XPATH: Final = Grammar(
     | {
         "start": ["/a", "<path>", "<path>", "<path> | <path>"],
         "path": ["/a", "/<step>", "//<step>", "/<step><path>", "//<step><path>", "<step>"],
-        "step": ["a", "<name>", "*", "<name>[<or>]", "*[<or>]", "<name>[<or>][<or>]", "@<name>"]
-        + ["text()", ".", "..", "node()", "<name>[<integer>]", "p:<name>", "child::<name>"],
+        "step": [
+            *("a", "<name>", "*", "<name>[<or>]", "*[<or>]", "<name>[<or>][<or>]", "@<name>"),
+            *("text()", ".", "..", "node()", "<name>[<integer>]", "p:<name>", "child::<name>"),
+        ],
         "or": ["a", "<and> or <or>", "<and>", "(<or>) and <leaf>"],
         "and": ["a", "<leaf> and <leaf>", "<leaf>", "not(<leaf>)"],
-        "leaf": ["a", "@<name>", "@<name><compare><value>", ".<compare><value>", "<name><compare><value>"]
-        + [".//<name>", "text()<compare><value>", "contains(<operand>,<value>)", "<name>/<name>"]
-        + ["starts-with(<operand>,<value>)", "position()=1", ".//<name>[<leaf>]", "<path>"],
+        "leaf": [
+            *("a", "@<name>", "@<name><compare><value>", ".<compare><value>"),
+            *("<name><compare><value>", ".//<name>", "text()<compare><value>", "<name>/<name>"),
+            *("contains(<operand>,<value>)", "starts-with(<operand>,<value>)", "position()=1"),
+            *(".//<name>[<leaf>]", "<path>"),
+        ],
         "operand": [".", "@<name>", "<name>", "text()", ".//<name>"],
         "compare": ["=", "!=", "<", "<=", ">", ">="],
         "name": ["a", "b", "body", "p", "größe", "a-b", "a.b", "and", "or", "div"],

@@ -12,7 +12,9 @@ from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
-_BYTES: Final = b"\x00\x01\x7f\x80\x90\x9f\xa0\xc0\xc1\xc4\xc6\xd9\xdc\xdd\xde\xdf\xff <>{}[]\"'\\/\n"
+_BYTES: Final = (
+    b"\x00\x01\x7f\x80\x90\x9f\xa0\xc0\xc1\xc4\xc6\xd9\xdc\xdd\xde\xdf\xff <>{}[]\"'\\/\n"
+)
 _INTEGERS: Final = tuple(
     number.to_bytes(size, "big")
     for size in (2, 4, 8)
@@ -20,8 +22,33 @@ _INTEGERS: Final = tuple(
 )
 _PIECES: Final = (
     *("", "'", '"', "\\", "(", ")", "[", "]", "{", "}", ",", ":", ".", "*", "%", "_", "//", "@"),
-    *("not ", " and ", " or ", " in ", " like ", " is null", "null", "true", "false", "\0", "\ud800"),
-    *("\u0660", "\u2028", "\ufeff", "\U0001f600", "e\u0301", "\n", "\t", "--", "/*", "#", "0", "-0"),
+    *(
+        "not ",
+        " and ",
+        " or ",
+        " in ",
+        " like ",
+        " is null",
+        "null",
+        "true",
+        "false",
+        "\0",
+        "\ud800",
+    ),
+    *(
+        "\u0660",
+        "\u2028",
+        "\ufeff",
+        "\U0001f600",
+        "e\u0301",
+        "\n",
+        "\t",
+        "--",
+        "/*",
+        "#",
+        "0",
+        "-0",
+    ),
     *("1e999", "-1e-999", "9" * 25, "0x1F", "1_0", ".5", "5.", "1e", "nan", "inf", "a" * 300),
 )
 _LEAVES: Final = (
@@ -136,7 +163,9 @@ def changed_value(random: Random, value: Any) -> Any:
         if which < 0.1:
             return {name: one for name, one in value.items() if name != key}
         if which < 0.25:
-            return value | {pick(random, ("", "a", "b.c", "x" * 40, "\0", key + ".z")): leaf(random)}
+            return value | {
+                pick(random, ("", "a", "b.c", "x" * 40, "\0", key + ".z")): leaf(random)
+            }
         return value | {key: changed_value(random, value[key])}
     if isinstance(value, str) and random.random() < 0.3:
         return mutated_text(random, value, (value,))

@@ -9,8 +9,15 @@ from sapwood_lab.fuzz.driver import Target
 
 def targets() -> Sequence[Target]:
     """All of them, in the order in which they are reported."""
-    from sapwood_lab.fuzz.targets import access, configuration, contents, filters, frames, gateway
-    from sapwood_lab.fuzz.targets import mqtt
+    from sapwood_lab.fuzz.targets import (
+        access,
+        configuration,
+        contents,
+        filters,
+        frames,
+        gateway,
+        mqtt,
+    )
 
     return [
         *frames.targets(),

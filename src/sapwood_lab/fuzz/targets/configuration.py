@@ -18,16 +18,45 @@ from sapwood_lab.fuzz.driver import Target
 from sapwood_lab.fuzz.mutation import mutated, mutated_text, pick
 
 _VALUES: Final = (
-    *("1", "0", "-1", "1.5", "true", "false", '"a"', '""', "[]", '["a", "b"]', '"127.0.0.1:7000"'),
-    *('"udp://127.0.0.1:1"', "1e400", "nan", "9" * 30, '"covering"', '"mesh:2+covering"', '"10MiB"'),
-    *('"1h"', '"fsync"', '"interval:10"', "1979-05-27", "{}", '{ a = 1 }', '"\\ud800"', "0x1F", "'''"),
-    *('"columnar"', '"*"', '"http://x"', '"phi:8"', "[1, 2]", '[["a"]]', '"/dev/null"', '"\\u0000"'),
+    *("1", "0", "-1", "1.5", "true", "false", '"a"', '""', "[]", '["a", "b"]'),
+    *(
+        '"127.0.0.1:7000"',
+        '"udp://127.0.0.1:1"',
+        "1e400",
+        "nan",
+        "9" * 30,
+        '"covering"',
+        '"mesh:2+covering"',
+        '"10MiB"',
+    ),
+    *(
+        '"1h"',
+        '"fsync"',
+        '"interval:10"',
+        "1979-05-27",
+        "{}",
+        "{ a = 1 }",
+        '"\\ud800"',
+        "0x1F",
+        "'''",
+    ),
+    *(
+        '"columnar"',
+        '"*"',
+        '"http://x"',
+        '"phi:8"',
+        "[1, 2]",
+        '[["a"]]',
+        '"/dev/null"',
+        '"\\u0000"',
+    ),
 )
 
 _IDENTITIES: Final = (
     b'[[identity]]\nname = "ann"\npassword = "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$aGFzaA"\n',
     b'[[identity]]\nname = "b"\nrole = "broker"\ntoken = "sha256:' + b"0" * 64 + b'"\n',
-    b'[[identity]]\nname = "c"\ncertificates = ["CN=c"]\n[[grant]]\nto = ["c*"]\nsubscribe = "a = 1"\n',
+    b'[[identity]]\nname = "c"\ncertificates = ["CN=c"]\n',
+    b'[[grant]]\nto = ["c*"]\nsubscribe = "a = 1"\n',
     b'[[grant]]\nto = ["a", "*"]\npublish = "a > 1"\nsubscribe_xpath = ["//a"]\noperate = true\n',
     b'[[quota]]\nto = ["a-*"]\nsubscriptions = 10\nconjunctions = 5\nbytes_per_s = 1e6\n',
     b'[[issuer]]\nname = "login"\nkey = "missing.pem"\naudience = "sapwood"\n',
@@ -114,8 +143,8 @@ def targets() -> list[Target]:
     identities = _Folder("identities.toml", read_identities)
     schema = _Folder("schema.toml", read_declared)
     return [
-        Target("configuration", 8, _lines, configuration.read, close=configuration.close),
+        Target("configuration", 4, _lines, configuration.read, close=configuration.close),
         Target("environment", 8, _environment, lambda told: repr(read_configuration({}, told))),
-        Target("identities", 8, _toml(_IDENTITIES), identities.read, close=identities.close),
-        Target("declared schemas", 8, _toml(_SCHEMAS), schema.read, close=schema.close),
+        Target("identities", 4, _toml(_IDENTITIES), identities.read, close=identities.close),
+        Target("declared schemas", 4, _toml(_SCHEMAS), schema.read, close=schema.close),
     ]

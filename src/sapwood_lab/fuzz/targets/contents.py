@@ -35,7 +35,14 @@ _DOCUMENTS: Final = (
 _PIECES: Final = (
     *_DOCUMENTS,
     *(b"<!DOCTYPE", b"<![CDATA[", b"]]>", b"<!--", b"-->", b"<?", b"?>", b"&#0;", b"&#xFFFFFFFF;"),
-    *(b"xmlns:p='", b"xml:lang='x'", b"encoding='utf-7'", b"\xef\xbb\xbf", b"\x00<\x00a\x00>", b"&x;"),
+    *(
+        b"xmlns:p='",
+        b"xml:lang='x'",
+        b"encoding='utf-7'",
+        b"\xef\xbb\xbf",
+        b"\x00<\x00a\x00>",
+        b"&x;",
+    ),
 )
 _LINES: Final[tuple[Any, ...]] = (
     {"id": "s1", "filter": "price > 10"},
@@ -97,6 +104,10 @@ def _publication_line(line: bytes) -> Any:
     return repr(made), read.home
 
 
+def _record_line(line: bytes) -> Any:
+    return repr(decode_record(line, "id"))
+
+
 def _subscription_line(line: bytes) -> Any:
     read = decode_subscription(line)
     return read.id, str(read.filter), read.home
@@ -109,10 +120,12 @@ def _advertisement_line(line: bytes) -> Any:
 def targets() -> list[Target]:
     """Those of this module."""
     return [
-        Target("publications", 60, _body, _publication),
-        Target("documents", 30, _document, _read_document),
-        Target("lines of publications", 25, _lines(_LINES[4:7]), _publication_line),
-        Target("lines of records", 15, _lines(_LINES[4:]), lambda line: repr(decode_record(line, "id"))),
-        Target("lines of subscriptions", 10, _lines(_LINES[:4]), _subscription_line),
-        Target("lines of advertisements", 5, _lines(_LINES[-2:]), _advertisement_line),
+        Target("publications", 90, _body, _publication),
+        Target("documents", 35, _document, _read_document),
+        Target("lines of publications", 30, _lines(_LINES[4:7]), _publication_line),
+        Target(
+            "lines of records", 20, _lines(_LINES[4:]), lambda line: repr(decode_record(line, "id"))
+        ),
+        Target("lines of subscriptions", 12, _lines(_LINES[:4]), _subscription_line),
+        Target("lines of advertisements", 8, _lines(_LINES[-2:]), _advertisement_line),
     ]

@@ -89,11 +89,11 @@ def _xpath(text: str) -> Any:
 def targets() -> list[Target]:
     """Those of this module."""
     return [
-        Target("filters", 40, _drawn(HOUSE), _reader(None)),
-        Target("selectors of JMS", 20, _drawn(JMS), _reader("jms")),
-        Target("CloudEvents SQL", 20, _drawn(CESQL), _reader("cesql")),
-        Target("policies of SNS", 15, _pattern, _reader("sns")),
-        Target("patterns of EventBridge", 15, _pattern, _reader("eventbridge")),
+        Target("filters", 22, _drawn(HOUSE), _reader(None)),
+        Target("selectors of JMS", 8, _drawn(JMS), _reader("jms")),
+        Target("CloudEvents SQL", 8, _drawn(CESQL), _reader("cesql")),
+        Target("policies of SNS", 8, _pattern, _reader("sns")),
+        Target("patterns of EventBridge", 8, _pattern, _reader("eventbridge")),
         Target("XPaths", 40, _drawn(XPATH), _xpath),
-        Target("advertised paths", 10, _advertisement, lambda text: str(parse_advertisement(text))),
+        Target("advertised paths", 15, _advertisement, lambda text: str(parse_advertisement(text))),
     ]

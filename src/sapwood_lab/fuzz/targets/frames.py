@@ -7,6 +7,7 @@ pieces; publications that stand behind each other are also found by the compiled
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from random import Random
 from typing import Any, Final, NamedTuple
 
@@ -38,7 +39,7 @@ class Stream(NamedTuple):
     def pieces(self) -> list[bytes]:
         """The data between two cuts."""
         places = (0, *self.cuts, len(self.data))
-        return [self.data[one:other] for one, other in zip(places, places[1:], strict=False)]
+        return [self.data[one:other] for one, other in pairwise(places)]
 
 
 _BODIES: Final = (
@@ -63,10 +64,19 @@ _LINK: Final[tuple[list[Any], ...]] = (
     *([1], [2], [3, "closing", "bye"], [30], [35, True], [50, b"note"], [73, None]),
     *([31, "k1", b"\x91", 0], [31, "k2", ["xpath", "//a", None], 3], [32, "k1", 1], [33, "k1", 1]),
     *([34, "r1", 1, _BODIES[0]], [34, "r1", 2, _BODIES[2], b"digest"], [36, "a", b"\x91", 1]),
-    *([44, "r1", 7, [34, "r1", 1, _BODIES[1]]], [41, "r1", 1, ["r2", "r3"]], [45, "k", ["l"], b"", 1]),
+    *(
+        [44, "r1", 7, [34, "r1", 1, _BODIES[1]]],
+        [41, "r1", 1, ["r2", "r3"]],
+        [45, "k", ["l"], b"", 1],
+    ),
     *([52, ["k1", "k2"], [b"\x91", b"\x92"], 1], [53, ["k1"], 1], [54, ["k1", "k2"], [1, 2]]),
     *([42, "r1", 1, []], [43, "r1", 1], [46, "r1", 1], [57, 1, [34, "r1", 1, _BODIES[0]]]),
-    *([90, [["n", 1, "h:1"]]], [93, "k", 1, 2, b""], [51, b"x", [32, "k1", 1]], [60, b"part", False]),
+    *(
+        [90, [["n", 1, "h:1"]]],
+        [93, "k", 1, 2, b""],
+        [51, b"x", [32, "k1", 1]],
+        [60, b"part", False],
+    ),
 )
 
 _GREETINGS: Final = tuple(
@@ -110,7 +120,7 @@ def _packed(message: list[Any]) -> bytes:
     try:
         return msgspec.msgpack.encode(message)
     except (UnicodeEncodeError, OverflowError):  # a text without an encoding, a number too large
-        return msgspec.msgpack.encode(message[:1])
+        return b"\x91" + repr(message).encode(errors="replace")
 
 
 _SEEDS: Final = tuple(_packed(one) for one in (*_CLIENT, *_LINK))
@@ -208,8 +218,7 @@ def _greeting(random: Random) -> bytes:
 
 
 _DATAGRAMS: Final = tuple(
-    encode_datagram(Datagram(kind, bytes(ID_BYTES), b"\0\0\0\x02\x91\x01", 3))
-    for kind in Kind
+    encode_datagram(Datagram(kind, bytes(ID_BYTES), b"\0\0\0\x02\x91\x01", 3)) for kind in Kind
 )
 
 
@@ -222,9 +231,9 @@ def targets() -> list[Target]:
     runs = _Runs()
     return [
         Target("frames of clients", 120, _client_stream, _read),
-        Target("frames of brokers", 110, _link_stream, _read),
-        Target("publications in runs", 50, _publications, runs.read),
+        Target("frames of brokers", 90, _link_stream, _read),
+        Target("publications in runs", 20, _publications, runs.read),
         Target("connections", 40, _client_stream, _connected),
-        Target("greetings", 70, _greeting, lambda body: repr(decode_greeting(body))),
-        Target("datagrams", 30, _datagram, decode_datagram),
+        Target("greetings", 110, _greeting, lambda body: repr(decode_greeting(body))),
+        Target("datagrams", 60, _datagram, decode_datagram),
     ]

@@ -29,9 +29,12 @@ def _packet(first: int, body: bytes) -> bytes:
 
 
 _CONNECT: Final = _packet(0x10, b"\0\4MQTT\5\2\0\x3c\0" + _text("c1"))
+_USER: Final = _text("c2") + _text("ann") + _text("pw")
 _CONNECTS: Final = (
     _CONNECT,
-    _packet(0x10, b"\0\4MQTT\5\xc2\0\x3c\5\x11\0\0\0\x0a" + _text("c2") + _text("ann") + _text("pw")),
+    _packet(
+        0x10, b"\0\4MQTT\5\xc2\0\x3c\5\x11\0\0\0\x0a" + _text("c2") + _text("ann") + _text("pw")
+    ),
     _packet(
         0x10, b"\0\4MQTT\5\x06\0\0\0" + _text("c3") + b"\5\x18\0\0\0\1" + _text("t") + _text("x")
     ),
@@ -53,7 +56,18 @@ _PACKETS: Final = (
     b"\xe0\0",
     _packet(0xE0, b"\x04\5\x11\0\0\0\0"),
 )
-_TOPICS: Final = ("a/b/c", "+/b/#", "#", "+", "a//b", "/", "$SYS/x", "$share/g/a", "größe/+", "a/+/c")
+_TOPICS: Final = (
+    "a/b/c",
+    "+/b/#",
+    "#",
+    "+",
+    "a//b",
+    "/",
+    "$SYS/x",
+    "$share/g/a",
+    "größe/+",
+    "a/+/c",
+)
 _LEVELS: Final = ("a", "+", "#", "", "b'", "%_\\")
 
 
@@ -116,5 +130,5 @@ def targets() -> list[Target]:
     """Those of this module."""
     return [
         Target("packets of MQTT", 150, _stream, _read, (MqttError,)),
-        Target("topic filters", 30, _topic, _filter, (MqttError,)),
+        Target("topic filters", 20, _topic, _filter, (MqttError,)),
     ]

@@ -57,7 +57,7 @@ class Broker:
             [*command, "--log-level", "error"], stdout=subprocess.PIPE, text=True
         )
         words = self._line("listening").split()
-        host, _, port = words[2].rpartition(":")
+        host, _, port = words[2].removeprefix("tls://").rpartition(":")
         self.target = Target(host, int(port))
         if kind in (WITH_DOORS, GUARDED, SECRET):
             http = int(re.findall(r":(\d+)/metrics", self._line("metrics"))[0])

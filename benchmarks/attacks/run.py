@@ -186,11 +186,17 @@ def main() -> None:
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="add JSON lines; attacks that are there are passed"
     )
+    parser.add_argument(
+        "--table", action="store_true", help="write what --out has as a table in Markdown, no more"
+    )
     parser.add_argument("--seconds", type=float, metavar="S", help="begin no attack after these")
     parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="of one attack")
     parser.add_argument("--cold", action="store_true", help="begin before kernels are loaded")
     parser.add_argument("--broker", default="", help="further options of the broker")
     given = parser.parse_args()
+    if given.table:
+        print(_table(given.out))
+        return
     options = [*(["--cold"] if given.cold else []), *given.broker.split()]
     if not given.json:
         print(HEAD)
@@ -215,6 +221,17 @@ def _done(out: Path | None) -> set[str]:
     if out is None or not out.exists():
         return set()
     return {json.loads(line)["attack"] for line in out.read_text().splitlines()}
+
+
+def _table(out: Path) -> str:
+    """What a file has: the longest wait of the pair beyond that in the calm, and memory."""
+    lines = ["| Attack | pair waits, ms | turn, ms | MiB |", "|---|---|---|---|"]
+    for line in out.read_text().splitlines():
+        row = json.loads(line)
+        waits = max(0.0, row["worst_ms"] - row["calm_ms"])
+        numbers = (f"{one:.0f}" for one in (waits, row["turn_ms"], row["memory_mib"]))
+        lines.append(f"| {row['attack']} | {' | '.join(numbers)} |")
+    return "\n".join(lines)
 
 
 def _row(name: str, row: dict[str, float]) -> str:

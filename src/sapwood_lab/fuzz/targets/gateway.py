@@ -211,6 +211,10 @@ _REQUESTS: Final = (
 )
 
 _STATUS: Final = re.compile(rb"HTTP/1\.1 (\d{3}) ")
+_ANSWER_S: Final = 60.0
+_STILL: Final = 4
+"""Seconds until an answer begins at the latest; looks at which nothing has moved that may."""
+
 _FAULTS: Final = frozenset((b"500", b"501", b"502", b"504"))
 """Statuses that no request may be answered with."""
 
@@ -309,7 +313,7 @@ class _Door:
         self._logged.clear()
         protocol.connection_made(transport)
         transport.protocol.data_received(request)
-        await self._quiet(transport)
+        await self._quiet(transport, protocol)
         transport.protocol.connection_lost(None)
         await asyncio.sleep(0)
         tasks = list(self._state.tasks)
@@ -320,16 +324,20 @@ class _Door:
         assert not _FAULTS.intersection(statuses), f"answered {statuses}"
         return statuses
 
-    async def _quiet(self, transport: _Transport) -> None:
-        """Wait until requests are answered, or until nothing moves for a moment."""
-        for _ in range(40):
+    async def _quiet(self, transport: _Transport, protocol: Any) -> None:
+        """Wait until requests are answered, or nothing moves any more: a stream, half a body."""
+        from h11 import SEND_BODY
+
+        still, deadline = 0, asyncio.get_running_loop().time() + _ANSWER_S
+        while self._state.tasks and not transport.is_closing() and still < _STILL:
             before = len(transport.written)
             for _ in range(25):
                 await asyncio.sleep(0)
-            if not self._state.tasks or transport.is_closing():
-                return
-            if len(transport.written) == before:
-                await asyncio.sleep(0.0005)
+            moves = len(transport.written) > before
+            waits = bool(transport.written) or protocol.conn.their_state is SEND_BODY
+            still = 0 if moves else still + waits
+            assert asyncio.get_running_loop().time() < deadline, "there is no answer"
+            await asyncio.sleep(0.0005)
 
 
 def _server_of(broker: Any) -> Any:

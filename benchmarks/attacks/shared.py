@@ -99,7 +99,7 @@ def _nested(peer: Peer) -> None:
     for start in range(0, MANY, 4096):
         numbers = range(start, min(start + 4096, MANY))
         peer.send(subscribe_many({f"s{n}": f"nested < {n + 1}" for n in numbers}))
-        peer.answers(1)
+        peer.settle()
 
 
 def nested_withdrawn(target: Target) -> None:
@@ -109,7 +109,7 @@ def nested_withdrawn(target: Target) -> None:
         for start in range(MANY, 0, -4096):
             ids = [f"s{n}" for n in range(start - 1, max(-1, start - 4097), -1)]
             peer.send(frame(17, ids))
-            peer.answers(1)
+            peer.settle()
 
 
 def nested_leaving(target: Target) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from random import Random
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from sapwood_lab.fuzz.mutation import pick
@@ -39,36 +40,47 @@ class Grammar:
         )
 
 
-_SHARED: Final[Rules] = {
-    "integer": ["0", "1", "-1", "10", "007", "9223372036854775807", "-9223372036854775808", "42"],
-    "number": [
-        "1",
-        "<integer>",
-        "1.5",
-        "-0.0",
-        "1e10",
-        "2.5E-3",
-        "0.1",
-        "1e400",
-        "18446744073709551616",
-    ],
-    "text": [
-        "'a'",
-        "'IBM'",
-        "''",
-        "'it''s'",
-        "'%x_'",
-        "'größe'",
-        "'5'",
-        "'true'",
-        "'a\\\\b'",
-        "' '",
-    ],
-}
+_SHARED: Final[Rules] = MappingProxyType(
+    {
+        "integer": [
+            "0",
+            "1",
+            "-1",
+            "10",
+            "007",
+            "9223372036854775807",
+            "-9223372036854775808",
+            "42",
+        ],
+        "number": [
+            "1",
+            "<integer>",
+            "1.5",
+            "-0.0",
+            "1e10",
+            "2.5E-3",
+            "0.1",
+            "1e400",
+            "18446744073709551616",
+        ],
+        "text": [
+            "'a'",
+            "'IBM'",
+            "''",
+            "'it''s'",
+            "'%x_'",
+            "'größe'",
+            "'5'",
+            "'true'",
+            "'a\\\\b'",
+            "' '",
+        ],
+    }
+)
 
 HOUSE: Final = Grammar(
-    _SHARED
-    | {
+    {
+        **_SHARED,
         "start": ["<or>"],
         "or": ["<leaf>", "<and> or <or>", "<and>", "(<or>) or <leaf>"],
         "and": ["<leaf>", "<not> and <and>", "<not>", "(<or>) and <not>"],
@@ -100,8 +112,8 @@ HOUSE: Final = Grammar(
 )
 
 JMS: Final = Grammar(
-    _SHARED
-    | {
+    {
+        **_SHARED,
         "start": ["<or>"],
         "or": ["<leaf>", "<and> OR <or>", "<and>"],
         "and": ["<leaf>", "<not> AND <and>", "<not>"],
@@ -131,8 +143,8 @@ JMS: Final = Grammar(
 )
 
 CESQL: Final = Grammar(
-    _SHARED
-    | {
+    {
+        **_SHARED,
         "start": ["<e>"],
         "e": [
             "a = 1",
@@ -164,8 +176,8 @@ CESQL: Final = Grammar(
 )
 
 XPATH: Final = Grammar(
-    _SHARED
-    | {
+    {
+        **_SHARED,
         "start": ["/a", "<path>", "<path>", "<path> | <path>"],
         "path": ["/a", "/<step>", "//<step>", "/<step><path>", "//<step><path>", "<step>"],
         "step": [

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from random import Random
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -94,10 +95,12 @@ _GREETINGS: Final = tuple(
         ),
     )
 )
-_HELLO: Final = {
-    role: frame(encode_greeting(Hello(role=role, name="c", session="s", frame_bytes_max=2**19)))
-    for role in Role
-}
+_HELLO: Final = MappingProxyType(
+    {
+        role: frame(encode_greeting(Hello(role=role, name="c", session="s", frame_bytes_max=2**19)))
+        for role in Role
+    }
+)
 
 
 def _message(random: Random, seeds: Sequence[list[Any]]) -> bytes:

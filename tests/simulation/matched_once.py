@@ -46,6 +46,7 @@ def taken_over_under_way(every_s: float = 0.004, count: int = 10) -> Scenario:
     the same filter one leaves, and what comes afterwards is for those that stayed.
     """
     before = [subscribed(named("old"), "a > 1"), subscribed(named("wide"), "a > 0")]
+    before += [subscribed(named("bare"), "c = 1 and not exists a")]
     same = [subscribed(named("same"), "b = 1"), subscribed(named("same", "cat"), "b = 1")]
     stream = [(number * every_s, published(f"p{number}", a=2)) for number in range(count)]
     turn: list[tuple[float, Action]] = [
@@ -54,7 +55,9 @@ def taken_over_under_way(every_s: float = 0.004, count: int = 10) -> Scenario:
     ]
     steps = [*map(Step, (*before, *same)), QUIET, *timed_steps([*stream, *turn]), QUIET]
     steps += [Step(UnsubscribeAction(named("same"))), QUIET]
-    steps += [Step(published("high", a=101)), Step(published("one", b=1)), QUIET]
+    for id_, record in (("high", {"a": 101}), ("one", {"b": 1}), ("bare", {"c": 1})):
+        steps.append(Step(published(id_, **record)))
+    steps.append(QUIET)
     topology = parse_topology("line:3", lambda _: 0)
     return Scenario("taken over under way", topology, tuple(steps))
 

@@ -15,6 +15,7 @@ from sapwood.routing.messages import Message, Publish, carried
 from sapwood.routing.protocols import protocol
 from sapwood.simulation.comparison import ALIKE, Candidate, Cost, compare, ranked, why
 from sapwood.simulation.evaluation import Evaluation, evaluate
+from sapwood.simulation.optimizing import fitted
 from sapwood.simulation.scenario import Scenario, subscribe_then_publish
 
 LINE = parse_topology("line:3", lambda n: 0)
@@ -126,3 +127,13 @@ def test_a_protocol_that_the_overlay_does_not_allow_says_why(scenario: Scenario)
     )
     assert not found.is_right
     assert "circles" in found.refusal
+
+
+def test_under_prefix_there_is_an_optimizer_and_routers_follow_its_tree(scenario: Scenario) -> None:
+    chosen = protocol("simple+prefix")
+    bare, optimized = (evaluate(one, chosen) for one in (scenario, fitted(scenario, chosen)))
+    assert bare.pairs == optimized.pairs
+    assert bare.is_right
+    assert optimized.is_right
+    assert optimized.metrics.content_matches == 0 < bare.metrics.content_matches
+    assert fitted(scenario, protocol("simple")) is scenario

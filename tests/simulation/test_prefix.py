@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from sapwood.simulation.examination import verdicts
+from sapwood.simulation.optimizing import optimized
 from sapwood.simulation.swarm import Mixture
 from tests.simulation.helpers import Trial, assert_right, drawn, run
-from tests.simulation.optimizing import optimized
 from tests.simulation.test_protocols import calm
 from tests.simulation.test_seams import routers_of
 
@@ -38,7 +38,7 @@ def counted(trial: Trial) -> Counter[str]:
 def test_prefix_forwarding_delivers_exactly_under_churn_and_faults(word: str, seeds: range) -> None:
     for seed in seeds:
         scenario = drawn(seed, Mixture(documents=seed % 2 == 0))
-        assert_right(optimized(scenario, threshold=0.1 * (seed % 5)), word)
+        assert_right(optimized(scenario, threshold=0.1 * (seed % 5), every=3), word)
 
 
 def test_without_an_optimizer_every_router_matches() -> None:

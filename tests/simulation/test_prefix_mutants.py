@@ -22,6 +22,7 @@ from sapwood.routing.forwarding.prefix.tags import Tags
 from sapwood.routing.forwarding.prefix.trees import Trees
 from sapwood.routing.tables import CLIENTS
 from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.optimizing import optimized
 from sapwood.simulation.scenario import (
     PublishAction,
     Scenario,
@@ -34,7 +35,6 @@ from sapwood.simulation.scenario import (
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.swarm import Mixture
 from tests.simulation.helpers import assert_found, drawn
-from tests.simulation.optimizing import optimized
 from tests.simulation.test_protocols import calm
 
 Patch = pytest.MonkeyPatch
@@ -174,7 +174,7 @@ def by_hand() -> Scenario:
     for id_, record in (("p1", {"a": 2, "b": 1}), ("p2", {"a": 0})):
         steps.append(Step(PublishAction(ClientName("r1", "bob"), Publication(id_, record))))
     scenario = Scenario("by hand", parse_topology("line:3", lambda n: 0), tuple(steps))
-    return optimized(scenario, 0.9)
+    return optimized(scenario, 0.9, every=3)
 
 
 def scenarios() -> Iterator[Any]:
@@ -182,7 +182,7 @@ def scenarios() -> Iterator[Any]:
     yield optimized(calm("tree:7", 7), 0.0, every=5)
     for seed in range(30):
         scenario = drawn(seed, Mixture(documents=seed % 2 == 0))
-        yield optimized(scenario, threshold=0.1 * (seed % 5))
+        yield optimized(scenario, threshold=0.1 * (seed % 5), every=3)
 
 
 @pytest.mark.parametrize(

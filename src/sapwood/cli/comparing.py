@@ -24,6 +24,8 @@ COMPARED: Final = (
     "advertisement",
     "advertisement+covering",
     "simple+reuse:partial:20",
+    "simple+reuse:always",
+    "identity+bloom",
 )
 """What is compared where no protocol is named: each propagation, and forwarding by digests."""
 
@@ -61,10 +63,11 @@ def run_comparison(
     Publishers advertise what a file says, and where there is none, everything.
     """
     from sapwood.simulation.comparison import compare, why
+    from sapwood.simulation.optimizing import fitted
 
     def scenario_for(protocol: Any) -> Any:
         everything = not by_file and protocol.clients_advertise
-        return lines.scenario(advertise_everything=everything)
+        return fitted(lines.scenario(advertise_everything=everything), protocol)
 
     found = compare(
         scenario_for,

@@ -202,8 +202,10 @@ def _evaluated(
 ) -> Evaluation:
     """Carry a scenario out; where there are faults, probe the overlay after them."""
     from sapwood.simulation.evaluation import evaluate
+    from sapwood.simulation.optimizing import fitted
 
     chosen, probes = _with_backups(chosen, scenario, backups), bool(faults)
+    scenario = fitted(scenario, chosen)
     return evaluate(scenario, chosen, with_probes=probes, watch=progress, explain=explain)
 
 

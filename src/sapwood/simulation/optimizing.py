@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from sapwood.model.interest import Interest
-from sapwood.routing.forwarding.prefix.optimizer import Optimizer
+from sapwood.routing.forwarding.prefix.digest import MARK
+from sapwood.routing.forwarding.prefix.optimizer import THRESHOLD_DEFAULT, Optimizer
+from sapwood.routing.strategies import Protocol
 from sapwood.simulation.history import ClientName
 from sapwood.simulation.scenario import (
     Action,
@@ -19,14 +22,26 @@ from sapwood.simulation.scenario import (
     WaitAction,
 )
 
-NAME = "optimizer"
+NAME: Final = "optimizer"
 
 
-def optimized(scenario: Scenario, threshold: float = 0.3, every: int = 3) -> Scenario:
+def fitted(scenario: Scenario, protocol: Protocol) -> Scenario:
+    """The scenario as a protocol can have it: under `prefix` with an optimizer.
+
+    Without one, no router has a tree, and all of them match by content. It hears of subscriptions
+    whenever clients wait, so that publications in between follow the tree of what was there before.
+    """
+    return optimized(scenario) if protocol.forwarding.mark == MARK else scenario
+
+
+def optimized(
+    scenario: Scenario, threshold: float = THRESHOLD_DEFAULT, every: int | None = None
+) -> Scenario:
     """The same scenario with an optimizer at the first router.
 
-    It hears of what clients have asked for until then after `every` steps, or a wait, and goes
-    while clients are still busy: what it states crosses with everything else.
+    It hears of what clients have asked for until then at each wait, and after each `every` steps
+    where that is given: then what it states crosses with all that clients do. Raises `LimitError`
+    where the tree is larger than `limits.TREE_BYTES_MAX`.
     """
     optimizer, me = Optimizer(threshold), ClientName(scenario.topology.routers[0], NAME)
     known: dict[tuple[ClientName, str], Interest] = {}
@@ -34,7 +49,7 @@ def optimized(scenario: Scenario, threshold: float = 0.3, every: int = 3) -> Sce
     for number, step in enumerate(scenario.steps):
         steps.append(step)
         _note(known, step.action)
-        if isinstance(step.action, WaitAction) or number % every == every - 1:
+        if isinstance(step.action, WaitAction) or (every and number % every == every - 1):
             optimizer.hear(known.values())
             update = optimizer.update()
             if update is not None:

@@ -29,6 +29,17 @@ def test_keys_take_the_place_of_matches_more_with_each_that_travels() -> None:
     assert lookups == sorted(lookups)
     assert lookups[0] == 0
     assert len({row["deliveries"] for row in found.values()}) == 1
+    sizes = [(number(row["keys_kb"]), number(row["keys_kb_of_4"])) for row in found.values()]
+    assert sizes[0] == (0, 0)
+    assert all(one / 2 < short < one for one, short in sizes[1:])  # heads stay as they are
+    assert sizes[1][0] < sizes[-1][0]
+
+
+def test_keys_that_would_be_equal_in_4_bytes_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert lookup_reuse._equal_of_4([f"k{number}" for number in range(1_000)]) == 0
+    monkeypatch.setattr(lookup_reuse, "hash_of", lambda key: int(key) << 31)
+    assert lookup_reuse._equal_of_4(["1", "2", "3", "4"]) == 4  # two are even, two odd
+    assert lookup_reuse._equal_of_4(["1", "2"]) == 0
 
 
 @pytest.mark.long

@@ -10,11 +10,16 @@ are fewer unless sizes are given, and matching is what grows with them.
 Engines are those of the work, `counting` and `kdtree`, and this project's own. A configuration is
 an engine, a law of boxes and a density; each has all strategies beside each other. Under `covering`
 keys are never complete (Algorithm 3.6), and Always-Reuse is not to be had.
+
+The work counts keys as 4 bytes (2.4), and here they are 8: `keys_kb` are the digests on all links,
+`keys_kb_of_4` what they would take with keys as short as that, and `equal_of_4` the subscriptions
+whose keys would have the same 4 bytes as another one's, and so name nobody.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from math import inf
 from types import MappingProxyType
@@ -25,8 +30,9 @@ from sapwood.matching.index import Index
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.overlay.shapes import parse_topology
-from sapwood.routing.forwarding.reuse.digest import hash_of
+from sapwood.routing.forwarding.reuse.digest import HEAD_BYTES, KEY_BYTES, hash_of
 from sapwood.routing.forwarding.reuse.key_table import KeyTable
+from sapwood.routing.messages import Message, Publish, carried
 from sapwood.routing.protocols import protocol
 from sapwood.simulation.evaluation import evaluate
 from sapwood.simulation.metering import Meter
@@ -84,8 +90,10 @@ TIMED: Final = (
 GIVEN: Final = ("engine", "propagation", "law", "density", "subscriptions", "seed")
 COLUMNS: Final = (
     *("engine", "propagation", "density", "strategy", *TIMED, "matches", "lookups", "deliveries"),
-    "published_above_best",
+    *("keys_kb", "keys_kb_of_4", "equal_of_4", "published_above_best"),
 )
+
+PUBLISHED_KEY_BYTES: Final = 4
 
 _ROUNDS: Final = 3
 """Times that a match and a lookup are measured; the least counts."""
@@ -118,19 +126,22 @@ def measure(configuration: Configuration) -> list[Row]:
         seed=seed,
     )
     match_us = _match_us(engine, subscriptions, publications)
-    lookup_us = _lookup_us([one.id for one in subscriptions])
+    keys = [one.id for one in subscriptions]
+    lookup_us, equal = _lookup_us(keys), _equal_of_4(keys)
     rows: list[dict[str, Cell]] = []
     for strategy in STRATEGIES:
         if told == "simple" or strategy != ALWAYS:
             rows.append(_row(scenario, engine, f"{told}+reuse:{strategy}", lookup_us))
             rows[-1].update(strategy=strategy, match_us=match_us, lookup_us=lookup_us)
+            rows[-1].update(equal_of_4=equal)
     least = min(number(row["total_ms"]) for row in rows)
     return [{**row, "above_best": _rounded(number(row["total_ms"]) / least - 1)} for row in rows]
 
 
 def _row(scenario: Scenario, engine: str, name: str, lookup_us: float) -> dict[str, Cell]:
     """What publications cost under one strategy; raises `InvariantError` if it is not exact."""
-    meter = Meter(time.process_time, lambda _: 0)
+    sent = _Sent()
+    meter = Meter(time.process_time, sent.weigh)
     found = evaluate(scenario, protocol(name), engine=engine, maker=meter.maker)
     if not found.is_right:
         raise InvariantError(f"{name} lost or added a delivery: {found.judgment}")
@@ -143,7 +154,35 @@ def _row(scenario: Scenario, engine: str, name: str, lookup_us: float) -> dict[s
         "matches": counted["content_matches"],
         "lookups": counted["lookups"],
         "deliveries": found.metrics.deliveries,
+        "keys_kb": sent.kilobytes(KEY_BYTES),
+        "keys_kb_of_4": sent.kilobytes(PUBLISHED_KEY_BYTES),
     }
+
+
+class _Sent:
+    """The digests that went over links, and the keys in them."""
+
+    def __init__(self) -> None:
+        self.digests = self.keys = 0
+
+    def weigh(self, message: Message) -> int:
+        """The bytes of a message's digest."""
+        message = carried(message)
+        size = len(message.digest) if isinstance(message, Publish) else 0
+        if size:
+            self.digests += 1
+            self.keys += (size - HEAD_BYTES) // KEY_BYTES
+        return size
+
+    def kilobytes(self, key_bytes: int) -> float:
+        """What all of them take with keys of so many bytes."""
+        return _rounded(1e-3 * (self.digests * HEAD_BYTES + self.keys * key_bytes))
+
+
+def _equal_of_4(keys: Sequence[str]) -> int:
+    """How many subscriptions share the first 4 bytes of their keys with another one."""
+    short = Counter(hash_of(key) % (1 << 8 * PUBLISHED_KEY_BYTES) for key in keys)
+    return sum(count for count in short.values() if count > 1)
 
 
 def _match_us(

@@ -34,6 +34,7 @@ class Options:
 
     seconds: float
     fill_seconds: float
+    cold_seconds: float = 0.0
     workloads: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()
@@ -175,6 +176,13 @@ def _names(
     show_default=True,
     help="records, documents: how long an engine may take to add its subscriptions; broker: how "
     "long it may take until they are in force.",
+)
+@click.option(
+    "--cold-seconds",
+    default=0.0,
+    show_default=True,
+    help="broker: how long it is measured once more with an empty cache of compiled kernels; it "
+    "takes about 30 s until they are compiled beside a load.",
 )
 @click.option(
     "--export",
@@ -345,6 +353,7 @@ def _measure_broker(options: Options) -> dict[str, Any]:
             durabilities=options.durabilities,
             seconds=options.seconds / 10,
             fill_seconds=options.fill_seconds,
+            cold_seconds=options.cold_seconds,
             data=options.data,
         ),
         say,

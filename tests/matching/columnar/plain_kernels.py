@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from sapwood.errors import InputError
 from sapwood.limits import INTEGER_MAX, INTEGER_MIN
-from sapwood.matching.columnar import bitmaps
+from sapwood.matching.columnar import bitmaps, tried_rows
 from sapwood.matching.columnar.batch import NAME_HEAD, PLACE_BITS, REPEATS, UNREADABLE
 from sapwood.matching.columnar.columns import (
     BITMAPS_FROM,
@@ -44,6 +44,7 @@ from sapwood.matching.columnar.domains import (
     FIRST_NUMBER_RANK,
     FIRST_TEXT_RANK,
     TRUE_RANK,
+    Low,
 )
 from sapwood.matching.columnar.flat_records import DOUBTFUL, NONE, READ
 from sapwood.matching.columnar.segment import block
@@ -203,6 +204,63 @@ def flatten_records(
         written += msgspec.msgpack.encode(flat)
     offsets[len(starts)] = len(written)
     out[: len(written)] = np.frombuffer(written, np.uint8)
+
+
+def try_rows(
+    rows: I64,
+    texts: bytes,
+    names: U64,
+    records: bytes,
+    values: npt.NDArray[Any],
+    numbers: npt.NDArray[Any],
+) -> I32:
+    """Pairs of record and row: a value is within a range if it is between its ends, as keys."""
+    column = [*rows[1 : tried_rows._HEAD].tolist(), len(rows)]
+    constraint_start, attribute, range_start, low, low_at, high, high_at, given, rest, offsets = (
+        rows[first:last].tolist() for first, last in pairwise(column)
+    )
+    floats = np.array(given, np.int64).view(np.float64).tolist()
+    known, told = names_of(names), list[int]()
+
+    def constant(code: int, at: int) -> tuple[int, Any]:
+        if code > Low.FIRST_TEXT:
+            return 4, texts[offsets[at] : offsets[at + 1]]
+        return 3, (floats[at], rest[at])
+
+    def is_within(key: tuple[int, Any], at: int) -> bool:
+        code, other = low[at], high[at]
+        begins = {0: (0,), 1: (1,), 2: (2,), 3: (3,), 6: (4,)}.get(code) or constant(
+            code, low_at[at]
+        )
+        ends = {0: (0, ()), 1: (1, ()), 2: (2, ()), 3: (4,), 6: (5,)}.get(other)
+        after = key > begins if code == Low.AFTER_NUMBER else key >= begins
+        if ends is not None:
+            return bool(after and key <= ends)
+        limit = constant(other, high_at[at])
+        return bool(after and (key < limit if other in {5, 8} else key <= limit))
+
+    for number, record in enumerate(msgspec.msgpack.decode(records)):
+        if not all(map(_is_readable, record.values())):
+            return np.zeros(1, np.int32)
+        held = {known[_bytes(name)]: _key_of(value) for name, value in record.items()
+                if _bytes(name) in known}  # fmt: skip
+        for row, (first, last) in enumerate(pairwise(constraint_start)):
+            if all(
+                any(
+                    is_within(held.get(attribute[one], (0, ())), at)
+                    for at in range(range_start[one], range_start[one + 1])
+                )
+                for one in range(first, last)
+            ):
+                told += number, row
+    return np.array([1 + len(told), *told], np.int32)
+
+
+def _key_of(value: Value | bytes) -> tuple[int, Any]:
+    """What sorts as values do: booleans, numbers, texts."""
+    if isinstance(value, bool):
+        return 1 + value, ()
+    return (4, _bytes(value)) if isinstance(value, str | bytes) else (3, number_key(value))
 
 
 def read_forms(data: bytes, ends: I64, *columns: npt.NDArray[Any]) -> None:

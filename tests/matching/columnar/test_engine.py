@@ -401,7 +401,9 @@ def test_access_is_chosen_anew_when_other_records_come(by: str) -> None:
 
 
 def test_segments_that_are_rebuilt_together_get_numbers_of_their_own() -> None:
-    engine = ColumnarEngine(CompactionPolicy(memtable_max=0, frozen_max=8, joined_max=8))
+    engine = ColumnarEngine(
+        CompactionPolicy(memtable_max=0, frozen_max=8, joined_max=8, sampled_min=0)
+    )
     fill(engine, 0, 16)
     assert sizes(engine) == [8, 8]
     former = engine._state.segments

@@ -38,6 +38,7 @@ SMALL = CompactionPolicy(
     alike_max=3,
     compaction_cost=8,
     conjunction_cost=1,
+    sampled_min=0,
 )
 
 

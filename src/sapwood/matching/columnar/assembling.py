@@ -14,11 +14,6 @@ from sapwood.model.publication import Record
 SAMPLED_MIN: Final = 64
 """Records in the sample that say something about all."""
 
-SAMPLED_FROM: Final = 512
-"""Conjunctions of a segment for whose access constraints records are looked at. That takes some
-milliseconds, and to try so many takes less than two microseconds. Segments of what comes a few at a
-time are made ten and more times a second, and joined before long."""
-
 _STALE_FACTOR: Final = 2.0
 _STALE_CANDIDATES: Final = 64.0
 """The statistics of a segment are stale when a record leads to `_STALE_FACTOR` times as many
@@ -28,24 +23,18 @@ entries as when it was built, and to `_STALE_CANDIDATES` more."""
 def segment_of(rows: RankedRows, searcher: Searcher, sample: tuple[Record, ...]) -> Segment | None:
     """The segment of some conjunctions, `None` if there are none.
 
-    Its access constraints suit the records of the sample, unless they are few.
+    Its access constraints suit the records of the sample.
     """
     if not len(rows.outline.slot):
         return None
-    is_seen = len(sample) > 0 and len(rows.outline.slot) >= SAMPLED_FROM
-    seen = Sample(sample, searcher.numbers) if is_seen else None
+    seen = Sample(sample, searcher.numbers) if sample else None
     return build_ranked(rows, searcher.kernels, seen)
 
 
 def mean_candidates(
     segment: Segment, searcher: Searcher, sample: tuple[Record, ...]
 ) -> float | None:
-    """Entries that a record of the sample leads to on average; `None` without a sample.
-
-    In a small segment all of them, as far as anybody minds.
-    """
-    if segment.conjunctions < SAMPLED_FROM:
-        return float(segment.conjunctions)
+    """Entries that a record of the sample leads to on average; `None` without a sample."""
     return searcher.looked_up(segment, sample) / len(sample) if sample else None
 
 

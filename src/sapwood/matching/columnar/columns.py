@@ -23,6 +23,7 @@ U32: TypeAlias = npt.NDArray[np.uint32]
 U64: TypeAlias = npt.NDArray[np.uint64]
 I32: TypeAlias = npt.NDArray[np.int32]
 I64: TypeAlias = npt.NDArray[np.int64]
+F64: TypeAlias = npt.NDArray[np.float64]
 
 KEY_MAX: Final = (1 << 32) - 1
 """The largest rank number and key."""

@@ -39,6 +39,7 @@ from sapwood.matching.columnar.rows import RowWriter, Slots
 from sapwood.matching.columnar.searching import LazyKernels, Searcher
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.columnar.snapshot import Snapshot
+from sapwood.matching.columnar.tried_rows import TriedFilters
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 
@@ -75,6 +76,8 @@ class MergeTree:
         #: for the first so many attributes; `_named` brings it up to date
         self._searcher = Searcher(self._attributes, self._kernels)
         self._state = State((), self._writer(), {}, np.full(64, FREE, np.int16))
+        #: of the memtable what a kernel tries, once there are segments
+        self._triable = TriedFilters(self._attributes, self._predicates)
         #: all that a match reads; `None` if something was added or removed since the last match
         self._published: Snapshot | None = None
         self._taken = 0
@@ -115,9 +118,12 @@ class MergeTree:
         """Let matches read what there is by now; the lock is held, and no rows are frozen."""
         segments, frozen_rows, memtable, _ = self._state
         assert not len(frozen_rows), "frozen rows are in no segment"
-        published = Snapshot(
-            segments, tuple(memtable.items()), self._named(), self._predicates.known()
-        )
+        every = tuple(memtable.items())
+        rows, odd = None, every
+        if len(self._triable):
+            rows = self._triable.rows()
+            odd = tuple(one for one in every if one[0] not in self._triable)
+        published = Snapshot(segments, every, self._named(), self._predicates.known(), rows, odd)
         self._published = published
         return published
 
@@ -138,6 +144,7 @@ class MergeTree:
         memtable = self._state.memtable
         self._freeze((slot, trial.filter) for slot, trial in memtable.items())
         self._state = self._state._replace(memtable={})
+        self._triable.clear()
 
     def _freeze(self, filters: Iterable[tuple[int, Filter]]) -> None:
         """Write filters into rows."""
@@ -222,12 +229,24 @@ class MergeTree:
     ) -> tuple[SegmentEntry, ...]:
         """The segment of some rows, entered in `slot_locations`; none if they are empty."""
         serial = free_serial(others, self._aliases)
-        searcher, sample = self._named(), self._sample
-        segment = segment_of(rows, searcher, sample)
+        segment, mean = self._made(rows, self._named(), self._sample)
         if segment is None:
             return ()
         slot_locations[rows.outline.slot] = serial
-        return (SegmentEntry(serial, segment, mean_candidates(segment, searcher, sample)),)
+        return (SegmentEntry(serial, segment, mean),)
+
+    def _made(
+        self, rows: RankedRows, searcher: Searcher, sample: tuple[Record, ...]
+    ) -> tuple[Segment | None, float | None]:
+        """The segment of some rows, if there are any, and the candidates of a record there.
+
+        The sample is not looked at for a small one, where all are taken for candidates.
+        """
+        is_small = len(rows.outline.slot) < self._policy.sampled_min
+        segment = segment_of(rows, searcher, () if is_small else sample)
+        if segment is None or is_small:
+            return segment, float(len(rows.outline.slot))
+        return segment, mean_candidates(segment, searcher, sample)
 
     def _entry_at(self, location: int) -> SegmentEntry:
         """The segment that the number of a slot's location stands for."""
@@ -240,6 +259,8 @@ class MergeTree:
 
     def _has_stale_statistics(self, entry: SegmentEntry) -> bool:
         """Whether records lead to many more entries of a segment than when it was built."""
+        if entry.segment.conjunctions < self._policy.sampled_min:
+            return False
         return has_stale_statistics(
             entry.segment, entry.mean_candidates, self._searcher, self._sample
         )
@@ -354,9 +375,8 @@ class MergeTree:
             rows = joined(
                 [entry.segment.ranked_rows() for entry in self._compacting], len(searcher.numbers)
             )
-            segment = segment_of(rows, searcher, sample)
+            segment, mean = self._made(rows, searcher, sample)
             del rows
-            mean = None if segment is None else mean_candidates(segment, searcher, sample)
             while len(self._removed) > _REMOVED_AT_ONCE:
                 removed, self._removed = self._removed, []
                 self._remove_all(segment, removed)

@@ -179,6 +179,11 @@ class RowWriter:
         self._numbers.frombytes(forms.numbers.tobytes())
         self._remainders.frombytes(bytes(2 * len(forms.numbers)))
 
+    def free(self, first: int, last: int) -> None:
+        """Let conjunctions that were written have the slot -1, which nobody has."""
+        for at in range(first, last):
+            self._slots[at] = -1
+
     def rows(self) -> Rows:
         """All that was written."""
         owner, predicate, forbidden = self._checks

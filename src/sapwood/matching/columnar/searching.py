@@ -13,8 +13,9 @@ import numpy as np
 from sapwood.matching.columnar import packed_forms
 from sapwood.matching.columnar.batch import UNREADABLE, encoded, name_table, refusal
 from sapwood.matching.columnar.bitmaps import BitmapKernels
-from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
+from sapwood.matching.columnar.columns import F64, I32, I64, U8, U32, U64
 from sapwood.matching.columnar.segment import RemovalKernels, Segment
+from sapwood.matching.columnar.tried_rows import SCRATCH_PLACES, TriedRows
 from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.protocol import ALL
 from sapwood.matching.tables import RecordTable
@@ -73,6 +74,24 @@ class Kernels(BitmapKernels, RemovalKernels, Protocol):
 
         `places` is the table's (`RecordTable.places`), `numbers` the attribute of each column. The
         rest is as for `match_batch`.
+        """
+
+    def try_rows(  # noqa: PLR0917 - compiled code takes arrays apart
+        self,
+        rows: I64,
+        texts: bytes,
+        names: U64,
+        records: bytes,
+        values: I64,
+        numbers: F64,
+    ) -> I32:
+        """Which of the rows (`tried_rows.TriedRows`) accept each record.
+
+        That is, from `tried_rows.PAIRS` on, pairs of record and row, record by record, and before
+        them how many numbers there are in all; 0 where a record cannot be read. `records` and
+        `names` are as for `match_batch`. What the kernel writes into: `values` has
+        `tried_rows.SCRATCH_PLACES` elements for each attribute, which are 0, and one more each,
+        and `numbers` one each.
         """
 
     def flatten_records(  # noqa: PLR0917 - compiled code takes arrays apart
@@ -196,6 +215,20 @@ class Searcher:
         if result.item(0) & UNREADABLE:
             raise refusal(records)
         return result
+
+    def try_rows(self, rows: TriedRows, records: Sequence[Record], batch: bytes) -> I32:
+        """What the kernel tells of rows and records, which `batch` holds (`TriedRows.matches`).
+
+        Raises `InvalidValueError` for what no record may hold.
+        """
+        count = len(self.numbers)
+        values = np.zeros((SCRATCH_PLACES + 1) * count, np.int64)
+        told = self.kernels.try_rows(
+            rows.words, rows.texts, self._names, batch, values, np.empty(count, np.float64)
+        )
+        if not told.item(0):
+            raise refusal(records)
+        return told
 
     def looked_up(self, segment: Segment, records: Sequence[Record]) -> int:
         """Entries that the lookups of some records lead to."""

@@ -6,6 +6,8 @@ the filter, which is its owner's. Filters of the memtable are looked at often, b
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sapwood.model import packing
 from sapwood.model.filter import Filter
 from sapwood.model.packing import Form
@@ -21,6 +23,15 @@ class Trial:
         self.filter = filter
         #: what the bytes say, once it was asked for
         self._form: Form | None = None
+
+    def attributes(self) -> Iterator[str]:
+        """The attributes of a filter that has packed bytes, some more than once; else none."""
+        packed = self.filter.packed
+        if packed is not None:
+            self._form = form = self._form or packing.read(packed)
+            for conjunction in form:
+                for name, *_ in conjunction:
+                    yield name
 
     def accepts(self, record: Record) -> bool:
         """Whether a flat record is accepted."""

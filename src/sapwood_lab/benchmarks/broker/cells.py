@@ -74,6 +74,7 @@ FIGURES: Final = (
     "server_delivery_us",
     "receivers_us",
     *(f"delay_{share}_p{quantile:g}_ms" for share in SHARES for quantile in QUANTILES),
+    *(f"delay_{share}_sent_p99_ms" for share in SHARES),
     *(f"delay_{share}_samples" for share in SHARES),
     "pause_ms",
     "churn_p50_ms",
@@ -264,6 +265,7 @@ def _delays(cell: _Cell, share: int, rate: float, seconds: float) -> dict[str, A
     """Quantiles of the time from when a publication was due until it was delivered."""
     delays_ms = _delays_of(*cell.scheduled(rate, seconds)).delays_ms
     found: dict[str, Any] = {f"delay_{share}_samples": len(delays_ms)}
+    found[f"delay_{share}_sent_p99_ms"] = cell.late_ms
     for quantile in QUANTILES:
         found[f"delay_{share}_p{quantile:g}_ms"] = _quantile(delays_ms, quantile)
     return found
@@ -333,6 +335,8 @@ class _Cell:
     publisher: Worker
     pinger: Worker
     churner: Worker | None
+    #: how late 99 % of the last schedule were sent at most, where the publisher tells
+    late_ms: float | None = None
     number: int = 0
     deliveries: int = 0
     verdict: Verdict = field(default_factory=lambda: Verdict(0))
@@ -366,7 +370,8 @@ class _Cell:
         came, first, count = self._came(), self.number, max(LEAST, int(rate * seconds))
         start_ns = time.monotonic_ns() + LEAD_NS
         order = ("schedule", first, count, rate, start_ns)
-        self.publisher.ask(*order, timeout_s=count / rate + ANSWER_S)
+        said = self.publisher.ask(*order, timeout_s=count / rate + ANSWER_S)
+        self.late_ms = said.get("late_p99_ms")
         return self._settle(count, came, QUIET_S), Schedule(first, count, rate, start_ns)
 
     def come_back(self, fill_seconds: float, capacity: float) -> float:

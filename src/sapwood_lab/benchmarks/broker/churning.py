@@ -168,9 +168,9 @@ class Churner:
     def _came_in(self, numbers: range) -> None:
         """Take note of subscriptions that are about to be requested."""
         churned, count = self._churned, len(numbers)
-        churned.asked_ns += [now_ns()] * count
+        churned.asked_ns.extend([now_ns()] * count)
         for column in (churned.confirmed_ns, churned.withdrawn_ns, churned.gone_ns):
-            column += [0] * count
+            column.extend([0] * count)
         self._live.extend(numbers)
         self._unanswered += count
 

@@ -126,8 +126,8 @@ class Load:
         """Write the files that the drivers of all systems read.
 
         `subscriptions.jsonl`: `number`, `client`, and `filter` with `any` (as `bench records
-        --export` has them) or `xpath`; `passing.jsonl` likewise. `publications.jsonl`: `attributes` or `document`, and how
-        many `deliveries` it leads to.
+        --export` has them) or `xpath`; `passing.jsonl` likewise. `publications.jsonl`:
+        `attributes` or `document`, and how many `deliveries` it leads to.
         """
         with (folder / "subscriptions.jsonl").open("wb") as lines:
             for number, interest in enumerate(self.interests):

@@ -45,6 +45,7 @@ _DELAYS: Final = (
         for share in SHARES
         for quantile in QUANTILES
     ),
+    Column("50 %: p99 of being sent", "delay_50_sent_p99_ms", ",.2f"),
     Column("delays", "samples"),
 )
 

@@ -1,7 +1,7 @@
 """Matching kernels of the columnar engine, compiled by numba.
 
 Everything is a free function on arrays (`columnar.columns`, `columnar.batch`). `match_batch`,
-`match_table` and `fill_bitmaps` release the interpreter lock.
+`match_table`, `try_rows` and `fill_bitmaps` release the interpreter lock.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from sapwood.matching.columnar.kernels.rank_columns import find_present, rank_co
 from sapwood.matching.columnar.kernels.rank_records import rank_record
 from sapwood.matching.columnar.kernels.reading import ARRAY, ARRAY_OF_MANY, read_size
 from sapwood.matching.columnar.kernels.result_buffer import finish, match_chunk, new_result_buffer
+from sapwood.matching.columnar.kernels.trying import try_rows
 from sapwood.matching.columnar.kernels.views import (
     all_bytes,
     as_pointer,
@@ -49,6 +50,7 @@ __all__ = [
     "match_table",
     "read_forms",
     "touched",
+    "try_rows",
 ]
 
 _CANDIDATE_RANGES_AT_ONCE: Final = 1 << 18
@@ -182,4 +184,5 @@ LIBRARY: Final = library(
     match_table,
     read_forms,
     touched,
+    try_rows,
 )

@@ -34,7 +34,7 @@ class CompactionPolicy:
     #: each
     memtable_max: int = 1024
     #: filters of the memtable that a kernel tries in the time of one without
-    tried_at_once: int = 64
+    tried_at_once: int = 50
     #: filters that are made a segment at once if they come together; it takes about as long as
     #: matches will take that try so many one by one
     bulk_min: int = 256

@@ -240,12 +240,12 @@ class MergeTree:
     ) -> tuple[Segment | None, float | None]:
         """The segment of some rows, if there are any, and the candidates of a record there.
 
-        The sample is not looked at for a small one, where all are taken for candidates.
+        For a small one the sample is not looked at, and candidates are not known.
         """
         is_small = len(rows.outline.slot) < self._policy.sampled_min
         segment = segment_of(rows, searcher, () if is_small else sample)
         if segment is None or is_small:
-            return segment, float(len(rows.outline.slot))
+            return segment, None
         return segment, mean_candidates(segment, searcher, sample)
 
     def _entry_at(self, location: int) -> SegmentEntry:

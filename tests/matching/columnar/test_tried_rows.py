@@ -41,7 +41,7 @@ def tried(given: Sequence[tuple[int, Filter]]) -> TriedFilters:
 def pairs(
     found: TriedFilters, records: Sequence[Record], kernels: ModuleType
 ) -> set[tuple[int, int]]:
-    searcher = Searcher(found._attributes, LazyKernels(kernels))  # type: ignore[arg-type]
+    searcher = Searcher(found._attributes, LazyKernels(kernels))
     rows = found.rows()
     numbers, slots = rows.matches(searcher.try_rows(rows, records, encoded(records)))
     if not rows.repeats:
@@ -103,7 +103,7 @@ def test_values_at_the_ends_of_ranges(
 @KERNELS
 def test_records_that_cannot_be_read_are_refused(kernels: ModuleType) -> None:
     found = tried([(0, parse_filter("a = 1"))])
-    searcher = Searcher(found._attributes, LazyKernels(kernels))  # type: ignore[arg-type]
+    searcher = Searcher(found._attributes, LazyKernels(kernels))
     some = [{"a": 1}, {"a": None}]
     with pytest.raises(InvalidValueError):
         searcher.try_rows(found.rows(), some, encoded(some))  # type: ignore[arg-type]

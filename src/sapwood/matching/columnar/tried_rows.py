@@ -122,7 +122,7 @@ def _tried_rows(writer: RowWriter, *, repeats: bool) -> TriedRows:
         rows.constraint_start, rows.attribute, rows.range_start, rows.low, rows.low_at, rows.high,
         rows.high_at, rows.numbers.view(np.int64), rows.remainders, sizes,
     )  # fmt: skip
-    ends = np.cumsum([_HEAD, *map(len, columns)])
+    ends = np.cumsum([_HEAD, *(len(column) for column in columns)])
     head = np.concatenate(((len(rows.slot),), ends[:-1]))
     words = np.concatenate((head, *columns)).astype(np.int64)
     return TriedRows(frozen(words), b"".join(rows.texts), rows.slot, repeats)

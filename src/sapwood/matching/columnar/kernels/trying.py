@@ -36,6 +36,7 @@ from sapwood.matching.columnar.kernels.views import (
     compiled,
     new_i32,
     offset,
+    signed,
 )
 from sapwood.matching.columnar.tried_rows import (
     ATTRIBUTE,
@@ -200,5 +201,5 @@ def _order(  # noqa: PLR0917 - compiled code takes arrays apart
     constant = as_float(np.uint64(words[words[NUMBERS] + at]))
     if number != constant:
         return -1 if number < constant else 1
-    remainder = words[words[REMAINDERS] + at]
-    return (value[_REMAINDER] > remainder) - (value[_REMAINDER] < remainder)
+    remainder, other = signed(value[_REMAINDER]), signed(words[words[REMAINDERS] + at])
+    return (remainder > other) - (remainder < other)

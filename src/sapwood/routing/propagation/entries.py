@@ -118,7 +118,11 @@ class EntryPropagation(ClientEntries[W]):
     @property
     def unconfirmed(self) -> int:
         """What is not yet in force, of clients and of neighbors."""
-        return len(self.confirmations.awaited)
+        return self.confirmations.unconfirmed
+
+    def unhold(self, keys: Iterable[str]) -> list[Effect]:
+        """Say of what was held here that it is in force, if nothing else is waited for."""
+        return self._report(self.confirmations.release(keys))
 
     # Links -------------------------------------------------------------------------------------
 
@@ -197,9 +201,21 @@ class EntryPropagation(ClientEntries[W]):
         neighbor: str,
         key: str,
         filter: AdvertisedContent,
+        at_once: int | None = None,
     ) -> list[Effect]:
-        """An advertisement came over a link: what it makes wanted is said there."""
-        return self.emit(neighbor, self.links[neighbor].advertised(key, filter))
+        """An advertisement came over a link: what it makes wanted is said there.
+
+        Of more than `at_once` that may be wanted some, and the rest as `drained` says.
+        """
+        link, backlog = self.links[neighbor], self._backlogs.get(neighbor)
+        if at_once is None or link.waiting <= at_once:
+            return self.emit(neighbor, link.advertised(key, filter))
+        waiting = link.put_off(key, filter)
+        if backlog is not None:
+            backlog.extend(waiting)
+            return []
+        self._backlogs[neighbor] = Backlog(waiting, link.rank)
+        return self.drained(neighbor, at_once)
 
     def unadvertised(self: EntryPropagation[Interest], neighbor: str, key: str) -> list[Effect]:
         """An advertisement of a link is gone, and with it what only it made wanted there."""

@@ -122,6 +122,18 @@ class Propagation(Protocol[W]):
         """An advertisement came over the link."""
         ...
 
+    @property
+    def waiting(self) -> int:
+        """How many candidates an advertisement that comes may make wanted."""
+        ...
+
+    def put_off(self, key: str, filter: AdvertisedContent) -> list[str]:
+        """An advertisement came: give up the candidates that are `waiting`; returns their keys.
+
+        They are added again bit by bit, and are wanted then if they are.
+        """
+        ...
+
     def unadvertised(self, key: str) -> Change:
         """An advertisement of the link is gone."""
         ...
@@ -180,6 +192,15 @@ class Unconditional(OneByOne[W]):
     def advertised(self, key: str, filter: AdvertisedContent) -> Change:  # noqa: ARG002
         """Say nothing."""
         return NOTHING_TO_SAY
+
+    @property
+    def waiting(self) -> int:
+        """None: all are wanted."""
+        return 0
+
+    def put_off(self, key: str, filter: AdvertisedContent) -> list[str]:  # noqa: ARG002
+        """Nothing is put off that is told anyway."""
+        return []
 
     def unadvertised(self, key: str) -> Change:  # noqa: ARG002
         """Say nothing."""
@@ -326,8 +347,14 @@ class SubscriptionPropagation(Protocol):
         """A neighbor says something of subscriptions."""
         ...
 
-    def advertised(self, neighbor: str, key: str, filter: AdvertisedContent) -> list[Effect]:
-        """An advertisement came over a link: what it makes wanted is said there."""
+    def advertised(
+        self, neighbor: str, key: str, filter: AdvertisedContent, at_once: int | None = None
+    ) -> list[Effect]:
+        """An advertisement came over a link: what it makes wanted is said there.
+
+        Of more than `at_once` that may be wanted some, and the rest as `drained` says: the neighbor
+        is behind until then, and the advertisement is not to be confirmed before.
+        """
         ...
 
     def unadvertised(self, neighbor: str, key: str) -> list[Effect]:

@@ -158,8 +158,14 @@ class CountingPropagation(ClientEntries[Interest]):
             case _:
                 return Outcome([], objection=unexpected_message(message))
 
-    def advertised(self, neighbor: str, key: str, filter: AdvertisedContent) -> list[Effect]:
-        """An advertisement came over a link: what it makes wanted is said there."""
+    def advertised(
+        self,
+        neighbor: str,
+        key: str,
+        filter: AdvertisedContent,
+        at_once: int | None = None,  # noqa: ARG002
+    ) -> list[Effect]:
+        """An advertisement came over a link: what it makes wanted is said there, at once."""
         if neighbor not in self.links:
             return []
         return self._tell(neighbor, self._node.advertised(neighbor, key, filter))

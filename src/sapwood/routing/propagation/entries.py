@@ -163,10 +163,15 @@ class EntryPropagation(ClientEntries[W]):
         backlog = self._backlogs.get(neighbor)
         if backlog is None:
             return []
-        some = backlog.take(at_once, self.entries.filter_of)
+        some = backlog.take(at_once, self._filter_of)
         if not backlog.pending:
             del self._backlogs[neighbor]
         return self.emit(neighbor, self.links[neighbor].add_many(some))
+
+    def _filter_of(self, key: str) -> W:
+        """The filter of a candidate, which may have come over a link that is gone."""
+        is_here = key in self.entries.by_key or self.entries.source_of(key) is not None
+        return self.entries.filter_of(key) if is_here else self._orphans.filter_of(key)
 
     def link_down(self, neighbor: str, at_once: int | None = None) -> list[Effect]:
         """A link is gone: drop it and all that came over it.

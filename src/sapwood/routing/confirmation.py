@@ -130,11 +130,25 @@ class Confirmations:
 
         One that crossed with a withdrawal, or answers an earlier sending, says nothing.
         """
-        if self.sent[link].get(representative) != sending:
-            return []
-        self.confirmed[link].add(representative)
-        keys = self.waiting[link].pop(representative, {})
-        return [key for key in keys if self._settle(key, link)]
+        return self.confirm_many(link, ((representative, sending),))
+
+    def confirm_many(self, link: str, confirmed: Iterable[tuple[str, int]]) -> list[str]:
+        """Take in several confirmations of one link, in order."""
+        sent, known, waiting = self.sent[link], self.confirmed[link], self.waiting[link]
+        awaited, held = self.awaited, self.held
+        found: list[str] = []
+        for representative, sending in confirmed:
+            if sent.get(representative) != sending:
+                continue
+            known.add(representative)
+            for key in waiting.pop(representative, ()):
+                links = awaited[key]
+                del links[link]
+                if not links:
+                    del awaited[key]
+                    if key not in held:
+                        found.append(key)
+        return found
 
     def withdraw(
         self, link: str, representative: str, heir: Callable[[str], str | None]

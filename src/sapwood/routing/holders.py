@@ -90,16 +90,22 @@ class Holders:
         self.renamed.append(number)
         return number
 
-    def take_many(self, keys: Sequence[str], places: I32 | None = None) -> int:
+    def take_many(
+        self, keys: Sequence[str], places: I32 | None = None, alike: Sequence[int] = ()
+    ) -> int:
         """Number several new keys, each of which holds a filter alone; returns the first number.
 
-        No number may be free; the others follow. Without places all have slot 0.
+        No number may be free; the others follow. Without places all have slot 0. If `alike` are
+        equal to the numbers, these objects are kept, so that whoever keeps them has no others: a
+        number of Python's takes 32 bytes.
         """
         if places is None:
             places = np.zeros(len(keys), np.int32)
         assert self.is_dense, "free numbers are taken first"
         first, nobody = len(self.names), array(NUMBERS, (NOBODY,)) * len(keys)
-        fresh = range(first, first + len(keys))
+        fresh: Sequence[int] = range(first, first + len(keys))
+        if alike and alike[0] == first and alike == [*fresh]:
+            fresh = alike
         self.names.extend(keys)
         self.nexts.extend(nobody)
         self.befores.extend(nobody)

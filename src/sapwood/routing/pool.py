@@ -214,16 +214,19 @@ class Pool:
         is_fresh = slots is fresh  # nobody holds one of them, and none comes twice
         if not self.holders.is_dense:  # numbers that are free are taken
             return [self._hold(key, slot) for key, slot in zip(keys, slots, strict=True)]
-        self._hold_many(keys, np.array(slots, np.int32), is_fresh=is_fresh)
+        self._hold_many(keys, np.array(slots, np.int32), slots, is_fresh=is_fresh)
         return slots
 
-    def _hold_many(self, keys: Sequence[str], slots: Slots, *, is_fresh: bool) -> None:
+    def _hold_many(
+        self, keys: Sequence[str], slots: Slots, kept: Sequence[int] = (), *, is_fresh: bool
+    ) -> None:
         """Clients hold the filters of slots under new keys; no number of a key is free.
 
-        `is_fresh`: nobody holds one of them, and none comes twice.
+        `is_fresh`: nobody holds one of them, and none comes twice. `kept` are the slots as the
+        table of filters keeps them, if they are new.
         """
         held, at = slots, np.arange(len(slots))
-        first = self.holders.take_many(keys, ~held if self.is_of_documents else held)
+        first = self.holders.take_many(keys, ~held if self.is_of_documents else held, kept)
         self._reach(int(held.max(initial=-1)))
         if not is_fresh:
             held, at, counts = np.unique(held, return_index=True, return_counts=True)

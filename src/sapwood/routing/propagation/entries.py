@@ -300,10 +300,7 @@ class EntryPropagation(ClientEntries[W]):
 
     def confirmed(self, neighbor: str, confirmed: Iterable[tuple[str, int]]) -> list[Effect]:
         """A neighbor confirms keys, by the numbers that they were sent with."""
-        confirm = self.confirmations.confirm
-        return self._report(
-            [one for key, sending in confirmed for one in confirm(neighbor, key, sending)]
-        )
+        return self._report(self.confirmations.confirm_many(neighbor, confirmed))
 
     # What all have in common -------------------------------------------------------------------
 

@@ -37,6 +37,7 @@ from sapwood.simulation.simulator import simulate
 from sapwood.simulation.vocabulary import draw_filter, draw_publication
 from sapwood.simulation.world import World
 from tests.examples import examples
+from tests.simulation.changes import adding
 
 LINE = Topology(("a", "b", "c"), (Link("a", "b", 0.01), Link("b", "c", 0.01)))
 CLIENTS = tuple(ClientName(home, name) for home in "abc" for name in ("x", "y"))
@@ -144,6 +145,20 @@ def test_answers_to_advertisements_that_are_given_bit_by_bit_are_exact(
 ) -> None:
     make_router = gradual(name, at_once)
     outcome = simulate(advertising(seed), make_router)
+    judgment = judge_world(outcome.world, outcome.stuck, name)
+    assert findings(outcome.world, judgment, name, make_router) == {}
+
+
+@pytest.mark.parametrize("name", ["mesh+simple", "mesh+covering", "mesh+xroute"])
+@pytest.mark.parametrize("at_once", [1, 2])
+@given(seed=st.integers(0, 1 << 30), churn=st.booleans())
+@settings(max_examples=examples(1))
+@pytest.mark.one_in(6)
+def test_new_branches_that_hear_of_subscriptions_bit_by_bit_are_exact(
+    name: str, at_once: int, seed: int, churn: bool
+) -> None:
+    make_router = gradual(name, at_once)
+    outcome = simulate(adding(seed, churn=churn), make_router)
     judgment = judge_world(outcome.world, outcome.stuck, name)
     assert findings(outcome.world, judgment, name, make_router) == {}
 

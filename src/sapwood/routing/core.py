@@ -478,7 +478,8 @@ class RoutingCore:
         if key not in self.advertisements.entries.received[neighbor]:
             return []
         effects = self.advertisements.retract(neighbor, key)
-        return [*effects, *self.subscriptions.unadvertised(neighbor, key)]
+        at_once = self.protocol.at_once
+        return [*effects, *self.subscriptions.unadvertised(neighbor, key, at_once)]
 
     # Publications in batches -------------------------------------------------------------------
 

@@ -150,9 +150,10 @@ class EntryPropagation(ClientEntries[W]):
         And `CLIENTS`, while clients or links that have gone have entries here, or entries wait for
         such links.
         """
+        doubtful = [name for name, link in self.links.items() if link.is_doubtful]
         if self.entries.leaving or self._orphans or self.confirmations.is_behind:
-            return {*self._backlogs, CLIENTS}
-        return self._backlogs.keys()
+            return {*self._backlogs, *doubtful, CLIENTS}
+        return {*self._backlogs, *doubtful} if doubtful else self._backlogs.keys()
 
     def drained(self, neighbor: str, at_once: int) -> list[Effect]:
         """A link takes more: tell a neighbor that is behind of some more."""
@@ -162,7 +163,10 @@ class EntryPropagation(ClientEntries[W]):
             return self.clear(at_once) if self.entries.leaving else self._clear_orphans(at_once)
         backlog = self._backlogs.get(neighbor)
         if backlog is None:
-            return []
+            link = self.links.get(neighbor)
+            if link is None or not link.is_doubtful:
+                return []
+            return self._withdrawn(neighbor, link.review(at_once))
         some = backlog.take(at_once, self._filter_of)
         if not backlog.pending:
             del self._backlogs[neighbor]
@@ -222,12 +226,21 @@ class EntryPropagation(ClientEntries[W]):
         self._backlogs[neighbor] = Backlog(waiting, link.rank)
         return self.drained(neighbor, at_once)
 
-    def unadvertised(self: EntryPropagation[Interest], neighbor: str, key: str) -> list[Effect]:
-        """An advertisement of a link is gone, and with it what only it made wanted there."""
+    def unadvertised(
+        self: EntryPropagation[Interest], neighbor: str, key: str, at_once: int | None = None
+    ) -> list[Effect]:
+        """An advertisement of a link is gone, and with it what only it made wanted there.
+
+        Where that is more than `at_once`, the rest as `drained` says.
+        """
         link = self.links[neighbor]
         if link.advertisements is None:
             return []
-        return [*self.emit(neighbor, link.unadvertised(key)), *self.reassign(neighbor)]
+        return self._withdrawn(neighbor, link.unadvertised(key, at_once))
+
+    def _withdrawn(self, neighbor: str, change: Change) -> list[Effect]:
+        """What is said on a link where less is wanted."""
+        return [*self.emit(neighbor, change), *self.reassign(neighbor)]
 
     def pattern(self) -> Iterator[object]:
         """The state of a link that is told of nothing, and those that it consists of.

@@ -134,8 +134,20 @@ class Propagation(Protocol[W]):
         """
         ...
 
-    def unadvertised(self, key: str) -> Change:
-        """An advertisement of the link is gone."""
+    def unadvertised(self, key: str, at_once: int | None = None) -> Change:
+        """An advertisement of the link is gone.
+
+        What it made wanted is looked at: `at_once`, and the rest by `review`.
+        """
+        ...
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether more is to be looked at by `review`."""
+        ...
+
+    def review(self, count: int) -> Change:
+        """Withdraw what of so many that are doubtful is not wanted."""
         ...
 
     def validate(self, candidates: Mapping[str, W]) -> None:
@@ -202,8 +214,17 @@ class Unconditional(OneByOne[W]):
         """Nothing is put off that is told anyway."""
         return []
 
-    def unadvertised(self, key: str) -> Change:  # noqa: ARG002
+    def unadvertised(self, key: str, at_once: int | None = None) -> Change:  # noqa: ARG002
         """Say nothing."""
+        return NOTHING_TO_SAY
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Nothing is: all are wanted."""
+        return False
+
+    def review(self, count: int) -> Change:  # noqa: ARG002
+        """There is nothing to look at."""
         return NOTHING_TO_SAY
 
 
@@ -357,8 +378,11 @@ class SubscriptionPropagation(Protocol):
         """
         ...
 
-    def unadvertised(self, neighbor: str, key: str) -> list[Effect]:
-        """An advertisement of a link is gone, and with it what only it made wanted there."""
+    def unadvertised(self, neighbor: str, key: str, at_once: int | None = None) -> list[Effect]:
+        """An advertisement of a link is gone, and with it what only it made wanted there.
+
+        That of `at_once`, and the rest as `drained` says.
+        """
         ...
 
     def validate(

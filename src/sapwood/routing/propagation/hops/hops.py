@@ -349,7 +349,12 @@ class HopPropagation(ClientEntries[Interest]):
         """Subscriptions go their way, whatever is advertised where."""
         return []
 
-    def unadvertised(self, neighbor: str, key: str) -> list[Effect]:  # noqa: ARG002
+    def unadvertised(
+        self,
+        neighbor: str,  # noqa: ARG002
+        key: str,  # noqa: ARG002
+        at_once: int | None = None,  # noqa: ARG002
+    ) -> list[Effect]:
         """Subscriptions go their way, whatever is advertised where."""
         return []
 

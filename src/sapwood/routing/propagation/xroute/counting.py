@@ -170,7 +170,12 @@ class CountingPropagation(ClientEntries[Interest]):
             return []
         return self._tell(neighbor, self._node.advertised(neighbor, key, filter))
 
-    def unadvertised(self, neighbor: str, key: str) -> list[Effect]:
+    def unadvertised(
+        self,
+        neighbor: str,
+        key: str,
+        at_once: int | None = None,  # noqa: ARG002
+    ) -> list[Effect]:
         """An advertisement of a link is gone, and with it what only it made wanted there."""
         if neighbor not in self.links:
             return []

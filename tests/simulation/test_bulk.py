@@ -134,6 +134,8 @@ def advertising(seed: int) -> Scenario:
         "advertisement+identity",
         "advertisement+covering",
         "advertisement+covering+merging",
+        "advertisement+xroute",
+        "xroute",
     ],
 )
 @pytest.mark.parametrize("at_once", [1, 2, 3])

@@ -17,6 +17,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import cycle, islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -24,6 +25,7 @@ from typing import Any, Final
 
 import sapwood
 from sapwood.asking.status import StatusReader
+from sapwood.client.groups import SubscriptionGroup
 from sapwood.language.written import canonical
 from sapwood.model.publication import Value
 from sapwood.testing.overlay import START_S, BrokerProcess
@@ -82,13 +84,17 @@ async def _linked(broker: BrokerProcess, neighbor: str, *, is_up: bool) -> None:
     )
 
 
+def _listens(broker: BrokerProcess) -> bool:
+    return bool(broker.address)
+
+
 async def _knows(reader: StatusReader, count: int) -> None:
     """Return when a broker has so many subscriptions from its neighbors."""
     while (await asyncio.to_thread(reader.status)).tables["received"] < count:
         await asyncio.sleep(LOOK_S)
 
 
-async def _drain(group: sapwood.Subscription) -> None:
+async def _drain(group: SubscriptionGroup) -> None:
     async for _ in group.batches():
         pass
 
@@ -106,7 +112,7 @@ async def measure(
             stack.callback(broker.close)
             brokers.append(broker)
             await asyncio.to_thread(
-                broker.wait_until, "listening", lambda b=broker: bool(b.address), START_S
+                broker.wait_until, "listening", partial(_listens, broker), START_S
             )
             if name == "r1":
                 host, _, port = broker.address.rpartition(":")

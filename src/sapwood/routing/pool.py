@@ -210,23 +210,20 @@ class Pool:
 
     def add_many_for_client(self, keys: Sequence[str], contents: Sequence[Kept]) -> list[int]:
         """`add_for_client` for each of some keys and filters as they are kept; their slots."""
-        slots, fresh = self._prepare(contents)
+        slots, fresh = self._prepare(contents, is_shared=True)
         is_fresh = slots is fresh  # nobody holds one of them, and none comes twice
         if not self.holders.is_dense:  # numbers that are free are taken
             return [self._hold(key, slot) for key, slot in zip(keys, slots, strict=True)]
-        self._hold_many(keys, np.array(slots, np.int32), slots, is_fresh=is_fresh)
+        self._hold_many(keys, np.array(slots, np.int32), is_fresh=is_fresh)
         return slots
 
-    def _hold_many(
-        self, keys: Sequence[str], slots: Slots, kept: Sequence[int] = (), *, is_fresh: bool
-    ) -> None:
+    def _hold_many(self, keys: Sequence[str], slots: Slots, *, is_fresh: bool) -> None:
         """Clients hold the filters of slots under new keys; no number of a key is free.
 
-        `is_fresh`: nobody holds one of them, and none comes twice. `kept` are the slots as the
-        table of filters keeps them, if they are new.
+        `is_fresh`: nobody holds one of them, and none comes twice.
         """
         held, at = slots, np.arange(len(slots))
-        first = self.holders.take_many(keys, ~held if self.is_of_documents else held, kept)
+        first = self.holders.take_many(keys, ~held if self.is_of_documents else held)
         self._reach(int(held.max(initial=-1)))
         if not is_fresh:
             held, at, counts = np.unique(held, return_index=True, return_counts=True)
@@ -448,7 +445,9 @@ class Pool:
             self._settle(slot, content)
         return slot
 
-    def _prepare(self, contents: Sequence[Kept]) -> tuple[list[int], list[int]]:
+    def _prepare(
+        self, contents: Sequence[Kept], *, is_shared: bool = False
+    ) -> tuple[list[int], list[int]]:
         """Let all of some filters have a slot, which somebody has to hold next.
 
         Returns the slots of all, and those that were taken for them: the same list where the
@@ -462,6 +461,9 @@ class Pool:
             unknown = [one for one, slot in zip(contents, found, strict=True) if slot is None]
         places = [added.setdefault(one, len(added)) for one in unknown]
         fresh = self._index.take([*added])
+        if fresh and is_shared:  # with the numbers of clients' keys, as objects
+            shared = self.holders.shared(max(fresh) + 1)
+            fresh = [shared[slot] for slot in fresh]
         if fresh:
             known.update(zip(added, fresh, strict=True))
             self._provide(max(fresh))

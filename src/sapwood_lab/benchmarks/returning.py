@@ -88,9 +88,15 @@ def _listens(broker: BrokerProcess) -> bool:
     return bool(broker.address)
 
 
-async def _knows(reader: StatusReader, count: int) -> None:
-    """Return when a broker has so many subscriptions from its neighbors."""
-    while (await asyncio.to_thread(reader.status)).tables["received"] < count:
+async def _told(first: StatusReader, second: StatusReader) -> int:
+    """Return when the second broker has all that the first has to tell it: how many these are."""
+    while True:
+        links = (await asyncio.to_thread(first.status)).links
+        told = next((one.told for one in links if one.name == "r2" and not one.behind), None)
+        if told is not None:
+            received = (await asyncio.to_thread(second.status)).tables["received"]
+            if told == received > 0:
+                return told
         await asyncio.sleep(LOOK_S)
 
 
@@ -119,11 +125,11 @@ async def measure(
                 proxy.target = (host, int(port))
         first, second = brokers
         await _linked(second, "r1", is_up=True)
-        reader = stack.enter_context(StatusReader(second.address))
+        readers = [stack.enter_context(StatusReader(broker.address)) for broker in brokers]
         async with sapwood.connect(first.address, "many") as client:
             group = await client.subscribe_many(texts)
             draining = asyncio.create_task(_drain(group))
-            await _knows(reader, len(group.ids))
+            await _told(*readers)
             here, there = context.Pipe()
             publisher = context.Process(target=flow, args=(second.address, pool, share, there))
             publisher.start()
@@ -135,7 +141,7 @@ async def measure(
             proxy.mend()
             await _linked(second, "r1", is_up=True)
             begun = time.monotonic()
-            await _knows(reader, count)
+            told = await _told(*readers)
             seconds = time.monotonic() - begun
             after = [usage([broker.process.pid]) for broker in brokers]
             here.send(END)
@@ -145,6 +151,7 @@ async def measure(
     await proxy.stop()
     return {
         "subscriptions": count,
+        "told": told,
         "seconds": round(seconds, 2),
         "publications_a_second": round(rate),
         "published": published,

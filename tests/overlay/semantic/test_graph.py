@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.errors import InputError, InvariantError, UnknownIdError
-from sapwood.overlay.semantic.graph.boxes import box_similarity
+from sapwood.similarity.boxes import box_similarity
 from sapwood.overlay.semantic.graph.graph import SimilarityGraph
 from sapwood.overlay.semantic.graph.options import GraphOptions
 from sapwood.overlay.semantic.graph.probing import merged, reduced_probe

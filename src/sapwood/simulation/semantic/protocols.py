@@ -14,7 +14,7 @@ from sapwood.limits.semantic import RANDOM_NEIGHBORS
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
-from sapwood.overlay.semantic.graph.boxes import box_similarity
+from sapwood.similarity.boxes import box_similarity
 from sapwood.overlay.semantic.graph.graph import SimilarityGraph
 from sapwood.overlay.semantic.graph.options import GraphOptions
 from sapwood.overlay.semantic.hierarchy.hierarchy import Hierarchy

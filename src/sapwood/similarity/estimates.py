@@ -167,6 +167,8 @@ class Similarity:
         """The same as `expansions`, of which nothing is remembered."""
         made = [(step, expanded(step, self.knowledge)) for step in self.steps(pattern)]
         some = [(step, one) for step, one in made if one is not None]
+        if len(some) == 1:
+            return ((1.0, some[0][1]),)
         shares = [self._chance(step, self.knowledge.root) for step, _ in some]
         total = sum(shares)
         return tuple(

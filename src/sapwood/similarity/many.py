@@ -23,8 +23,8 @@ from sapwood.similarity.kernels.choice import SIMILARITY
 from sapwood.similarity.tables import Given, Table, Tile, scratch_for
 
 TILE: Final = 1_024
-"""Patterns that are looked for at once: with the 3,400 places of 1,000 documents of NITF the chances
-of their steps take some 80 MB."""
+"""Patterns that are looked for at once: with the 3,400 places of 1,000 documents of NITF the
+chances of their steps take some 80 MB."""
 
 _PAIR: Final = 90
 """Microseconds of plain Python for a pair."""
@@ -102,9 +102,7 @@ class Estimates:
         self._numbers = numbers
         self._tile: Tile = table.tile(numbers)
         tile = self._tile
-        kernels.fill_chances(
-            table.places.arrays, tile.steps, table.accepted, tile.asked.chances
-        )
+        kernels.fill_chances(table.places.arrays, tile.steps, table.accepted, tile.asked.chances)
         self._tables = table.tables(tile)
         self._scratch = scratch_for(tile, max((one.most for one in given.values()), default=1))
 

@@ -187,8 +187,9 @@ class Table:
         )
         lengths = np.diff(order_starts)
         branches = max((len(step.steps) for step in every), default=0)
-        return Tile(arrays, asked, len(patterns), int(lengths.max(initial=1)), branches,
-                    tuple(asked_texts))
+        return Tile(
+            arrays, asked, len(patterns), int(lengths.max(initial=1)), branches, tuple(asked_texts)
+        )
 
     def given(self, number: int) -> Given:
         """The pattern of a number as what is looked into; raises `LimitError` as `Similarity`."""
@@ -213,20 +214,21 @@ class Table:
 
     def _flat(self, root: Occurrence) -> GivenArrays:
         """An expansion in arrays, level by level."""
-        nodes, firsts, ends = [root], list[int](), list[int]()
-        for node in nodes:
+        nodes, firsts, ends, above = [root], list[int](), list[int](), [0]
+        for at, node in enumerate(nodes):
             firsts.append(len(nodes))
             nodes += node.children
+            above += [at] * len(node.children)
             ends.append(len(nodes))
         numbers = [self.places.numbers[node.place] for node in nodes]
-        words = -(-max(len(self._names), 1) // 64)
-        below = np.zeros((len(nodes), words), np.uint64)
-        for at in range(len(nodes) - 1, -1, -1):
-            for kid in range(firsts[at], ends[at]):
-                name = self._names.get(local_name(nodes[kid].place.name))
-                if name is not None and not nodes[kid].place.is_attribute:
-                    below[at, name >> 6] |= np.uint64(1 << (name & 63))
-                below[at] |= below[kid]
+        # As integers of any size, since many small steps in arrays take long.
+        below = [0] * len(nodes)
+        for at in range(len(nodes) - 1, 0, -1):
+            place = nodes[at].place
+            name = None if place.is_attribute else self._names.get(local_name(place.name))
+            below[above[at]] |= below[at] if name is None else below[at] | 1 << name
+        size = 8 * -(-max(len(self._names), 1) // 64)
+        words = np.frombuffer(b"".join(one.to_bytes(size, "little") for one in below), "<u8")
         opposed = [self._row(number, node) for number, node in zip(numbers, nodes, strict=True)]
         pair_starts, pairs = [0], list[int]()
         for node in nodes:
@@ -240,7 +242,7 @@ class Table:
             np.array([node.probability for node in nodes], np.float64),
             np.array([self._text(node.texts) for node in nodes], np.int32),
             np.array([node.place.is_attribute for node in nodes], np.uint8),
-            below,
+            words.astype(np.uint64).reshape(len(nodes), -1),
             np.array(opposed, np.int32),
             np.array(pair_starts, np.int64),
             np.array(pairs, np.int64),
@@ -269,7 +271,9 @@ class Table:
             there = [self.places.places[one] for one in certain]
             is_opposed = np.array(
                 [
-                    any(knowledge.opposed(node.place, self.places.places[kid], one) for one in there)
+                    any(
+                        knowledge.opposed(node.place, self.places.places[kid], one) for one in there
+                    )
                     for kid in kids
                 ],
                 np.bool_,
@@ -314,5 +318,3 @@ def _ordered(step: Step, numbers: dict[Step, int], own: dict[int, None]) -> int:
     number = numbers.setdefault(step, len(numbers))
     own[number] = None
     return number
-
-

@@ -152,7 +152,7 @@ def test_ways_to_place_branches_add_up_to_no_more_than_their_growth(
 
 def test_a_threshold_by_which_nothing_is_ruled_out_is_refused() -> None:
     for threshold in (0.5, 0.0, 1.1):
-        with pytest.raises(InputError, match="above 0.5"):
+        with pytest.raises(InputError, match=r"above 0\.5"):
             near_pairs([], threshold)
 
 
@@ -164,10 +164,9 @@ def test_patterns_need_what_is_known_of_documents() -> None:
 def test_both_languages_at_once() -> None:
     similarity = Similarity(Knowledge(DTDS[0]))
     some: list[Interest] = [
-        parse_xpath("/a/b"), parse_filter("x > 1"), parse_xpath("//b"), parse_filter("x > 1 and y > 1")
-    ]  # fmt: skip
+        *(parse_xpath("/a/b"), parse_filter("x > 1")),
+        *(parse_xpath("//b"), parse_filter("x > 1 and y > 1")),
+    ]
     found = near_pairs(some, 0.6, similarity)
     assert [(near.one, near.other) for near in found] == [(0, 2), (1, 3)]
     assert (found[1].there, found[1].back) == (0.5, 1.0)
-
-

@@ -21,6 +21,7 @@ from sapwood.cli.pipelines.common import (
     master_option,
     rejected_option,
     session,
+    usage_line,
 )
 from sapwood.model.amounts import amount
 
@@ -139,12 +140,6 @@ def _text(summary: CompileSummary) -> str:
     if summary.rejected:
         lines.append(f"{amount(summary.rejected, 'row')} rejected: see {summary.aside}")
         lines += [f"  {count:,} x {reason}" for reason, count in report.reasons]
-    usage = summary.usage
-    if usage is not None:
-        peaks = (usage.peak_bytes, usage.jvm_peak_bytes, usage.python_peak_bytes)
-        most, jvm, python = (peak / 2**30 for peak in peaks)
-        lines.append(
-            f"it took {usage.cpu_s:,.0f} s of processor time and at most {most:.2f} GiB of memory "
-            f"({jvm:.2f} the JVM, {python:.2f} Python)"
-        )
+    if summary.usage is not None:
+        lines.append(usage_line(summary.usage))
     return "\n".join(lines)

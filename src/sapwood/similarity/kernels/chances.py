@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _compiled(function: F) -> F:
-    return function if config.DISABLE_JIT else cast("F", Kernel(function))
+    return function if config.DISABLE_JIT else cast("F", Kernel(function, counts=False))
 
 
 @_compiled

@@ -14,11 +14,11 @@ import numpy as np
 from sapwood.limits import SIMILARITY_COMBINATIONS_MAX
 from sapwood.similarity.kernels.chances import _compiled
 from sapwood.similarity.kernels.layout import (
+    F64,
+    I32,
     NONE,
     AskedArrays,
-    F64,
     GivenArrays,
-    I32,
     Scratch,
     StepArrays,
     TableArrays,
@@ -112,7 +112,7 @@ def gathered(  # noqa: PLR0917 - as kernels are called
 
 
 @_compiled
-def answer(  # noqa: PLR0917 - as kernels are called
+def answer(  # noqa: PLR0912, PLR0917 - as kernels are called, and a call costs as much
     given: GivenArrays,
     steps: StepArrays,
     asked: AskedArrays,
@@ -140,7 +140,6 @@ def answer(  # noqa: PLR0917 - as kernels are called
             best = placed(given, steps, asked, tables, scratch, conflict, step, kid)
             if best == TOO_MANY:
                 scratch.flags[local, node], scratch.values[local, node] = np.uint8(HAS), TOO_MANY
-                scratch.weights[local, low:high] = TOO_MANY
                 return
             if best < 0.0:
                 is_refuted, best = True, 0.0
@@ -149,13 +148,9 @@ def answer(  # noqa: PLR0917 - as kernels are called
                 is_refuted = True
             elif scratch.flags[local, kid] == HAS:
                 deeper = scratch.values[local, kid]
-                if deeper < 0.0:
-                    best = TOO_MANY
-                else:
-                    best = max(best, deeper)
+                best = TOO_MANY if deeper < 0.0 else max(best, deeper)
             if best == TOO_MANY:
                 scratch.flags[local, node], scratch.values[local, node] = np.uint8(HAS), TOO_MANY
-                scratch.weights[local, low:high] = TOO_MANY
                 return
         scratch.weights[local, kid] = best
         if given.numbers[kid] != number:
@@ -227,9 +222,9 @@ def unsaid(  # noqa: PLR0917 - as kernels are called
 ) -> float:
     """The chance of a step below a node of which the expansion says nothing."""
     row = given.opposed[node]
-    if row != NONE and not steps.deep[step] and not steps.attributes[step]:
-        if tables.excluded[steps.tests[step], row]:
-            return 0.0
+    is_child = not steps.deep[step] and not steps.attributes[step]
+    if row != NONE and is_child and tables.excluded[steps.tests[step], row]:
+        return 0.0
     return asked.chances[step, given.places[node]]
 
 
@@ -279,7 +274,8 @@ def together(  # noqa: PLR0917 - as kernels are called
     ways[branches] = end
     for branch in range(branches):
         ways[branches + 1 + branch] = ways[branch]
-    scratch.sums[:radix] = 0.0
+    for kind in range(radix):
+        scratch.sums[kind] = 0.0
     for _ in range(combinations):
         kind, weight = weighed(given, scratch, conflict, branches, node)
         scratch.sums[kind] += weight
@@ -331,7 +327,7 @@ def weighed(
 @_compiled
 def is_again(scratch: Scratch, branches: int, branch: int, kid: int) -> bool:
     """Whether a branch before this one is placed on the same kid."""
-    for before in range(branch):
+    for before in range(branch):  # noqa: SIM110 - compiled code has no generators
         if scratch.ways[scratch.ways[branches + 1 + before]] == kid:
             return True
     return False

@@ -107,8 +107,10 @@ class GivenArrays(NamedTuple):
 
 
 class TableArrays(NamedTuple):
-    """What every comparison looks up: by test and place whether the name passes; by test and row
-    whether what is certain excludes it; by what is known of a text and what is asked how likely.
+    """What every comparison looks up.
+
+    By test and place whether the name passes; by test and row whether what is certain excludes it;
+    by what is known of a text and what is asked of it how likely that is.
     """
 
     accepted: U8Table

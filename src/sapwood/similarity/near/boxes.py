@@ -57,9 +57,7 @@ def asked_labels(filter: Filter, labels: Iterable[str], least: float) -> frozens
     """Those of some labels under which a filter asks."""
     most, boxes = missing_most(least), _attributes(filter)
     return frozenset(
-        label
-        for label in labels
-        if any(len(attributes_of(label) - box) <= most for box in boxes)
+        label for label in labels if any(len(attributes_of(label) - box) <= most for box in boxes)
     )
 
 
@@ -128,7 +126,7 @@ class _Group:
     ) -> None:
         self.label = label
         self._members = np.array(members, np.int64)
-        #: for each attribute that any hull has, their lows and highs; all there is where one has not
+        #: for each attribute that any hull has, their lows and highs; the widest where one has not
         self._columns: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         everything = -1, np.iinfo(np.int64).max
         for name in dict.fromkeys(name for one in spans for name in one):

@@ -77,6 +77,6 @@ def paired(found: Iterable[Directions], threshold: float) -> Iterator[Near]:
                 waiting[one, other] = value
                 continue
             if (value + back) / 2 >= threshold - SLACK:
-                yield Near(one, other, value, back) if one < other else Near(
-                    other, one, back, value
+                yield (
+                    Near(one, other, value, back) if one < other else Near(other, one, back, value)
                 )

@@ -71,7 +71,7 @@ def growth(branches: int, conflict: float) -> float:
 
 def _partitions(members: int, parts: int) -> int:
     """The number of partitions of a set into so many parts (Stirling, of the second kind)."""
-    if members == parts or parts == 1:
+    if parts in (1, members):
         return 1
     if parts > members:
         return 0
@@ -173,18 +173,22 @@ class PatternBlock:
         self.required = [required(steps, conflict) for steps in self.table.steps]
         names = dict.fromkeys(name for one in self.required for name in sorted(one.names))
         self.allowing = Allowing(self.table.places, names, least)
+        #: the same among all names that documents have, once somebody asks for labels
+        self._everywhere: Allowing | None = None
 
     def labels(self, number: int) -> frozenset[str]:
         """The labels under which a pattern asks: names that it allows, and that of anybody."""
-        given = self.table.given(number)
+        if self._everywhere is None:
+            places = self.table.places
+            every = (local_name(one.name) for one in places.places if not one.is_attribute)
+            self._everywhere = Allowing(places, every, self.least)
+        names, own = self._everywhere.names, self.required[number].every
         # The wider of the two: who is stored under a name may have branches.
-        _, allowed = self.allowing.allowed(given, self.required[number].every)
-        names = (name for name, is_in in zip(self.allowing.names, allowed, strict=True) if is_in)
-        return frozenset((ANYBODY, *names))
+        _, allowed = self._everywhere.allowed(self.table.given(number), own)
+        there = (name for name, is_in in zip(names, allowed, strict=True) if is_in)
+        return frozenset((ANYBODY, *own, *there))
 
-    def directions(
-        self, asking: Sequence[int], stored: Sequence[int]
-    ) -> Iterator[Directions]:
+    def directions(self, asking: Sequence[int], stored: Sequence[int]) -> Iterator[Directions]:
         """For each that asks those stored whose similarity is the least or more.
 
         Both are numbers of patterns. One that asks may come several times, with others each time.

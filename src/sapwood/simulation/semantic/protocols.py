@@ -14,7 +14,6 @@ from sapwood.limits.semantic import RANDOM_NEIGHBORS
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
-from sapwood.similarity.boxes import box_similarity
 from sapwood.overlay.semantic.graph.graph import SimilarityGraph
 from sapwood.overlay.semantic.graph.options import GraphOptions
 from sapwood.overlay.semantic.hierarchy.hierarchy import Hierarchy
@@ -23,6 +22,7 @@ from sapwood.overlay.semantic.hierarchy.options import Departure, HierarchyOptio
 from sapwood.overlay.semantic.interests import Interests
 from sapwood.overlay.semantic.spreading import Spread
 from sapwood.similarity import Knowledge, Similarity, SynopsisBuilder
+from sapwood.similarity.boxes import box_similarity
 
 
 class SemanticOverlay(Protocol):

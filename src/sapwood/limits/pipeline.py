@@ -114,3 +114,7 @@ bytes for each node of their expansions, 350 MB with 100 nodes each. More are cu
 
 NEAR_LABELS_MAX: Final = 100_000
 """Sets of attributes by which record filters are cut into blocks; with more they are one block."""
+
+CLUSTER_PAIRS_MAX: Final = 2_000_000
+"""Near pairs of which `compile --cluster` makes clusters, in the driver: some 400 MB as Python has
+them. Of more the nearest are taken."""

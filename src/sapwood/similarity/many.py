@@ -37,8 +37,8 @@ def all_similarities(
 ) -> NDArray[np.float32]:
     """`similarity(one, other)` of different patterns: a row for each, a column for each other.
 
-    4 bytes a pair: 16 MB for 2,000 patterns. `advance` hears of each row. Raises `LimitError` for
-    patterns with more alternatives than can be compared.
+    4 bytes a pair: 16 MB for 2,000 patterns. `advance` hears of rows that are done. Raises
+    `LimitError` for patterns with more alternatives than can be compared.
     """
     count = len(patterns)
     found = np.empty((count, count), np.float32)

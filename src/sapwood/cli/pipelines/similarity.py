@@ -78,7 +78,7 @@ def similarity_command(
     job = SimilarityJob(
         subscriptions,
         out,
-        _known(synopsis, dtd, root),
+        known_of(synopsis, dtd, root),
         threshold,
         aside=rejected,
         strict=strict,
@@ -97,7 +97,7 @@ def similarity_command(
     ctx.exit(ExitStatus.DONE if is_whole else ExitStatus.REJECTED)
 
 
-def _known(synopsis: str | None, dtd: str | None, root: str | None) -> Known:
+def known_of(synopsis: str | None, dtd: str | None, root: str | None) -> Known:
     """What is known of documents, from files; raises `InputError` for those that cannot be used."""
     from sapwood.errors import FileFormatError
     from sapwood.files.synopses import load_synopsis

@@ -91,6 +91,12 @@ if TYPE_CHECKING:
 @click.option("--out", help="File for the deliveries, or -.  [default: -]")
 @click.option("--metrics", help="File for the figures, as JSON.")
 @click.option(
+    "--picture",
+    metavar="FILE",
+    help="Under a semantic overlay: draw it at the end as SVG, with its communities, who is busy, "
+    "and the way of the last publication.",
+)
+@click.option(
     "--rejected",
     help="File for lines that cannot be used.  [default: the name of the deliveries, or else of "
     "the publications, with .rejected added]",
@@ -134,6 +140,7 @@ def command(
     seed: int,
     out: str | None,
     metrics: str | None,
+    picture: str | None,
     rejected: str | None,
     swarm: int | None,
     compare: bool,
@@ -152,6 +159,7 @@ def command(
     Exit status: 1 also when publications were refused, 2 also when the oracle finds something lost,
     unexpected, duplicated, reordered, wrongly refused or accepted, stuck or diverged.
     """
+    del picture  # For semantic overlays, which are run from the context.
     ctx.with_resource(loading(InPlace(say)))
     from sapwood.files.scenarios import open_scenario
 
@@ -301,10 +309,23 @@ def _run_without_topology(ctx: click.Context) -> None:
         if None in files[:2]:
             raise _missing(ctx, subscriptions=files[0])
         _check_standard_input(*files)
-        options = ("subscriptions", "publications", "faults", "out", "metrics", "rejected")
+        options = (
+            "subscriptions",
+            "publications",
+            "faults",
+            "out",
+            "metrics",
+            "rejected",
+            "picture",
+        )
         inputs = Inputs(**{option: given[option] for option in options})
         switches = {switch: given[switch] for switch in ("as_json", "strict")}
         ctx.exit(run_overlay(name, inputs, given["seed"], **switches))
+    if given["picture"] is not None:
+        raise click.UsageError(
+            "--picture draws peers and their communities: give it with --protocol semantic-tree or "
+            "semantic-graph"
+        )
     if given["swarm"] is not None:
         ctx.exit(_swarm(name, given["seed"], given["swarm"], as_json=given["as_json"]))
 

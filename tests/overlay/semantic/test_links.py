@@ -15,6 +15,7 @@ from sapwood.overlay.semantic.graph.graph import SimilarityGraph
 from sapwood.overlay.semantic.graph.options import GraphOptions
 from sapwood.overlay.semantic.graph.proximity import KnownProximities
 from sapwood.overlay.semantic.graph.spreading import Links, spread_in_graph
+from sapwood.overlay.semantic.graph.state import RANDOM
 from tests.overlay.semantic.universe import FILTERS, SIZE, Bits
 
 

@@ -218,6 +218,27 @@ def test_phase_3_moves_only_from_busier_parents() -> None:
                 assert others + number + 1 <= before.state.load(parent)
 
 
+@given(MANY, FILTERS, SEEDS, st.booleans())
+def test_who_is_moved_gets_no_nearer_to_the_root(
+    filters: list[Bits], one: Bits, seed: int, strict: bool
+) -> None:
+    """PT11: deeper in phase 2, as deep in phase 3, by the depths of the tree before and after."""
+    hierarchy = grown(filters, with_variant(Variant.FULL, strict=strict), seed)
+    before = depths(hierarchy)
+    newcomer, cost = hierarchy.join(one, Random(seed))
+    level = hierarchy.state.depth(newcomer)
+    moved = {peer for peer, _, _ in cost.moves}
+    assert len(moved) == len(cost.moves)
+    phases = []
+    for peer, old, new in cost.moves:
+        assert hierarchy.state.parent[peer] == newcomer
+        assert new == level + 1 >= old
+        # Peers that went along with one that moved before are as deep as that made them.
+        phases.append(new == old)
+        assert hierarchy.state.depth(peer) >= before[peer]
+    assert phases == sorted(phases)  # phase 2, in which all get deeper, comes first
+
+
 def test_equals_are_one_tree_within_its_bounds() -> None:
     """PT8: at most L below a member, L / r below the root, and all in one piece."""
     hierarchy = grown([Bits(0b11)] * 300, with_variant(Variant.ADAPTIVE))

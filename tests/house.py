@@ -56,6 +56,7 @@ PIPELINE: Final = (
     "results",
     "ingest",
     "matching",
+    "similarity",
     "compile",
     "stream",
     "report",

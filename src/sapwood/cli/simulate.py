@@ -150,20 +150,18 @@ def command(
 ) -> None:
     """Run an overlay of routers in virtual time, and check every delivery.
 
-    All advertise and subscribe first; when all is confirmed, one publication is sent every 10 ms of
-    virtual time, and faults count from the first one. Homes that a line does not name are drawn
-    with the seed. Deliveries are JSON Lines, one line per pair, in the order of the publications
-    and then of the subscriptions' ids, as `sapwood match` writes them. A publisher that has
-    advertised is refused what its advertisements do not accept.
+    All advertise and subscribe first; then one publication is sent every 10 ms of virtual time, and
+    faults count from the first. Homes that no line names are drawn with the seed. Deliveries are
+    those of `sapwood match`. Who has advertised is refused what its advertisements do not accept.
 
     Exit status: 1 also when publications were refused, 2 also when the oracle finds something lost,
     unexpected, duplicated, reordered, wrongly refused or accepted, stuck or diverged.
     """
-    del picture  # For semantic overlays, which are run from the context.
     ctx.with_resource(loading(InPlace(say)))
     from sapwood.files.scenarios import open_scenario
 
-    _check_choice(ctx, protocols, (swarm, out, metrics, *explain, *backups) if compare else None)
+    alone = (swarm, out, metrics, picture, *explain, *backups) if compare else None
+    _check_choice(ctx, protocols, alone)
     _run_without_topology(ctx)
     if topology is None or subscriptions is None or publications is None:
         raise _missing(ctx, topology=topology, subscriptions=subscriptions)
@@ -283,8 +281,8 @@ def _check_choice(
     if beside is not None:
         if any(option is not None for option in beside):
             raise click.UsageError(
-                "--compare prints one table: leave out --swarm, --out, --metrics, --backup and "
-                "--explain"
+                "--compare prints one table: leave out --swarm, --out, --metrics, --picture, "
+                "--backup and --explain"
             )
     elif not protocols:
         [option] = [one for one in ctx.command.params if one.name == "protocols"]

@@ -14,10 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from sapwood.language.forms import encode_form
+from sapwood.language.forms import PATTERN_MARK, encode_form
 from sapwood.limits.pipeline import NEAR_LABELS_MAX
 from sapwood.model.filter import NOTHING
-from sapwood.pipeline.compile.steps import is_pattern
 from sapwood.pipeline.similarity.workers import (
     DESCRIBED,
     FOUND,
@@ -31,7 +30,7 @@ from sapwood.pipeline.spark.shuffle import gather_by
 from sapwood.similarity.near.bounds import SLACK, least_similarity
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 CHUNK_FILTERS: Final = 2_000
 """Filters that ask in one chunk at least: one that is stored is read anew in each."""
@@ -83,14 +82,14 @@ def cut_for(filters: DataFrame, cores: int, group_max: int) -> Cut:
     from pyspark.sql import functions as F  # noqa: N812
 
     compared = filters.where("reason IS NULL")
-    kinds = compared.groupBy(is_pattern(F.col("form")).alias("is_pattern")).count().collect()
+    kinds = compared.groupBy(_is_pattern(F.col("form")).alias("is_pattern")).count().collect()
     sizes = {bool(row["is_pattern"]): int(row["count"]) for row in kinds}
     boxes, patterns = sizes.get(False, 0), sizes.get(True, 0)
     slots, pattern_slots = max(1, -(-boxes // group_max)), max(1, -(-patterns // group_max))
     labels: dict[bool, dict[str, int]] = {False: {}, True: {}}
     if max(slots, pattern_slots) > 1:
         each = compared.select(
-            is_pattern(F.col("form")).alias("is_pattern"), F.explode("labels").alias("label")
+            _is_pattern(F.col("form")).alias("is_pattern"), F.explode("labels").alias("label")
         )
         counted = each.groupBy("is_pattern", "label").count()
         for row in counted.orderBy(F.desc("count")).limit(2 * NEAR_LABELS_MAX).collect():
@@ -128,3 +127,10 @@ def near(filters: DataFrame, cut: Cut, known: Known, threshold: float, cores: in
         "one", "other", ((F.col("there") + F.col("back")) / 2).alias("proximity"), "there", "back"
     )
     return both.where(F.col("proximity") >= F.lit(threshold - SLACK))
+
+
+def _is_pattern(form: Column) -> Column:
+    """Whether a normal form is that of a tree pattern."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.substring(form, 1, len(PATTERN_MARK)) == F.lit(PATTERN_MARK)

@@ -35,17 +35,18 @@ from sapwood.xml.document import local_name
 
 
 class Given(NamedTuple):
-    """A pattern that is looked into: its expansions with their shares, and their names.
-
-    `names` are numbers of tested names that are in any of them; `most` is the most of their nodes.
-    """
+    """A pattern that is looked into: expansions with their shares, and the most nodes of one."""
 
     parts: tuple[tuple[float, GivenArrays], ...]
     most: int
 
 
 class Tile(NamedTuple):
-    """Patterns that are looked for: their steps' arrays, and how large a comparison gets."""
+    """Patterns that are looked for: their steps' arrays, and how large a comparison gets.
+
+    `most` are the steps of a pattern, `branches` those below one step; `texts` are what steps ask
+    of texts, in the order of their numbers.
+    """
 
     steps: StepArrays
     asked: AskedArrays

@@ -16,6 +16,7 @@ from sapwood.model.interest import Interest
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood.similarity import Constants, Knowledge, Similarity
 from sapwood.similarity.boxes import box_similarity
+from sapwood.similarity.kernels.choice import SIMILARITY
 from sapwood.similarity.near.bounds import least_similarity
 from sapwood.similarity.near.boxes import asked_labels, stored_labels
 from sapwood.similarity.near.pairs import near_pairs
@@ -170,3 +171,19 @@ def test_both_languages_at_once() -> None:
     found = near_pairs(some, 0.6, similarity)
     assert [(near.one, near.other) for near in found] == [(0, 2), (1, 3)]
     assert (found[1].there, found[1].back) == (0.5, 1.0)
+
+
+@given(
+    st.lists(patterns(), min_size=4, max_size=8, unique=True),
+    st.sampled_from((None, *DTDS)),
+    documents,
+    THRESHOLDS,
+)
+def test_compiled_comparisons_miss_none_either(
+    some: list[TreePattern], dtd: Any, data: list[bytes], threshold: float
+) -> None:
+    SIMILARITY.load()
+    synopsis = synopsis_of(map(read_document, data)) if data or dtd is None else None
+    knowledge = Knowledge(dtd, synopsis)
+    found = near_pairs(some, threshold, Similarity(knowledge))
+    check(found, brute(some, threshold, Similarity(knowledge)), threshold)

@@ -23,8 +23,9 @@ from sapwood.model.filter import Filter
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood.pipeline.spark.arrow_rows import rows_of, uncollected
 from sapwood.similarity import Knowledge, Similarity, of_bytes
+from sapwood.similarity.estimates import DEFAULT_CONSTANTS
 from sapwood.similarity.near.boxes import BoxBlock, asked_labels, stored_labels
-from sapwood.similarity.near.patterns import Directions, PatternBlock, stored_label
+from sapwood.similarity.near.patterns import Directions, PatternBlock, required, stored_label
 from sapwood.similarity.steps import steps_of
 from sapwood.xml.dtd import read_dtd
 
@@ -120,9 +121,7 @@ class DescribeFilters:
 
 
 def _required(pattern: TreePattern) -> frozenset[str]:
-    from sapwood.similarity.near.patterns import required
-
-    return required(steps_of(pattern), 1.0).names
+    return required(steps_of(pattern), DEFAULT_CONSTANTS.conflict).names
 
 
 def _columns(schema: str) -> list[str]:

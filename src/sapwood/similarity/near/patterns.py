@@ -196,51 +196,66 @@ class PatternBlock:
         if not asking or not stored:
             return
         given = {number: self.table.given(number) for number in asking}
+        allowed = {
+            number: [np.packbits(names) for names in self.allowing.allowed(one, every)]
+            for number, one in given.items()
+            for every in [self.required[number].every]
+        }
+        covers = self._covers(asking, stored)
+        needed, branched = self._needed(stored)
+        kernels = Awaiting(SIMILARITY).compiled(len(asking) * len(stored) * _PAIR)
+        for first in range(0, len(stored), TILE):
+            some = slice(first, first + TILE)
+            tile = stored[some]
+            there = frozenset(tile)
+            estimates = None
+            if kernels is not None:
+                estimates = Estimates(kernels, self.table, given, tile)
+            for number in asking:
+                plain, wide = (_within(needed[some], names) for names in allowed[number])
+                candidates = np.flatnonzero(np.where(branched[some], wide, plain))
+                if estimates is not None:
+                    values = estimates.row(number, candidates)
+                else:
+                    values = self._estimated(number, [tile[at] for at in candidates.tolist()])
+                is_similar = values >= self.least
+                found = dict(
+                    zip(
+                        (tile[at] for at in candidates[is_similar].tolist()),
+                        values[is_similar].tolist(),
+                        strict=True,
+                    )
+                )
+                found.update(dict.fromkeys(covers[number] & there, 1.0))
+                found.pop(number, None)
+                if found:
+                    yield Directions(number, list(found), list(found.values()))
+
+    def _covers(self, asking: Iterable[int], stored: Iterable[int]) -> dict[int, set[int]]:
+        """For each that asks those stored that cover it."""
         index = XSearchIndex()
         for number in stored:
             index.add(number, self.patterns[number])
-        covers = {number: set(index.covering(self.patterns[number])) for number in asking}
+        return {number: set(index.covering(self.patterns[number])) for number in asking}
+
+    def _needed(self, stored: Sequence[int]) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+        """The names that each stored one requires, as rows of bits, and whether it has branches."""
         needed = np.zeros((len(stored), len(self.allowing.names)), np.bool_)
         column = {name: at for at, name in enumerate(self.allowing.names)}
         for row, number in enumerate(stored):
             needed[row, [column[name] for name in self.required[number].names]] = True
         branched = np.array([self.required[number].growth > 1 for number in stored], np.bool_)
-        kernels = Awaiting(SIMILARITY).compiled(len(asking) * len(stored) * _PAIR)
-        for first in range(0, len(stored), TILE):
-            end = min(first + TILE, len(stored))
-            tile = stored[first:end]
-            estimates = None
-            if kernels is not None:
-                estimates = Estimates(kernels, self.table, given, tile)
-            some, packed = branched[first:end], np.packbits(needed[first:end], axis=1)
-            for number in asking:
-                plain, wide = self.allowing.allowed(given[number], self.required[number].every)
-                is_open = np.where(some, _within(packed, wide), _within(packed, plain))
-                candidates = np.flatnonzero(is_open)
-                if estimates is not None:
-                    values = estimates.row(number, candidates)
-                else:
-                    one = self.patterns[number]
-                    values = np.array(
-                        [
-                            self.similarity.estimate(one, self.patterns[tile[at]])
-                            for at in candidates.tolist()
-                        ]
-                    )
-                found = {
-                    tile[at]: value
-                    for at, value in zip(candidates.tolist(), values.tolist(), strict=True)
-                    if value >= self.least
-                }
-                found.update((other, 1.0) for other in tile if other in covers[number])
-                found.pop(number, None)
-                if found:
-                    yield Directions(number, list(found), list(found.values()))
+        return np.packbits(needed, axis=1), branched
+
+    def _estimated(self, number: int, others: Iterable[int]) -> NDArray[np.float64]:
+        one = self.patterns[number]
+        found = [self.similarity.estimate(one, self.patterns[other]) for other in others]
+        return np.array(found, np.float64)
 
 
-def _within(needed: NDArray[np.uint8], allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _within(needed: NDArray[np.uint8], allowed: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """For each row of bits whether all are allowed."""
-    within: NDArray[np.bool_] = ~(needed & ~np.packbits(allowed)).any(axis=1)
+    within: NDArray[np.bool_] = ~(needed & ~allowed).any(axis=1)
     return within
 
 

@@ -36,7 +36,12 @@ def overlays(draw: st.DrawFn) -> DrawnOverlay:
 def circles(picture: str) -> list[tuple[str, float, float, float]]:
     found = [one for one in ElementTree.fromstring(picture).iter() if one.tag.endswith("circle")]
     return [
-        (one.attrib["class"], *(float(one.attrib[name]) for name in ("cx", "cy", "r")))
+        (
+            one.attrib["class"],
+            float(one.attrib["cx"]),
+            float(one.attrib["cy"]),
+            float(one.attrib["r"]),
+        )
         for one in found
         if "class" in one.attrib
     ]

@@ -44,8 +44,8 @@ def all_similarities(
     found = np.empty((count, count), np.float32)
     kernels = Awaiting(SIMILARITY).compiled(count * count * _PAIR)
     if kernels is None:
-        for number, given in enumerate(patterns):
-            found[number] = [similarity.estimate(given, asked) for asked in patterns]
+        for number, one in enumerate(patterns):
+            found[number] = [similarity.estimate(one, asked) for asked in patterns]
             advance(1)
     else:
         table = Table(similarity, patterns)

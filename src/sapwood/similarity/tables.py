@@ -29,7 +29,7 @@ from sapwood.similarity.kernels.layout import (
     StepArrays,
     TableArrays,
 )
-from sapwood.similarity.knowledge import Place
+from sapwood.similarity.knowledge import Place, Weighed
 from sapwood.similarity.steps import Step
 from sapwood.xml.document import local_name
 
@@ -68,7 +68,8 @@ class PlaceTable:
         self.numbers: dict[Place, int] = {knowledge.root: 0}
         starts, middles, kids, shares = [0], list[int](), list[int](), list[float]()
         for place in self.places:
-            elements = attributes = ()
+            elements: Weighed = ()
+            attributes: Weighed = ()
             if place.depth < depth_max and not place.is_attribute:
                 elements, attributes = knowledge.elements(place), knowledge.attributes(place)
             for is_attribute, weighed in enumerate((elements, attributes)):
@@ -284,7 +285,7 @@ class Table:
                 passing = self.accepted[:, kids] > 0
                 some = passing.any(axis=1) & ~(passing & ~is_opposed).any(axis=1)
                 row = len(self._excluded)
-                self._excluded.append(some.astype(np.uint8))
+                self._excluded.append(np.asarray(some, np.uint8))
             self._excluded_rows[place, certain] = row
         return row
 

@@ -10,10 +10,15 @@ from hypothesis import strategies as st
 
 from sapwood.errors import InputError, InvariantError, UnknownIdError
 from sapwood.overlay.semantic.hierarchy.hierarchy import Hierarchy
-from sapwood.overlay.semantic.hierarchy.options import Departure, HierarchyOptions, Variant
+from sapwood.overlay.semantic.hierarchy.options import (
+    Clusters,
+    Departure,
+    HierarchyOptions,
+    Variant,
+)
 from sapwood.overlay.semantic.hierarchy.probing import probe
 from sapwood.overlay.semantic.hierarchy.state import ROOT
-from sapwood.overlay.semantic.spreading import Clusters, spread_by_clusters, spread_in_hierarchy
+from sapwood.overlay.semantic.spreading import spread_by_clusters, spread_in_hierarchy
 from tests.overlay.semantic.universe import (
     FILTERS,
     SIZE,

@@ -225,7 +225,8 @@ def unsaid(  # noqa: PLR0917 - as kernels are called
     is_child = not steps.deep[step] and not steps.attributes[step]
     if row != NONE and is_child and tables.excluded[steps.tests[step], row]:
         return 0.0
-    return asked.chances[step, given.places[node]]
+    chance: float = asked.chances[step, given.places[node]]
+    return chance
 
 
 @_compiled

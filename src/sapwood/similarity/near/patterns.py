@@ -255,8 +255,7 @@ class PatternBlock:
 
 def _within(needed: NDArray[np.uint8], allowed: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """For each row of bits whether all are allowed."""
-    within: NDArray[np.bool_] = ~(needed & ~allowed).any(axis=1)
-    return within
+    return np.logical_not(np.asarray((needed & ~allowed).any(axis=1), np.bool_))
 
 
 def stored_label(names: frozenset[str], frequencies: Mapping[str, int]) -> str:

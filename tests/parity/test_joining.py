@@ -12,6 +12,7 @@ import pytest
 
 import sapwood
 from sapwood.client.client import Client
+from sapwood.client.durable import DurableDelivery
 from sapwood.client.subscription import ClientSubscription
 from sapwood.limits.structured import LEAVES_HALF
 from sapwood.model.publication import Publication
@@ -152,6 +153,7 @@ async def test_a_mailbox_fills_while_its_consumer_is_away_and_outlives_its_broke
                 await other.publish(Publication("first", {"x": 1}))
                 delivery = await soon(anext(orders))
                 assert delivery.id == "first"
+                assert isinstance(delivery, DurableDelivery)
                 delivery.acknowledge()
                 await soon(orders.settled())
         async with connected_to(processes["b1"]) as other:

@@ -110,6 +110,7 @@ class DescribeFilters:
         interest = decode_interest(form)
         if isinstance(interest, Filter):
             return written, None, sorted(stored_labels(interest))
+        assert isinstance(interest, TreePattern), "an interest is of either language"
         if not self.knows_documents:
             reason = "a tree pattern is compared by what is known of documents: name a synopsis"
             return written, reason, None

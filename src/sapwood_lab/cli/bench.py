@@ -24,6 +24,7 @@ SUBJECTS: Final = (
     "compile",
     "broker",
     "forwarding",
+    "synopsis",
 )
 DEFAULT_SUBJECTS: Final = ("records", "network", "spark")
 
@@ -99,7 +100,7 @@ def _names(
     "documents-covering: patterns (1000 to 100000); documents-tables: XPEs (3000); "
     "compile: subscriptions (100000,1000000); spark-match: "
     "subscriptions (100000); broker: subscriptions (1 to 100000); forwarding: subscriptions "
-    "(100000).",
+    "(100000); synopsis: documents (10000,100000).",
 )
 @click.option(
     "--clients",
@@ -411,6 +412,12 @@ def _measure_compile(options: Options) -> list[dict[str, Any]]:
     return run_compile_bench(options.sizes or SIZES)
 
 
+def _measure_synopsis(options: Options) -> list[dict[str, Any]]:
+    from sapwood_lab.benchmarks.synopsis import SIZES, run_synopsis_bench
+
+    return run_synopsis_bench(options.sizes or SIZES)
+
+
 def _print_covering(rows: list[dict[str, Any]]) -> None:
     from sapwood_lab.benchmarks.covering import print_covering
 
@@ -466,6 +473,7 @@ _MEASURES: Final[Mapping[str, Callable[[Options], Any]]] = MappingProxyType(
         "compile": _measure_compile,
         "broker": _measure_broker,
         "forwarding": _measure_forwarding,
+        "synopsis": _measure_synopsis,
     }
 )
 _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
@@ -481,5 +489,6 @@ _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
         "compile": _print_rows,
         "broker": _print_broker,
         "forwarding": _print_rows,
+        "synopsis": _print_rows,
     }
 )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
+    from sapwood.pipeline.spark.usage import Usage
     from sapwood.pipeline.tables.declared_schema import DeclaredSchema
     from sapwood.pipeline.tables.summaries import Counts
 
@@ -141,3 +142,13 @@ def about_arrays(counts: Counts) -> list[str]:
         return []
     arrays = amount(counts.invisible, "array")
     return [f"{arrays} in publications carried, but not visible to filters"]
+
+
+def usage_line(usage: Usage) -> str:
+    """What a job took of this machine, for a person."""
+    peaks = (usage.peak_bytes, usage.jvm_peak_bytes, usage.python_peak_bytes)
+    most, jvm, python = (peak / 2**30 for peak in peaks)
+    return (
+        f"it took {usage.cpu_s:,.0f} s of processor time and at most {most:.2f} GiB of memory "
+        f"({jvm:.2f} the JVM, {python:.2f} Python)"
+    )

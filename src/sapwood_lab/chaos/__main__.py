@@ -27,6 +27,9 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=float, default=90.0, help="over which publications and faults are spread"
     )
+    parser.add_argument(
+        "--pause", type=float, default=0.05, help="seconds between two windows of a publisher"
+    )
     parser.add_argument("--durability", default="fsync")
     parser.add_argument(
         "--keep-bytes", type=int, default=1 << 24, help="of publications nobody needs any more"
@@ -40,7 +43,9 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="sapwood-chaos-") as temporary:
             folder = (given.folder or Path(temporary)) / name
             options = ("--durability", given.durability, "--keep-bytes", str(given.keep_bytes))
-            settings = Settings(folder, shape, given.publications, given.seconds, options=options)
+            settings = Settings(
+                folder, shape, given.publications, given.seconds, given.pause, options=options
+            )
             faults = draw(
                 given.seed,
                 shape,

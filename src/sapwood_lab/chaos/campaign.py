@@ -43,14 +43,16 @@ CALM_S: Final = 2.0
 class Settings:
     """What a campaign is made of.
 
-    `publications` are those of all publishers together, over `seconds`; `quiet_s` is how long
-    nothing may arrive before what is missing counts as lost; `options` go to each broker.
+    `publications` are those of all publishers together, over `seconds`, some every `pause_s`;
+    `quiet_s` is how long nothing may arrive before what is missing counts as lost; `options` go to
+    each broker.
     """
 
     folder: Path
     shape: Shape
     publications: int = 100_000
     seconds: float = 60.0
+    pause_s: float = 0.05
     publishers: int = 4
     durable: int = 10
     plain: int = 6
@@ -239,7 +241,8 @@ class Campaign:
         settings = self.settings
         each = settings.publications // settings.publishers
         for number in range(settings.publishers):
-            arguments = (f"p{number}", str(each), str(settings.seconds), str(settings.folder))
+            numbers = (each, settings.seconds, settings.pause_s)
+            arguments = (f"p{number}", *map(str, numbers), str(settings.folder))
             self.publishers.append(self._client("publisher", number, *arguments))
 
         async def finish(program: Program) -> None:

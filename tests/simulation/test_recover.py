@@ -92,6 +92,12 @@ def test_who_never_met_before_the_first_unrest_was_over_may_miss_what_comes_betw
     assert not examination.found
 
 
+def test_an_answer_to_what_was_asked_before_does_not_confirm_a_change_that_came_since() -> None:
+    """Seed 12: a router is back, a client asks again and then changes the filter, and waits."""
+    examination = examine(draw_for("recover+covering", 12), "recover+covering")
+    assert not examination.found
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", RECOVERING)
 def test_nothing_is_lost_on_thousands_of_seeds(name: str) -> None:

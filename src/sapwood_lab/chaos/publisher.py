@@ -43,7 +43,7 @@ def read(log: Path) -> Published:
 
 
 async def publish(
-    address: str, name: str, count: int, seconds: float, pause: float, folder: Path
+    address: str, name: str, folder: Path, *, count: int, seconds: float, pause: float
 ) -> None:
     """Publish all that is not accepted yet, at the pace of so many in so many seconds, or slower.
 
@@ -82,5 +82,5 @@ async def keep_trying(work: Callable[[], Awaitable[None]]) -> None:
 
 if __name__ == "__main__":
     _, address, name, *numbers, folder = sys.argv
-    count, (seconds, pause) = int(numbers[0]), map(float, numbers[1:])
-    asyncio.run(keep_trying(lambda: publish(address, name, count, seconds, pause, Path(folder))))
+    pace = {"count": int(numbers[0]), "seconds": float(numbers[1]), "pause": float(numbers[2])}
+    asyncio.run(keep_trying(lambda: publish(address, name, Path(folder), **pace)))

@@ -29,8 +29,8 @@ class Doom:
 class Writing:
     """What the stores of a world are at.
 
-    `carry_out` lets an effect happen that waited since a time, `kept` is told of what is written, `crash` stops a router,
-    and `feed` hands an input to one.
+    `carry_out` lets an effect happen that waited since a time, `kept` is told of what is written,
+    `crash` stops a router, and `feed` hands an input to one.
 
     #: _gathered has what is not written yet, of routers that run
     """

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Final
 
 import sapwood
-from sapwood.errors import ConnectionLostError
+from sapwood.errors import ConnectionLostError, HandshakeError
 from sapwood_lab.chaos.judge import Published
 from sapwood_lab.chaos.workload import number_of, publication
 
@@ -70,11 +70,11 @@ async def publish(
 
 
 async def keep_trying(work: Callable[[], Awaitable[None]]) -> None:
-    """Do the work, again from the beginning where no broker answers at first."""
+    """Do the work, again from the beginning where no broker answers at first, or not in time."""
     while True:
         try:
             await work()
-        except ConnectionLostError:
+        except (ConnectionLostError, HandshakeError):
             await asyncio.sleep(AGAIN_S)
         else:
             return

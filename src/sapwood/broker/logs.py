@@ -67,7 +67,8 @@ def make_log(
 
     On a terminal lines are for reading, and may have `colors`; otherwise each is a JSON object; a
     `form` of `LOG_FORMATS` has all be one or the other. No control character of a text survives in
-    either. A line that the stream does not take is left out. `level` is one of `LOG_LEVELS`, or a `Level` that changes.
+    either. A line that the stream does not take is left out. `level` is one of `LOG_LEVELS`, or a
+    `Level` that changes.
     """
     stream = sys.stderr if stream is None else stream
     render: tuple[structlog.typing.Processor, ...] = (structlog.processors.JSONRenderer(),)

@@ -29,7 +29,7 @@ from sapwood_lab.chaos.plan import Fault, Point, Shape
 from sapwood_lab.chaos.proxy import Proxy
 from sapwood_lab.chaos.workload import Wish, wish
 
-READY_S: Final = 60.0
+READY_S: Final = 300.0
 """How long a process may take until it says that it is there."""
 
 POINT_S: Final = 3.0

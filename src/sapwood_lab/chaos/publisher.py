@@ -21,7 +21,7 @@ from sapwood.errors import ConnectionLostError, HandshakeError
 from sapwood_lab.chaos.judge import Published
 from sapwood_lab.chaos.workload import number_of, publication
 
-WINDOW: Final = 256
+WINDOW: Final = 2048
 """Publications between two lines of the log, at most."""
 
 AGAIN_S: Final = 0.1

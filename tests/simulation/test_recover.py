@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from random import Random
 
 import pytest
 
@@ -96,6 +97,35 @@ def test_an_answer_to_what_was_asked_before_does_not_confirm_a_change_that_came_
     """Seed 12: a router is back, a client asks again and then changes the filter, and waits."""
     examination = examine(draw_for("recover+covering", 12), "recover+covering")
     assert not examination.found
+
+
+def test_routing_that_is_restored_depends_on_no_time() -> None:
+    """It follows from what was taken, and not from when: nothing is put off in a membership."""
+    shape = parse_topology("mesh:6:8", Random(3).randrange)
+    deadlines: dict[str, list[float]] = {"mesh+covering": [], "mesh+covering+recover": []}
+    for name, found in deadlines.items():
+        world = World(shape, router_maker(protocol(name)), validate=False)
+
+        def note(home: str, *_: object, world: World = world, found: list[float] = found) -> None:
+            due = world.routers[home].membership.next_deadline()
+            found.extend(() if due is None else (due,))
+
+        world.watch = note
+        subscribe(world, shape.routers[0], "s", "x >= 0")
+        for link in shape.links[:3]:
+            world.drain()
+            world.fail_link(link.a, link.b)
+            world.run_until(world.now + 60.0)
+            world.return_link(link.a, link.b)
+        world.drain()
+    assert deadlines["mesh+covering"]
+    assert deadlines["mesh+covering+recover"] == []
+
+
+def test_a_mesh_that_is_restored_says_what_it_had_said() -> None:
+    """Seed 95: a tree was replaced after a hold, which a router that was back did not do again."""
+    name = "recover+advertisement+covering"
+    assert not examine(draw_for(name, 95), name).found
 
 
 @pytest.mark.long

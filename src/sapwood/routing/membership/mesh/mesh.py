@@ -125,7 +125,9 @@ class Mesh:
     of a source; all routers find the same. Where it routes by advertisements, clients hear which of
     their subscriptions somebody advertises for, if they are to hear it from here (`is_watched`).
     `hold_s`: for how many seconds links that return are held, and trees that reach all are kept
-    (`pace`); with 0 everything is followed at once.
+    (`pace`); with 0 everything is followed at once, and so it is where routing is restored from
+    what was persisted: that has to follow from the changes alone, and not from when they came. How
+    fast links are followed is for the upkeep then, which persists what it decides.
     """
 
     def __init__(
@@ -151,6 +153,8 @@ class Mesh:
         self.forest = TreeSet(incarnation, make_core, self.clients, self.map, self._supply)
         #: whether all trees are as they have to be; `None` where what is known has changed since
         self._is_current: bool | None = None
+        if protocol.persists:
+            hold_s = 0.0  # what is restored comes again all at once, and has to come to the same
         self._held = HeldLinks(hold_s)
         self._pace = Pace(hold_s)
 

@@ -166,7 +166,9 @@ class Campaign:
                 for fault in faults:
                     tasks.create_task(self._after(started, fault))
             self._say("mended")
+            self._check_brokers()
             await self._settle()
+            self._check_brokers()
         finally:
             for program in (*self.publishers, *self.subscribers, *self.brokers):
                 program.signal(signal.SIGCONT)
@@ -315,6 +317,12 @@ class Campaign:
         """Write down what happens, for whoever looks into a campaign that went wrong."""
         with (self.settings.folder / "campaign.log").open("a") as story:
             story.write(f"{datetime.now(UTC).isoformat()} {what}\n")
+
+    def _check_brokers(self) -> None:
+        """See that every broker runs. Raises `RuntimeError`: whoever ended was not killed."""
+        for broker in self.brokers:
+            if broker.process is None or broker.process.returncode is not None:
+                raise RuntimeError(f"a broker has ended by itself; see {broker.error}")
 
     async def _settle(self) -> None:
         """Wait until all that is due has arrived, or nothing arrives any more."""

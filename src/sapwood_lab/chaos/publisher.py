@@ -82,5 +82,15 @@ async def keep_trying(work: Callable[[], Awaitable[None]]) -> None:
 
 if __name__ == "__main__":
     _, address, name, *numbers, folder = sys.argv
-    pace = {"count": int(numbers[0]), "seconds": float(numbers[1]), "pause": float(numbers[2])}
-    asyncio.run(keep_trying(lambda: publish(address, name, Path(folder), **pace)))
+    asyncio.run(
+        keep_trying(
+            lambda: publish(
+                address,
+                name,
+                Path(folder),
+                count=int(numbers[0]),
+                seconds=float(numbers[1]),
+                pause=float(numbers[2]),
+            )
+        )
+    )

@@ -168,7 +168,7 @@ class Interrupting:
         self.happens: Callable[[], None] | None = happens
         self.match_batch, self.match_table = plain.match_batch, plain.match_table
         self.looked_up, self.touched = plain.looked_up, plain.touched
-        self.mark_removed = plain.mark_removed
+        self.mark_removed, self.find_fail_states = plain.mark_removed, plain.find_fail_states
         self.flatten_records, self.read_forms = plain.flatten_records, plain.read_forms
         self.engine = engine
         engine._kernels.loaded = self

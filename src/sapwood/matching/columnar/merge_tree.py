@@ -32,6 +32,7 @@ from sapwood.matching.columnar.compaction import (
     join_due,
     to_join,
 )
+from sapwood.matching.columnar.derived import Attribute
 from sapwood.matching.columnar.joining import joined
 from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.ranking import RankedRows, rank
@@ -69,7 +70,7 @@ class MergeTree:
     def __init__(self, policy: CompactionPolicy, kernels: LazyKernels) -> None:
         self._policy = policy
         #: attribute -> number, from 0 without gaps; only ever grows
-        self._attributes: dict[str, int] = {}
+        self._attributes: dict[Attribute, int] = {}
         self._predicates = LikePredicates()
         self._kernels = kernels
         #: for the first so many attributes; `_named` brings it up to date
@@ -223,7 +224,7 @@ class MergeTree:
         """The segment of some rows, entered in `slot_locations`; none if they are empty."""
         serial = free_serial(others, self._aliases)
         searcher, sample = self._named(), self._sample
-        segment = segment_of(rows, searcher, sample)
+        segment = segment_of(rows, searcher, self._predicates.known(), sample)
         if segment is None:
             return ()
         slot_locations[rows.outline.slot] = serial
@@ -349,12 +350,13 @@ class MergeTree:
 
     def _join(self, searcher: Searcher, sample: tuple[Record, ...]) -> None:
         """Join the segments that this was begun with, and put the joined one in their place."""
+        predicates = self._predicates.known()
         try:
             # Nobody keeps the parts: they take more memory than the segment.
             rows = joined(
                 [entry.segment.ranked_rows() for entry in self._compacting], len(searcher.numbers)
             )
-            segment = segment_of(rows, searcher, sample)
+            segment = segment_of(rows, searcher, predicates, sample)
             del rows
             mean = None if segment is None else mean_candidates(segment, searcher, sample)
             while len(self._removed) > _REMOVED_AT_ONCE:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sapwood.matching.columnar.derived import Attribute, Derived
 from sapwood.matching.columnar.domains import (
     ABSENT_RANK,
     FALSE_RANK,
@@ -25,7 +26,7 @@ class Sample(NamedTuple):
     """Some records that were matched, and the numbers of attributes."""
 
     records: Sequence[Record]
-    attributes: Mapping[str, int]
+    attributes: Mapping[Attribute, int]
 
 
 class Sampled(NamedTuple):
@@ -58,6 +59,13 @@ def sampled(sample: Sample, domains: Domains) -> Sampled:
         for record in sample.records
         for name, value in record.items()
         if (attribute := sample.attributes.get(name, count)) < count
+    ]
+    keys += [
+        attribute << 32 | _rank_of(derived.value(text), attribute, domains)
+        for derived, attribute in sample.attributes.items()
+        if isinstance(derived, Derived) and attribute < count
+        for record in sample.records
+        if isinstance(text := record.get(derived.attribute), str)
     ]
     column = np.sort(np.array(keys, np.int64))
     return Sampled(len(sample.records), column, np.bincount(column >> 32, minlength=count))

@@ -415,7 +415,7 @@ class Mesh:
                     branch.forget(client)
                     self.forest.touched[branch.source] = None
         for branch in branches:
-            effects.extend(self.forest.hand(branch, request, now))
+            effects.extend(self.forest.ask(branch, request, now))
         return effects
 
     def _answer(self, request: ClientInput, now: float) -> list[Effect]:

@@ -169,6 +169,7 @@ class Interrupting:
         self.match_batch, self.match_table = plain.match_batch, plain.match_table
         self.looked_up, self.touched = plain.looked_up, plain.touched
         self.mark_removed, self.try_rows = plain.mark_removed, plain.try_rows
+        self.find_fail_states = plain.find_fail_states
         self.flatten_records, self.read_forms = plain.flatten_records, plain.read_forms
         self.engine = engine
         engine._kernels.loaded = self

@@ -32,8 +32,9 @@ from sapwood.matching.columnar.compaction import (
     join_due,
     to_join,
 )
+from sapwood.matching.columnar.derived import Attribute
 from sapwood.matching.columnar.joining import joined
-from sapwood.matching.columnar.like_checks import LikePredicates
+from sapwood.matching.columnar.like_checks import LikePredicate, LikePredicates
 from sapwood.matching.columnar.ranking import RankedRows, rank
 from sapwood.matching.columnar.rows import RowWriter, Slots
 from sapwood.matching.columnar.searching import LazyKernels, Searcher
@@ -70,7 +71,7 @@ class MergeTree:
     def __init__(self, policy: CompactionPolicy, kernels: LazyKernels) -> None:
         self._policy = policy
         #: attribute -> number, from 0 without gaps; only ever grows
-        self._attributes: dict[str, int] = {}
+        self._attributes: dict[Attribute, int] = {}
         self._predicates = LikePredicates()
         self._kernels = kernels
         #: for the first so many attributes; `_named` brings it up to date
@@ -229,21 +230,25 @@ class MergeTree:
     ) -> tuple[SegmentEntry, ...]:
         """The segment of some rows, entered in `slot_locations`; none if they are empty."""
         serial = free_serial(others, self._aliases)
-        segment, mean = self._made(rows, self._named(), self._sample)
+        segment, mean = self._made(rows, self._named(), self._predicates.known(), self._sample)
         if segment is None:
             return ()
         slot_locations[rows.outline.slot] = serial
         return (SegmentEntry(serial, segment, mean),)
 
     def _made(
-        self, rows: RankedRows, searcher: Searcher, sample: tuple[Record, ...]
+        self,
+        rows: RankedRows,
+        searcher: Searcher,
+        predicates: Sequence[LikePredicate],
+        sample: tuple[Record, ...],
     ) -> tuple[Segment | None, float | None]:
         """The segment of some rows, if there are any, and the candidates of a record there.
 
         For a small one the sample is not looked at, and candidates are not known.
         """
         is_small = len(rows.outline.slot) < self._policy.sampled_min
-        segment = segment_of(rows, searcher, () if is_small else sample)
+        segment = segment_of(rows, searcher, predicates, () if is_small else sample)
         if segment is None or is_small:
             return segment, None
         return segment, mean_candidates(segment, searcher, sample)
@@ -370,12 +375,13 @@ class MergeTree:
 
     def _join(self, searcher: Searcher, sample: tuple[Record, ...]) -> None:
         """Join the segments that this was begun with, and put the joined one in their place."""
+        predicates = self._predicates.known()
         try:
             # Nobody keeps the parts: they take more memory than the segment.
             rows = joined(
                 [entry.segment.ranked_rows() for entry in self._compacting], len(searcher.numbers)
             )
-            segment, mean = self._made(rows, searcher, sample)
+            segment, mean = self._made(rows, searcher, predicates, sample)
             del rows
             while len(self._removed) > _REMOVED_AT_ONCE:
                 removed, self._removed = self._removed, []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from sapwood.matching.columnar.derived import Attribute, Derived
 from sapwood.matching.columnar.domains import (
     ABSENT_RANK,
     FALSE_RANK,
@@ -19,14 +20,14 @@ from sapwood.matching.columnar.domains import (
 from sapwood.matching.columnar.ranking import Domains, Ranked
 from sapwood.matching.columnar.rows import Ints, Outline
 from sapwood.matching.keys import number_key, text_bytes
-from sapwood.model.publication import Record
+from sapwood.model.publication import Record, Value
 
 
 class Sample(NamedTuple):
     """Some records that were matched, and the numbers of attributes."""
 
     records: Sequence[Record]
-    attributes: Mapping[str, int]
+    attributes: Mapping[Attribute, int]
 
 
 class Sampled(NamedTuple):
@@ -58,17 +59,13 @@ def sampled(sample: Sample, domains: Domains) -> Sampled:
     #: attribute -> the values of all records, as keys and as bytes
     numbers = defaultdict[int, list[tuple[float, int]]](list)
     texts = defaultdict[int, list[bytes]](list)
-    for record in sample.records:
-        for name, value in record.items():
-            attribute = sample.attributes.get(name, count)
-            if attribute >= count:
-                continue
-            if isinstance(value, bool):
-                keys.append(attribute << 32 | (TRUE_RANK if value else FALSE_RANK))
-            elif isinstance(value, str):
-                texts[attribute].append(text_bytes(value))
-            else:
-                numbers[attribute].append(number_key(value))
+    for attribute, value in _values(sample, count):
+        if isinstance(value, bool):
+            keys.append(attribute << 32 | (TRUE_RANK if value else FALSE_RANK))
+        elif isinstance(value, str):
+            texts[attribute].append(text_bytes(value))
+        else:
+            numbers[attribute].append(number_key(value))
     columns = [np.array(keys, np.int64)]
     for attribute, found in numbers.items():
         columns.append(attribute << 32 | _number_ranks(found, attribute, domains))
@@ -76,6 +73,20 @@ def sampled(sample: Sample, domains: Domains) -> Sampled:
         columns.append(attribute << 32 | _text_ranks(spelled, attribute, domains))
     column = np.sort(np.concatenate(columns))
     return Sampled(len(sample.records), column, np.bincount(column >> 32, minlength=count))
+
+
+def _values(sample: Sample, count: int) -> Iterator[tuple[int, Value]]:
+    """All values by the number of their attribute, below `count`; what is derived of them, too."""
+    for record in sample.records:
+        for name, value in record.items():
+            attribute = sample.attributes.get(name, count)
+            if attribute < count:
+                yield attribute, value
+    for derived, attribute in sample.attributes.items():
+        if isinstance(derived, Derived) and attribute < count:
+            for record in sample.records:
+                if isinstance(text := record.get(derived.attribute), str):
+                    yield attribute, derived.value(text)
 
 
 def _number_ranks(found: Sequence[tuple[float, int]], attribute: int, domains: Domains) -> Ints:

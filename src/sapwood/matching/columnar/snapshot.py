@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from sapwood.matching.columnar.batch import HEAD, REPEATS, SegmentMatches
 from sapwood.matching.columnar.compaction import SegmentEntry
-from sapwood.matching.columnar.like_checks import LikePredicate, verify
+from sapwood.matching.columnar.like_checks import verify
+from sapwood.matching.columnar.literals import LikePredicate
 from sapwood.matching.columnar.searching import Searcher
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.columnar.trial import Trial

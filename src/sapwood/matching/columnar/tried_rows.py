@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.matching.columnar.columns import I32, I64
+from sapwood.matching.columnar.derived import Attribute
 from sapwood.matching.columnar.rows import PredicateNumbers, RowWriter
 from sapwood.matching.storage import frozen
 from sapwood.model.filter import Filter
@@ -60,7 +61,7 @@ class TriedFilters:
     already: new names are worked into the names of all when the next segment is made.
     """
 
-    def __init__(self, attributes: dict[str, int], predicates: PredicateNumbers) -> None:
+    def __init__(self, attributes: dict[Attribute, int], predicates: PredicateNumbers) -> None:
         self._attributes, self._predicates = attributes, predicates
         #: slot -> its filter, and its first row and the one behind the last
         self._filters: dict[int, tuple[Filter, int, int]] = {}

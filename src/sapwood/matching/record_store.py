@@ -18,7 +18,7 @@ from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.engines import EngineInfo
 from sapwood.matching.filter_store import FilterStore, read_filter
 from sapwood.matching.protocol import ALL, Engine, KnowingAttributes, SlotBatch, Slots
-from sapwood.matching.rows import Reads, Rows, has_several, one_by_one, rows_of
+from sapwood.matching.rows import InRows, Reads, Rows, has_several, one_by_one, rows_of
 from sapwood.matching.slot_batches import joined, match_present, no_match, united
 from sapwood.matching.tables import RecordTable
 from sapwood.model.filter import Filter
@@ -87,7 +87,7 @@ class RecordStore(FilterStore[Engine, Filter]):
         match: Match = engine.match_slots
         if unsorted is not None and not in_order:
             match = partial(unsorted.found_many, max_matches=max_matches, limit=limit)
-        if isinstance(records, RecordTable | EncodedRecords | Rows):
+        if isinstance(records, RecordTable | EncodedRecords | Rows | InRows):
             return self._matched(match, max_matches, limit, records)
         return match_present(records, partial(self._matched, match, max_matches, limit))
 

@@ -14,6 +14,7 @@ compared with filters as it is (`record_store`).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -114,13 +115,21 @@ class Rows(Sequence[Record]):
         return SlotBatch(np.concatenate(([0], sizes.cumsum())), together)
 
 
+class InRows(Sequence[Record], ABC):
+    """Records that somebody else knows how to bring into rows, such as columns of lists."""
+
+    @abstractmethod
+    def rows(self, reads: Reads, enough: int) -> Rows:
+        """What `rows_of` gives for them."""
+
+
 def has_several(records: Sequence[Record]) -> bool:
     """Whether one of some flat records may have an attribute with several values."""
     if isinstance(records, EncodedRecords):
         return records.several is not None
     if isinstance(records, RecordTable):
         return False
-    return isinstance(records, Rows) or ManyValued in {*map(type, records)}
+    return isinstance(records, Rows | InRows) or ManyValued in {*map(type, records)}
 
 
 def rows_of(records: Sequence[Record], reads: Reads, enough: int) -> Rows:
@@ -130,6 +139,8 @@ def rows_of(records: Sequence[Record], reads: Reads, enough: int) -> Rows:
     """
     if isinstance(records, Rows):
         return records
+    if isinstance(records, InRows):
+        return records.rows(reads, enough)
     if isinstance(records, EncodedRecords):
         several = () if records.several is None else records.several.tolist()
         return _of_encoded(records, several, reads, enough)

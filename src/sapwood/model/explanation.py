@@ -80,8 +80,8 @@ def explained(filter: Filter, publication: Publication) -> Explanation:
     for one in filter.conjunctions:
         failed = failing(one, publication.record)
         if not failed:
-            note = _elements_met(one, publication.record)
-            return Explanation(matches=True, ways=(Way(str(one), ()),), note=note)
+            met = _elements_met(one, publication.record)
+            return Explanation(matches=True, ways=(Way(str(one), ()),), note=met)
         failures = tuple(
             Failure(print_constraint(name, constraint), _found(publication, name, constraint))
             for name, constraint in failed

@@ -60,7 +60,6 @@ def test_a_good_line_gives_its_publication() -> None:
         "attributes": {"a": 1, "b": "x"},
         "document": None,
         "home": "r",
-        "invisible": 1,
         "undeclared": ["t"],
         "reason": None,
         "text": line.decode(),
@@ -84,7 +83,7 @@ def test_attributes_stay_text_when_nothing_is_declared() -> None:
     line = b'{"id": "p", "attributes": {"a": 1.0, "t": [1, {"x": null}]}}'
     (row,) = run(DecodeLines(JSONDecoder(None)), one_file(line))
     assert row["attributes"] == '{"a":1.0,"t":[1,{"x":null}]}'
-    assert (row["undeclared"], row["home"], row["invisible"]) == (None, None, 1)
+    assert (row["undeclared"], row["home"]) == (None, None)
 
 
 def test_every_line_gives_one_row_whatever_it_holds() -> None:

@@ -146,10 +146,10 @@ def select_read(publications: DataFrame, shape: Shape, needs: Needs) -> tuple[Da
     """The id and the columns that filters need, and a description of these columns.
 
     Each attribute is a column of one of the four types that filters know, or a list. A record all
-    of whose attributes are read stays as it is, which saves the JVM a copy of every row. For JSON text it is
-    the text. Rows that are no publications are left out, and those without a record as well, unless
-    documents are needed; but NaN in an attribute that travels without documents is found by the
-    worker, which reads the values in any case.
+    of whose attributes are read stays as it is, which saves the JVM a copy of every row. For JSON
+    text it is the text. Rows that are no publications are left out, and those without a record as
+    well, unless documents are needed; but NaN in an attribute that travels without documents is
+    found by the worker, which reads the values in any case.
     """
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -56,7 +56,7 @@ console: $(COMPLETE)  ## Test the console in a browser (needs chromium, chromium
 	@for one in chromium chromedriver npm; do command -v $$one > /dev/null || { \
 	    echo "make console needs $$one: apt-get install chromium chromium-driver npm" >&2; exit 2; }; done
 	@npm install --silent --no-save --prefix build/axe axe-core@4.11.0
-	@.venv/bin/pytest -q --long -m browser tests/broker/http/console
+	@.venv/bin/pytest -q --long -m browser tests/broker/http
 
 bench: $(COMPLETE)  ## Measure matching, the network and Spark on this machine
 	@.venv/bin/sapwood bench

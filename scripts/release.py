@@ -22,7 +22,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 DIST: Final = ROOT / "dist"
 WORK: Final = ROOT / "build" / "release"
 PINS: Final = ROOT / "requirements"
-VERSIONS: Final = ("3.11", "3.12", "3.13")
+VERSIONS: Final = ("3.11", "3.12", "3.13", "3.14")
 
 TRIALS: Final = (
     ("--version",),

@@ -42,6 +42,7 @@ ROOMS: Final = (
     ("deadline_timer", "local_clock", "tls"),
     ("asking",),
     ("broker", "client"),
+    ("kafka",),
     ("pipeline",),
     ("testing",),
     ("cli",),

@@ -116,9 +116,24 @@ def test_documented_limits_and_links_exist(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     for name in re.findall(r"`(?:limits\.)?([A-Z]+(?:_[A-Z]+)*_MAX)`", text):
         assert name in _bounds(), f"{page} names the limit {name}"
-    for target in re.findall(r"\]\(([^)#]+)\)", text):
-        if "://" not in target:
-            assert ((ROOT / page).parent / target).exists(), f"{page} links to {target}"
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", text):
+        if "://" in target or not (target or anchor):
+            continue
+        place = (ROOT / page).parent / target if target else ROOT / page
+        assert place.exists(), f"{page} links to {target}"
+        if anchor and place.suffix == ".md":
+            assert anchor in _anchors(place), f"{page} links to {target}#{anchor}"
+
+
+def _anchors(page: Path) -> set[str]:
+    """What links may name in a page: its headings, as pages of a forge spell them, and anchors."""
+    text = page.read_text("utf-8")
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    anchors = set(re.findall(r'<a id="([^"]+)"', prose))
+    for heading in re.findall(r"^#+ +(.+?) *$", prose, re.MULTILINE):
+        words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
+        anchors.add(re.sub(r"[^\w\- ]", "", words).replace(" ", "-"))
+    return anchors
 
 
 def test_files_that_contributors_are_sent_to_exist() -> None:

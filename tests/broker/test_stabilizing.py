@@ -12,9 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sapwood.broker.broker import Broker
-from sapwood.cli import check
 from sapwood.cli.main import main
-from sapwood.client import connect
+from sapwood.client import admin, connect
 from sapwood.routing.inputs import Receive
 from sapwood.routing.messages import Unsubscribe
 from sapwood.routing.protocols import protocol
@@ -79,7 +78,7 @@ async def test_check_says_which_edge_is_wrong_and_by_how_much() -> None:
 
 
 async def test_check_says_who_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "PAUSE_S", 0.01)
+    monkeypatch.setattr(admin, "PAUSE_S", 0.01)
     async with line("r1", "r2", protocol=SLOW) as brokers:
         router = brokers["r2"].router
         monkeypatch.setattr(router, "upkeep", type("Deaf", (), {})(), raising=False)

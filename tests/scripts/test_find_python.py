@@ -80,7 +80,7 @@ def test_find_python_names_the_missing_debian_package(machine: Machine) -> None:
 def test_find_python_says_what_was_tried_when_there_is_none(machine: Machine) -> None:
     found = machine.find()
     assert (found.returncode, found.stdout) == (1, "")
-    assert "No Python from 3.11 to 3.13 was found" in found.stderr
+    assert "No Python from 3.11 to 3.14 was found" in found.stderr
     assert "make setup PYTHON=" in found.stderr
 
 

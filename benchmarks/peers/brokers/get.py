@@ -13,8 +13,10 @@ mosquitto    the packages of Debian or Ubuntu        apt-get, dpkg, Go (driver)
 rabbitmq     the packages of Debian or Ubuntu, with  apt-get, dpkg, Go (driver)
              their Erlang
 artemis      Maven                                   Java 17, Maven
+kafka        Maven                                   Java 17, Maven
 ===========  ======================================  ============================
 
+`kafka` is not measured: tests of the bridge run against it (`pytest --long tests/kafka`).
 `nats` brings JetStream (`jetstream`, `jetstream-always`), and `rabbitmq` quorum queues
 (`rabbitmq-quorum`).
 """
@@ -36,7 +38,8 @@ HERE: Final = Path(__file__).resolve().parent
 NATS: Final = "github.com/nats-io/nats-server/v2@v2.15.2"
 NATS_PYTHON: Final = "2.16.0"
 ARTEMIS: Final = "2.44.0"
-"""As in `artemis/pom.xml`, where its dependencies are pinned with it."""
+KAFKA: Final = "3.9.1"
+"""As in `artemis/pom.xml` and `kafka/pom.xml`, where their dependencies are pinned with them."""
 
 
 class MissingError(Exception):
@@ -149,6 +152,15 @@ def artemis(root: Path) -> str:
     return ARTEMIS
 
 
+def kafka(root: Path) -> str:
+    """Apache Kafka, all of it in Java archives."""
+    into = root / "kafka"
+    shutil.rmtree(into, ignore_errors=True)
+    goal = "dependency:copy-dependencies"
+    run(("mvn", "-q", "-B", goal, f"-DoutputDirectory={into / 'lib'}"), HERE / "kafka")
+    return KAFKA
+
+
 PEERS: Final[Mapping[str, Callable[[Path], str]]] = MappingProxyType(
     {
         "nats": nats,
@@ -156,6 +168,7 @@ PEERS: Final[Mapping[str, Callable[[Path], str]]] = MappingProxyType(
         "mosquitto": mosquitto,
         "rabbitmq": rabbitmq,
         "artemis": artemis,
+        "kafka": kafka,
     }
 )
 

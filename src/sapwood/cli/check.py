@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,10 +10,7 @@ from sapwood.cli.access import client_access, connection_settings
 from sapwood.cli.output import ExitStatus, json_option, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from sapwood.client.checking import Edges
-
-PAUSE_S: Final = 0.05
-"""Seconds between two questions to one broker."""
+    from sapwood.wire.messages import EdgeState
 
 
 @click.command
@@ -33,12 +30,14 @@ def command(ctx: click.Context, *, brokers: tuple[str, ...], within: float, as_j
     that was so twice in a row. Status 0: all tables agree; 1: some did not, or a neighbor did not
     answer; 2: brokers with tables that cannot be compared (mesh, redundant, xroute).
     """
-    found: dict[tuple[str, str], Any] = {}
+    from sapwood.client.admin import Admin
+
+    found: dict[tuple[str, str], EdgeState] = {}
     silent: list[str] = []
     for broker in brokers:
-        edges, late = _compared(broker, within)
-        found.update(edges)
-        silent.extend(one for one in late if one not in silent)
+        compared = Admin(broker, settings=connection_settings()).check(within)
+        found.update({(edge.sender, edge.holder): edge for edge in compared.edges})
+        silent.extend(one for one in compared.silent if one not in silent)
     wrong = [edge for edge in found.values() if edge.wrong]
     if as_json:
         print_json({"edges": [members(edge) for edge in found.values()], "silent": silent})
@@ -52,7 +51,7 @@ def command(ctx: click.Context, *, brokers: tuple[str, ...], within: float, as_j
     ctx.exit(ExitStatus.REJECTED if wrong or silent else ExitStatus.DONE)
 
 
-def members(edge: Any) -> dict[str, Any]:
+def members(edge: EdgeState) -> dict[str, Any]:
     """An edge as a JSON object."""
     return {
         "sender": edge.sender,
@@ -62,18 +61,5 @@ def members(edge: Any) -> dict[str, Any]:
     }
 
 
-def _row(edge: Any) -> tuple[str, ...]:
+def _row(edge: EdgeState) -> tuple[str, ...]:
     return (edge.sender, edge.holder, f"{edge.entries:,}", f"{edge.wrong:,}")
-
-
-def _compared(broker: str, within_s: float) -> tuple[Edges, list[str]]:
-    import time
-
-    from sapwood.client.checking import Checker
-
-    def passing() -> float:
-        time.sleep(PAUSE_S)
-        return time.monotonic()
-
-    with Checker(broker, connection_settings()) as checker:
-        return checker.compared(within_s, passing)

@@ -77,6 +77,9 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         "durable": Entry(
             "sapwood.cli.durable", "List, show and remove the durable subscriptions of a broker."
         ),
+        "kafka": Entry(
+            "sapwood.cli.kafka", "Bridge topics of Kafka and a broker, in both directions."
+        ),
         "check": Entry(
             "sapwood.cli.check",
             "Compare the tables of brokers with those of their neighbors, edge by edge.",

@@ -27,11 +27,10 @@ def command(*, broker: str, as_json: bool) -> None:
 
     The client that asks is one of the clients. Status 2 where nobody answers.
     """
-    from sapwood.asking.status import StatusReader
+    from sapwood.client.admin import Admin
     from sapwood.wire.status import status_members
 
-    with StatusReader(broker, connection_settings()) as reader:
-        found = reader.status()
+    found = Admin(broker, settings=connection_settings()).status()
     if as_json:
         print_json(status_members(found))
         return

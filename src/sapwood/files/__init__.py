@@ -24,7 +24,9 @@ from sapwood.files.reading import (
 )
 from sapwood.files.rejections import (
     REJECTED_SUFFIX,
+    KeptRejections,
     RejectedFile,
+    RejectedLog,
     Rejections,
     StrictRejections,
     rejected_path,
@@ -38,11 +40,13 @@ __all__ = [
     "AdvertisementLine",
     "Counts",
     "DeliveryWriter",
+    "KeptRejections",
     "Line",
     "PublicationLine",
     "PublicationReading",
     "Reading",
     "RejectedFile",
+    "RejectedLog",
     "Rejections",
     "StrictRejections",
     "decode_advertisement",

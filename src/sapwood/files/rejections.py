@@ -10,6 +10,7 @@ fed in again.
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
@@ -52,6 +53,55 @@ class StrictRejections:
     def reject(self, path: str, line: int, reason: str, text: str) -> None:  # noqa: ARG002
         """Raise `FileFormatError` with the place and the reason."""
         raise FileFormatError(path, reason, line)
+
+
+class KeptRejections(Rejections, Protocol):
+    """Takes lines that nobody can read again once what was done with the others is committed."""
+
+    def keep(self) -> None:
+        """Return when all that was taken is on stable storage."""
+
+
+class RejectedLog:
+    """Appends bad lines to the file `path`, which is there as soon as there is one.
+
+    For work that goes on where it stopped; used as a context manager. `count` says how many, and
+    `first` which was the first and why.
+    """
+
+    __slots__ = ("_out", "count", "first", "path")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.count = 0
+        self.first: str | None = None
+        self._out: BinaryIO | None = None
+
+    def reject(self, path: str, line: int, reason: str, text: str) -> None:
+        """Write one line. Raises `FileFormatError` if the file cannot be made."""
+        row = {"file": path, "line": line, "reason": reason, "text": text}
+        try:
+            if self._out is None:
+                self._out = open(self.path, "ab")  # noqa: SIM115 - closed by `__exit__`
+            self._out.write(msgspec.json.encode(row) + b"\n")
+        except OSError as error:
+            raise FileFormatError(self.path, f"cannot be written: {error.strerror}") from None
+        self.count += 1
+        if self.first is None:
+            self.first = f"{path}, line {line}: {reason}"
+
+    def keep(self) -> None:
+        """Return when all that was taken is on stable storage."""
+        if self._out is not None:
+            self._out.flush()
+            os.fsync(self._out.fileno())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._out is not None:
+            self._out.close()
 
 
 class RejectedFile:

@@ -7,10 +7,10 @@ from sapwood.language.dialects import DIALECTS, HOUSE
 from sapwood.language.normal import normal_form
 from sapwood.language.parser import parse
 from sapwood.language.plain import plain_filter
-from sapwood.limits import NORMAL_FORM_STEPS_MAX
+from sapwood.limits import FILTER_STEPS_AT_ONCE, NORMAL_FORM_STEPS_MAX
 from sapwood.model.filter import Filter
 
-__all__ = ["parse_filter"]
+__all__ = ["parse_filter", "translate_filter"]
 
 
 def parse_filter(
@@ -38,3 +38,14 @@ def parse_filter(
     if plain is not None:
         return plain
     return normal_form(parse(text), source=text, steps_max=steps_max)
+
+
+def translate_filter(text: str, dialect: str | None) -> str:
+    """The text of a filter in the language of this package, of one in a `dialect`.
+
+    A text without a dialect is as it is, and not looked at. For who sits in an event loop: what
+    takes more than `FILTER_STEPS_AT_ONCE` of work is refused. Raises as `parse_filter` does.
+    """
+    if dialect is None:
+        return text
+    return str(parse_filter(text, dialect=dialect, steps_max=FILTER_STEPS_AT_ONCE))

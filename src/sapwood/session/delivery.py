@@ -86,6 +86,11 @@ class Delivery:
         return self._subscriptions
 
     @property
+    def size(self) -> int:
+        """The bytes that have yet to be read: 0 as soon as something of them was."""
+        return 0 if self._encoded is None else len(self._encoded)
+
+    @property
     def age_bound(self) -> float | None:
         """How old the publication is at most, in seconds, at the moment of asking.
 

@@ -150,6 +150,17 @@ REFUSED: tuple[tuple[Any, str, str], ...] = (
     ({"type": "subscribe", "id": "s", "durable": "d d"}, "subscribe", "no name"),
     ({"type": "subscribe", "id": "s", "durable": "d", "mark": "hub/1"}, "subscribe", "mark out"),
     ({"type": "subscribe", "id": "there", "filter": "a > 1"}, "subscribe", "another id"),
+    (
+        {"type": "subscribe", "id": "s", "xpath": "//a", "dialect": "jms"},
+        "subscribe",
+        "of a filter",
+    ),
+    ({"type": "subscribe", "id": "s", "filter": {"a": [1]}}, "subscribe", "needs a dialect"),
+    (
+        {"type": "subscribe", "id": "s", "filter": {"a": 1}, "dialect": "sns"},
+        "subscribe",
+        "stand in an array",
+    ),
     ({"type": "subscribe", "id": "", "filter": "a > 1"}, "message", "length"),
     ({"type": "subscribe", "id": "s", "filer": "a > 1"}, "message", "filer"),
     ({"type": "unsubscribe", "id": "s"}, "unsubscribe", "no subscription"),
@@ -192,6 +203,18 @@ async def test_what_is_refused_says_why_and_the_socket_goes_on() -> None:
         assert "twice" in (await client.hear())["reason"]
         client.say(type="publish", id="p", attributes={"a": 2, "text": "x" * 100_000})
         assert {one["type"] for one in await client.hear_all(2)} == {"confirmed", "delivery"}
+
+
+async def test_filters_may_be_in_another_language() -> None:
+    async with gated() as gate, connected(gate) as client:
+        client.say(type="subscribe", id="j", filter="a BETWEEN 1 AND 2", dialect="jms")
+        client.say(type="subscribe", id="s", filter={"b": [{"prefix": "x"}]}, dialect="sns")
+        client.say(type="subscribe", id="e", filter='{"b": ["xy"]}', dialect="eventbridge")
+        assert await client.hear_all(3) == [subscribed("j"), subscribed("s"), subscribed("e")]
+        client.say(type="publish", id="p", ref=1, attributes={"a": 3, "b": "xy"})
+        told = await client.hear_all(2)
+        found = next(one for one in told if one["type"] == "delivery")
+        assert sorted(found["subscriptions"]) == ["e", "s"]
 
 
 async def test_a_filter_that_cannot_match_is_warned_of() -> None:

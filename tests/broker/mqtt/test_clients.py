@@ -63,7 +63,7 @@ async def test_mosquitto_publishes_and_subscribes() -> None:
         assert told == (0, "")
         assert await ran(host, "pub", "-V", "5", "-t", "a/c", "-m", "x") == (0, "")
         out, _ = await soon(taking.communicate())
-        assert out.decode() == 'a/b|{"t": 21}|site:roof|application/json|1\na/c|x|||1\n'
+        assert out.decode() == 'a/b|{"t": 21}|site:roof|application/json|1\na/c|x|||0\n'
         delivery = await soon(anext(aiter(found)))
         assert (delivery.attributes["site"], delivery.attributes["t"]) == ("roof", 21)
 

@@ -290,10 +290,14 @@ async def test_identities_grants_and_quotas_are_those_of_clients(tmp_path: Path)
 
 
 async def test_qos_1_goes_on_as_the_client_acknowledges() -> None:
-    async with listening() as host, host.client("c", (33, 2)) as client:
+    async with (
+        listening() as host,
+        host.client("c", (33, 2)) as client,
+        host.client("d") as other,
+    ):
         assert await client.subscribed(("a", 1), ("+", 0), ("b", 2)) == (1, 0, 1)
         for number in range(5):
-            client.say(publish("a", b"%d" % number))
+            other.say(publish("a", b"%d" % number, qos=1, id=number + 1))
         first = [await client.heard(PUBLISH) for _ in range(2)]
         client.say(PINGREQ)
         await client.heard(PINGRESP)  # and no third delivery before it
@@ -306,6 +310,53 @@ async def test_qos_1_goes_on_as_the_client_acknowledges() -> None:
             if len(taken) < 4:
                 first.append(await client.heard(PUBLISH))
         assert taken == [b"0", b"1", b"2", b"3", b"4"]
+
+
+async def test_a_delivery_has_the_lower_qos_of_the_two() -> None:
+    async with (
+        listening() as host,
+        host.client() as client,
+        host.client("d") as other,
+        sapwood.connect(str(host.broker.address)) as publisher,
+    ):
+        assert await client.subscribed(("a", 1), ("b", 0)) == (1, 0)
+        other.say(publish("a", b"0"), publish("a", b"1", qos=1, id=1))
+        other.say(publish("b", b"2", qos=1, id=2))
+        told = [await client.heard(PUBLISH) for _ in range(3)]
+        assert [(one.payload, one.flags) for one in told] == [(b"0", 0), (b"1", 2), (b"2", 0)]
+        await publisher.publish({"topic": "a"}, payload=b"3")
+        assert (await client.heard(PUBLISH)).flags == 2
+
+
+async def test_answers_go_on_while_deliveries_wait_for_room() -> None:
+    async with listening() as host, host.client("c", (33, 1)) as client:
+        assert await client.subscribed(("a", 1)) == (1,)
+        client.say(*(publish("a", b"%d" % number, qos=1, id=number) for number in (1, 2, 3)))
+        told = [packet for _ in range(4) if (packet := await client.hear()) is not None]
+        assert sorted(one.kind for one in told) == sorted([PUBACK] * 3 + [PUBLISH])
+        (first,) = (one for one in told if one.kind == PUBLISH)
+        client.say(subscribe(9, "b"))
+        assert (await client.heard(SUBACK)).codes == (0,)
+        client.say(puback(first.id))
+        second = await client.heard(PUBLISH)
+        assert (first.payload, second.payload) == (b"1", b"2")
+        client.say(unsubscribe(10, "a"), puback(second.id), PINGREQ)
+        heard = await until(client, PINGRESP)
+        assert {one.kind for one in heard} <= {UNSUBACK, PINGRESP, PUBLISH}
+
+
+async def test_what_waits_for_room_has_a_bound() -> None:
+    async with (
+        listening(outgoing_bytes_max=2**21) as host,
+        host.client("c", (33, 1)) as client,
+        sapwood.connect(str(host.broker.address)) as publisher,
+    ):
+        assert await client.subscribed(("a", 1)) == (1,)
+        for _ in range(2**21 // LARGE + 2):
+            await publisher.publish({"topic": "a"}, payload=b"x" * LARGE)
+        ended = (await until(client, DISCONNECT))[-1]
+        assert ended.codes == (0x97,)
+        assert "outgoing-bytes-max" in ended.reason
 
 
 async def test_more_than_the_receive_maximum_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,7 +372,7 @@ async def test_subscription_identifiers_options_and_overlaps() -> None:
     async with listening() as host, host.client() as client, host.client("d") as other:
         assert await client.subscribed("a/#", pairs=[(11, 7)]) == (0,)
         assert await client.subscribed(("a/+", 1), "+/b/#", pairs=[(11, 300)]) == (1, 0)
-        other.say(publish("a/b", b""), publish("c/b/d", b""), publish("c/d/b", b""))
+        other.say(publish("a/b", b"", qos=1, id=1), publish("c/b/d", b""), publish("c/d/b", b""))
         other.say(publish("a", b""))
         told = [await client.heard(PUBLISH) for _ in range(3)]
         assert [(one.topic, one.flags, one.identifiers) for one in told] == [
@@ -363,6 +414,21 @@ async def test_a_filter_takes_the_place_of_another_without_a_gap() -> None:
         client.say(unsubscribe(7, "a"))
         assert (await client.heard(UNSUBACK)).codes == (0,)
         assert await client.published("a", b"", (38, ("u", "y"))) == 0
+
+
+async def test_a_filter_may_be_in_another_language() -> None:
+    async with listening() as host, host.client() as client:
+        jms = [(38, ("filter", "u BETWEEN 'b' AND 'c'")), (38, ("dialect", "jms"))]
+        sns = [(38, ("filter", '{"u": [{"prefix": "x"}]}')), (38, ("dialect", "sns"))]
+        assert await client.subscribed("a", pairs=sns) == (0,)
+        client.say(subscribe(2, "b", pairs=jms), subscribe(3, "b", pairs=jms[1:]))
+        told = [await client.heard(SUBACK) for _ in range(2)]
+        assert [one.codes for one in told] == [(0x83,), (0x83,)]
+        assert "text" in told[0].reason
+        assert "of a filter" in told[1].reason
+        for value in ("y", "xy"):
+            client.say(publish("a", value.encode(), (38, ("u", value))))
+        assert (await client.heard(PUBLISH)).payload == b"xy"
 
 
 async def test_subscriptions_that_wait_are_answered_however_they_end() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct
@@ -32,12 +32,14 @@ class Connect(Struct, tag="connect", tag_field="type", forbid_unknown_fields=Tru
 class Subscribe(Struct, tag="subscribe", tag_field="type", forbid_unknown_fields=True):
     """Subscribe under an id of the client's own; as `GET /subscribe`.
 
-    With a `durable` name it is a consumer of that, which acknowledges what it gets. `by` is an
-    attribute, or several, for whose values the last publication is replayed.
+    A `filter` in another language names its `dialect`, and may be a JSON object where patterns of
+    that language are. With a `durable` name it is a consumer of that, which acknowledges what it
+    gets. `by` is an attribute, or several, for whose values the last publication is replayed.
     """
 
     id: Id
-    filter: str | None = None
+    filter: str | dict[str, Any] | None = None
+    dialect: str | None = None
     xpath: str | None = None
     namespaces: dict[str, str] = {}
     since: str | None = None

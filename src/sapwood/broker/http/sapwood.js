@@ -97,6 +97,8 @@ class Client {
 
   /** Subscribe to `{ filter }` or `{ xpath, namespaces }`, with `since`, or `durable` and `window`.
    *
+   * A filter in another language names it: `{ filter, dialect: "cesql" }`; patterns of SNS and
+   * EventBridge are texts or objects.
    * With `replay: "last"` and `by`, an attribute or several, the last publication of each of their
    * values comes first.
    *

@@ -38,7 +38,7 @@ from sapwood.broker.http.deliveries import members_of
 from sapwood.broker.http.gateway import Gateway, peer_of
 from sapwood.broker.http.inside import NotAdmittedError, Visit
 from sapwood.broker.http.refusals import STATUS_OF, Declined, Refusal
-from sapwood.broker.http.wishes import Wish, ask, mark_of, wish_of
+from sapwood.broker.http.wishes import Wish, ask, filter_text, mark_of, wish_of
 from sapwood.errors import InputError
 from sapwood.limits import BODY_BYTES_AT_ONCE
 from sapwood.session.client_entries import EntryConfirmed, EntryRefused, EntryWithdrawn
@@ -272,10 +272,11 @@ def _wish(command: Subscribe) -> Wish:
     """What is subscribed to. Raises `InputError`."""
     if command.durable is not None and command.mark is not None:
         raise InputError("a durable subscription goes on where it was acknowledged; leave mark out")
-    if command.durable is not None and command.filter is None and command.xpath is None:
+    filter_ = filter_text(command.filter, command.dialect)
+    if command.durable is not None and filter_ is None and command.xpath is None:
         wish = Wish(None, command.since, None, command.durable, command.window)
     else:
-        given = (command.filter, command.xpath, command.namespaces, command.since, command.mark)
+        given = (filter_, command.xpath, command.namespaces, command.since, command.mark)
         wish = wish_of(*given).durably(command.durable, command.window)
     by = [command.by] if isinstance(command.by, str) else command.by
     return wish.lastly(command.replay, by)

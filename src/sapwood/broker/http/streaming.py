@@ -24,12 +24,11 @@ from sapwood.broker.http.wishes import (
     Wish,
     ask,
     confirmed,
+    filter_text,
     mark_of,
     wish_of,
 )
 from sapwood.errors import InputError
-from sapwood.language import parse_filter
-from sapwood.limits import FILTER_STEPS_AT_ONCE
 from sapwood.limits.gateway import GATEWAY_HEARTBEAT_S
 from sapwood.session.client_session import ClientEvent, SupplyEvent
 from sapwood.session.delivery import Delivery
@@ -80,13 +79,7 @@ def _wish(request: Request) -> Wish:
         else:
             given[name] = value
     mark = request.headers.get("last-event-id") or given.get("last_event_id")
-    filter_ = given.get("filter")
-    if "dialect" in given:
-        if filter_ is None:
-            raise InputError("a dialect is that of a filter")
-        # In the event loop, as little of it as of any filter there.
-        steps_max = FILTER_STEPS_AT_ONCE
-        filter_ = str(parse_filter(filter_, dialect=given["dialect"], steps_max=steps_max))
+    filter_ = filter_text(given.get("filter"), given.get("dialect"))
     wish = wish_of(filter_, given.get("xpath"), namespaces, given.get("since"), mark)
     return wish.lastly(given.get("replay"), by)
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from sapwood.broker.http.gateway import Visited
 from sapwood.broker.http.inside import Visit
 from sapwood.broker.http.refusals import STATUS_OF
 from sapwood.errors import InputError
+from sapwood.language import translate_filter
 from sapwood.limits.durable import DURABLE_WINDOW
 from sapwood.session.client_entries import EntryConfirmed, EntryRefused
 from sapwood.session.client_session import ClientEvent, NeverEvent
@@ -54,6 +57,22 @@ class Wish:
     def durably(self, name: str | None, window: int) -> Wish:
         """The same of the durable subscription of a name, if there is one."""
         return self if name is None else replace(self, durable=name, window=window)
+
+
+def filter_text(filter_: str | Mapping[str, Any] | None, dialect: str | None) -> str | None:
+    """The text of a filter in our language, of one in a `dialect`: a text, or a JSON object.
+
+    Raises `InputError`.
+    """
+    if dialect is not None and filter_ is None:
+        raise InputError("a dialect is that of a filter")
+    if filter_ is None or (isinstance(filter_, str) and dialect is None):
+        return filter_
+    if isinstance(filter_, str):
+        return translate_filter(filter_, dialect)
+    if dialect is None:
+        raise InputError("a filter is a text; one that is an object needs a dialect: sns, say")
+    return translate_filter(msgspec.json.encode(filter_).decode(), dialect)
 
 
 def wish_of(

@@ -13,14 +13,15 @@ import secrets
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from msgspec.structs import replace
 
 from sapwood.broker.beside import beside
 from sapwood.broker.http.inside import NotAdmittedError, Peer, Visit
 from sapwood.broker.mqtt.admission import Hosted, Lobby, Who, code_of, credentials_of, goodbye_of
-from sapwood.broker.mqtt.contents import Received, publication_bytes
+from sapwood.broker.mqtt.contents import publication_bytes
+from sapwood.broker.mqtt.deliveries import PACKET_ID_MAX, Deliveries
 from sapwood.broker.mqtt.packets import (
     Connack,
     Connect,
@@ -39,7 +40,7 @@ from sapwood.broker.mqtt.packets import (
 )
 from sapwood.broker.mqtt.reading import OtherVersionError, PacketReader
 from sapwood.broker.mqtt.reasons import MqttError, Reason
-from sapwood.broker.mqtt.subscriptions import Subscription, Subscriptions
+from sapwood.broker.mqtt.subscriptions import Subscriptions
 from sapwood.broker.mqtt.topics import is_topic
 from sapwood.broker.mqtt.writing import packet_bytes
 from sapwood.limits import BODY_BYTES_AT_ONCE, GOODBYE_S
@@ -60,11 +61,6 @@ _PACKETS_AT_ONCE: Final = 64
 _PATIENCE: Final = 1.5
 """Times the keep alive that a client may be silent (3.1.2.10)."""
 
-_PACKET_ID_MAX: Final = 65_535
-
-_Numbers: TypeAlias = tuple[tuple[str, int], ...]
-"""Deliveries of durable subscriptions: the id, and the number there."""
-
 
 @dataclass(slots=True)
 class _Sent:
@@ -81,7 +77,6 @@ class MqttConnection:
 
     #: _sent has, in order, what the client has published and was not told of, and of what it was
     #: sent or is about to be _owed at QoS 1
-    #: _taken has the deliveries at QoS 1 that it has not acknowledged, at most _receive_max
     """
 
     def __init__(
@@ -106,14 +101,11 @@ class MqttConnection:
         self._packet_bytes_max: int | None = None
         self._wants_reasons = True
         self._has_expiry = False
-        self._receive_max = _PACKET_ID_MAX
         self._sent: deque[_Sent] = deque()
         self._owed = 0
         self._refused: dict[int, str] = {}
         self._accepted = 0
         self._serial = 0
-        self._taken: dict[int, _Numbers] = {}
-        self._packet_id = 0
         self._progress = asyncio.Event()
 
     # Life --------------------------------------------------------------------------------------
@@ -205,7 +197,6 @@ class MqttConnection:
         """Let a client in, and say so. Raises `MqttError` and `NotAdmittedError`."""
         properties = connect.properties
         self._packet_bytes_max = properties.number(Property.MAXIMUM_PACKET_SIZE, 0) or None
-        self._receive_max = properties.number(Property.RECEIVE_MAXIMUM, _PACKET_ID_MAX)
         self._wants_reasons = properties.number(Property.REQUEST_PROBLEM_INFORMATION, 1) == 1
         self._has_expiry = properties.number(Property.SESSION_EXPIRY_INTERVAL, 0) > 0
         if properties.text(Property.AUTHENTICATION_METHOD) is not None:
@@ -223,6 +214,13 @@ class MqttConnection:
         begin = (self._broker.accept, self._broker.connecting, self._shown, self._peer)
         self._visit = await Visit.begin(*begin, "mqtt")
         self._subscriptions = Subscriptions(self._visit.session)
+        self._deliveries = Deliveries(
+            self._visit.session,
+            self._subscriptions,
+            self._send,
+            properties.number(Property.RECEIVE_MAXIMUM, PACKET_ID_MAX),
+            self._broker.settings.outgoing_bytes_max,
+        )
         self._will = connect.will
         told: dict[Property, int | str | bytes] = {
             Property.RECEIVE_MAXIMUM: MQTT_RECEIVE_MAX,
@@ -352,19 +350,10 @@ class MqttConnection:
         return await beside(self._broker.beside, work)
 
     def _acknowledged(self, packet_id: int) -> None:
-        """The client has taken a delivery; one that is not known is none of ours."""
-        self._all_done(self._taken.pop(packet_id, ()))
+        """The client has taken a delivery, and there is room for others."""
+        self._deliveries.acknowledged(packet_id)
         self._at_broker.session.acknowledge_waiting()
         self._at_broker.flush()
-        self._progress.set()
-
-    def _all_done(self, numbers: _Numbers) -> None:
-        """Acknowledge deliveries of durable subscriptions that the client still consumes."""
-        consuming = self._at_broker.session.consuming
-        for id_, number in numbers:
-            entry = consuming.entries.get(id_)
-            if entry is not None:
-                consuming.acknowledge(entry, [number])
 
     # From the broker ---------------------------------------------------------------------------
 
@@ -373,21 +362,22 @@ class MqttConnection:
         visit = self._at_broker
         while visit.ending is None:
             for event in await visit.events():
-                await self._heard(event)
+                self._heard(event)
             await self._drained()
             await asyncio.sleep(0)
         raise MqttError(goodbye_of(visit.ending), visit.ending.reason)
 
-    async def _heard(self, event: ClientEvent) -> None:
+    def _heard(self, event: ClientEvent) -> None:
         match event:
             case Delivery():
-                await self._deliver(event, event.subscriptions, ())
+                self._deliveries.deliver(event, event.subscriptions, (), event.size)
             case Arrived(entry, deliveries):
                 # What nobody is subscribed to any more comes again, to another consumer.
                 is_wanted = self._subscriptions.get(entry.id) is not None
                 for number, _, _, body in deliveries if is_wanted else ():
                     delivery = Delivery.of(body, (entry.id,))
-                    await self._deliver(delivery, (entry.id,), ((entry.id, number),))
+                    numbers = ((entry.id, number),)
+                    self._deliveries.deliver(delivery, (entry.id,), numbers, delivery.size)
                 self._at_broker.session.acknowledge_waiting()
                 self._at_broker.flush()
             case EntryConfirmed(entry) | Joined(entry):
@@ -416,49 +406,6 @@ class MqttConnection:
             if sent.packet_id is not None:
                 self._owed -= 1
                 yield Puback(sent.packet_id, sent.code, sent.reason)
-
-    async def _deliver(self, delivery: Delivery, ids: tuple[str, ...], numbers: _Numbers) -> None:
-        """Send a delivery once for all subscriptions that it is for, when the client has room."""
-        received = Received(delivery)
-        wanting = [] if delivery.has_expired else list(self._wanting(delivery, received, ids))
-        qos = max((one.qos for one in wanting), default=0)
-        if received.topic is None or not wanting:
-            self._all_done(numbers)
-            return
-        identifiers = tuple(sorted({one.identifier for one in wanting if one.identifier}))
-        if not qos:
-            self._send(received.packet(0, None, identifiers))
-            self._all_done(numbers)
-            return
-        while len(self._taken) >= self._receive_max:
-            self._progress.clear()
-            await self._progress.wait()
-        packet_id = self._free_packet_id()
-        if self._send(received.packet(1, packet_id, identifiers)):
-            self._taken[packet_id] = numbers
-        else:
-            self._all_done(numbers)
-
-    def _wanting(
-        self, delivery: Delivery, received: Received, ids: tuple[str, ...]
-    ) -> Iterator[Subscription]:
-        """The subscriptions that a delivery is for."""
-        session = self._at_broker.session
-        own = f"{session.name}.{session.session}."
-        for id_ in ids:
-            known = self._subscriptions.get(id_)
-            if known is None or (known.no_local and delivery.id.startswith(own)):
-                continue
-            if received.topic is not None and (
-                known.topics.is_exact or known.topics.accepts(received.topic)
-            ):
-                yield known
-
-    def _free_packet_id(self) -> int:
-        while True:
-            self._packet_id = self._packet_id % _PACKET_ID_MAX + 1
-            if self._packet_id not in self._taken:
-                return self._packet_id
 
     # Both --------------------------------------------------------------------------------------
 

@@ -33,7 +33,9 @@ CONTENT_TYPE: Final = "mqtt.content_type"
 RESPONSE_TOPIC: Final = "mqtt.response_topic"
 CORRELATION_DATA: Final = "mqtt.correlation_data"
 IS_TEXT: Final = "mqtt.is_text"
-"""Attributes of a publication that came by MQTT; correlation data is in base64."""
+QOS: Final = "mqtt.qos"
+"""Attributes of a publication that came by MQTT; correlation data is in base64. The QoS is there
+where it is 0: what has none counts as QoS 1."""
 
 _JSON: Final = "application/json"
 _XML: Final = "application/xml"
@@ -58,6 +60,8 @@ def publication_bytes(packet: Publish, id_: str, frame_bytes_max: int) -> bytes:
         else:
             record[name] = [known, value]
     content_type = properties.text(Property.CONTENT_TYPE)
+    if not packet.qos:
+        record[QOS] = 0
     _keep_rest(record, properties)
     payload: bytes | None = packet.payload
     document: bytes | None = None
@@ -120,16 +124,17 @@ def _add_members(record: dict[str, Any], payload: bytes) -> None:
 class Received:
     """A delivery as far as it is the same for all that are sent of it.
 
-    `topic` is `None` where it has none that a PUBLISH can carry.
+    `topic` is `None` where it has none that a PUBLISH can carry; `qos` is that of the publication.
     """
 
-    __slots__ = ("_attributes", "_delivery", "topic")
+    __slots__ = ("_attributes", "_delivery", "qos", "topic")
 
     def __init__(self, delivery: Delivery) -> None:
         self._delivery = delivery
         self._attributes = delivery.attributes
         topic = self._attributes.get(TOPIC)
         self.topic = topic if isinstance(topic, str) and is_topic(topic) else None
+        self.qos = 0 if self._attributes.get(QOS) == 0 else 1
 
     def packet(self, qos: int, packet_id: int | None, identifiers: tuple[int, ...]) -> Publish:
         """The PUBLISH of it."""

@@ -16,6 +16,7 @@ from sapwood.broker.mqtt.packets import Property as Key
 from sapwood.broker.mqtt.reasons import MqttError, Reason
 from sapwood.broker.mqtt.topics import TopicFilter
 from sapwood.errors import InputError
+from sapwood.language import translate_filter
 from sapwood.language.parser import parse
 from sapwood.limits.durable import DURABLE_WINDOW
 from sapwood.limits.mqtt import MQTT_UNANSWERED_MAX
@@ -26,8 +27,10 @@ from sapwood.wire.durable import Policy
 from sapwood.wire.names import check_name
 
 FILTER: Final = "filter"
+DIALECT: Final = "dialect"
 DURABLE: Final = "durable"
-"""User properties of a SUBSCRIBE: a filter that holds besides, and the name of a durable one."""
+"""User properties of a SUBSCRIBE: a filter that holds besides, in which language it is written, and
+the name of a durable subscription."""
 
 
 @dataclass(slots=True)
@@ -232,7 +235,7 @@ def _wanted(properties: Properties) -> tuple[str | None, str]:
     """The condition and the name in the user properties of a SUBSCRIBE. Raises `MqttError`."""
     told: dict[str, str] = {}
     for name, value in properties.users:
-        if name in (FILTER, DURABLE):
+        if name in (FILTER, DIALECT, DURABLE):
             if name in told:
                 raise MqttError(
                     Reason.IMPLEMENTATION_SPECIFIC, f"the user property {name!r} is there twice"
@@ -241,7 +244,10 @@ def _wanted(properties: Properties) -> tuple[str | None, str]:
     condition, durable = told.get(FILTER), told.get(DURABLE, "")
     try:
         if condition is not None:
+            condition = translate_filter(condition, told.get(DIALECT))
             parse(condition)
+        elif DIALECT in told:
+            raise InputError("a dialect is that of a filter")
         if durable:
             check_name("durable subscription", durable)
     except InputError as error:

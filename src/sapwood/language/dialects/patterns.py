@@ -11,6 +11,7 @@ value, however they are spelled, and texts without case by their lower case.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -20,7 +21,7 @@ from sapwood.errors import FilterSyntaxError, InputError, LimitError
 from sapwood.language.dialects import outcomes
 from sapwood.language.rewrites.conditions import compared
 from sapwood.language.syntax import And, Node, Operator, Or
-from sapwood.limits import FILTER_NESTING_MAX, FILTER_TEXT_CHARS_MAX, RECORD_DEPTH_MAX
+from sapwood.limits import FILTER_TEXT_CHARS_MAX, RECORD_DEPTH_MAX
 from sapwood.model import constraint as c
 from sapwood.model import strings
 from sapwood.model.constraint import Constraint
@@ -233,11 +234,17 @@ class _Pattern:
         return left
 
 
+_TEXT: Final = re.compile(r'"(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z)', re.DOTALL)
+"""A text, which the end ends as well: nothing is looked at twice."""
+_BRACKET: Final = re.compile(r"[\[\]{}]")
+
+
 def _decoded(text: str) -> Any:
     """The JSON value of a text; no object in it has a key twice."""
     if len(text) > FILTER_TEXT_CHARS_MAX:
         subject = "the length of the filter"
         raise LimitError("FILTER_TEXT_CHARS_MAX", FILTER_TEXT_CHARS_MAX, len(text), subject)
+    _check_depth(text)
     try:
         found = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
         json.dumps(found, ensure_ascii=False).encode()
@@ -249,25 +256,19 @@ def _decoded(text: str) -> Any:
         raise InputError("half of a surrogate pair is no character") from None
     except ValueError:
         raise InputError("a number has more digits than anybody reads") from None
-    except RecursionError:
-        subject = "the nesting of the pattern"
-        raise LimitError("FILTER_NESTING_MAX", FILTER_NESTING_MAX, None, subject) from None
-    _check_depth(found)
     return found
 
 
-def _check_depth(found: Any) -> None:
-    level, depth = [found], 0
-    while level:
+def _check_depth(text: str) -> None:
+    """Raise `LimitError` for JSON that is too deep, before anything goes down into it."""
+    if text.count("[") + text.count("{") <= RECORD_DEPTH_MAX:
+        return
+    depth = 0
+    for bracket in _BRACKET.findall(_TEXT.sub("", text)):
+        depth += 1 if bracket in "[{" else -1
         if depth > RECORD_DEPTH_MAX:
             subject = "the nesting of the pattern"
             raise LimitError("RECORD_DEPTH_MAX", RECORD_DEPTH_MAX, None, subject)
-        inside: list[Any] = []
-        for one in level:
-            inside.extend(
-                one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
-            )
-        level, depth = inside, depth + 1
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

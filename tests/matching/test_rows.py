@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.language.parser import parse
-from sapwood.limits import RECORD_ROWS_MAX
+from sapwood.limits.arrays import RECORD_ROWS_MAX
 from sapwood.matching import record_store, rows
 from sapwood.matching.columnar.flat_records import READ, flattener_of
 from sapwood.matching.columnar.kernels.compiled import flatten_records

@@ -27,12 +27,6 @@ RECORD_VALUES_MAX: Final = 65_536
 arrays has to be checked at each hop; long arrays belong into a text or a document. A record of
 64 KiB cannot hold more."""
 
-RECORD_ROWS_MAX: Final = 1024
-"""Rows of one record whose attributes have several values: the product of how many values each has
-that a filter reads. Matching a row takes some microseconds. A record with more is compared with
-each filter instead: so nothing is refused, and what it takes grows with the filters and no
-product."""
-
 RECORD_DEPTH_MAX: Final = 64
 """Nested objects in one record, levels. Precedent: the same depth as for XML documents."""
 

@@ -8,7 +8,7 @@ rows of one record is united. The record
     {"tags": ("a", "b"), "price": (1, 2), "size": 5}
 
 has the rows a 1 5, a 2 5, b 1 5 and b 2 5. An attribute that no filter reads makes no rows; its
-values are left out. A record with more rows than `limits.RECORD_ROWS_MAX` is not taken apart: it is
+values are left out. A record with more rows than `RECORD_ROWS_MAX` is not taken apart: it is
 compared with filters as it is (`record_store`).
 """
 
@@ -25,7 +25,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.limits import RECORD_ROWS_MAX
+from sapwood.limits.arrays import RECORD_ROWS_MAX
 from sapwood.matching.encoded_records import HEADER_BYTES, EncodedRecords, header
 from sapwood.matching.protocol import SlotBatch
 from sapwood.matching.tables import RecordTable
@@ -163,7 +163,7 @@ def rows_of(records: Sequence[Record], reads: Reads, enough: int) -> Rows:
 
 
 def one_by_one(record: ManyValued, reads: Reads) -> Iterator[Record] | None:
-    """The rows of a record; `None` where there are more than `limits.RECORD_ROWS_MAX`."""
+    """The rows of a record; `None` where there are more than `RECORD_ROWS_MAX`."""
     several = {
         name: value for name, value in record.items() if type(value) is tuple and reads(name)
     }

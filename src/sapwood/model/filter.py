@@ -12,8 +12,8 @@ from sapwood.limits import (
     CONJUNCTIONS_MAX,
     COVERING_STEPS_MAX,
     NORMAL_FORM_STEPS_MAX,
-    RECORD_ROWS_MAX,
 )
+from sapwood.limits.arrays import RECORD_ROWS_MAX
 from sapwood.model import canonical, packing
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.conjunction import EVERY_RECORD, Conjunction, conjunction
@@ -190,7 +190,7 @@ class Filter(Interest):
         """Whether every choice of one value of each attribute is accepted, and not only one.
 
         Where attributes have one value this is `matches`. Complete unless values of more than
-        `limits.RECORD_ROWS_MAX` kinds in all would have to be combined; then it says `False`.
+        `RECORD_ROWS_MAX` kinds in all would have to be combined; then it says `False`.
         """
         record = publication.record
         if type(record) is not ManyValued:

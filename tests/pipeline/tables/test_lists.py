@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.limits import RECORD_ROWS_MAX
+from sapwood.limits.arrays import RECORD_ROWS_MAX
 from sapwood.matching.index import Index
 from sapwood.matching.protocol import ALL
 from sapwood.model.publication import ManyValued, flatten

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.limits import RECORD_ROWS_MAX
+from sapwood.limits.arrays import RECORD_ROWS_MAX
 from sapwood.model.publication import ManyValued, Value
 from sapwood.session.durable import subscriptions as subscriptions_module
 from sapwood.session.durable.catching_up import Arrival

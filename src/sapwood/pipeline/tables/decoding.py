@@ -159,8 +159,7 @@ class CSVDecoder:
                     faults.setdefault(row, f"the cell of {name!r} is empty, and the id needs it")
         nothing = [None] * len(lines)
         attributes = fit_cells(self.schema.record, cells, faults)
-        none = [0] * len(lines)
-        return _decoded(ids, attributes, nothing, none, nothing, faults=faults, undeclared={})
+        return _decoded(ids, attributes, nothing, nothing, faults=faults, undeclared={})
 
     def _cells(self, line: bytes) -> list[str]:
         if len(line) > LINE_BYTES_MAX:
@@ -209,8 +208,8 @@ class SubscriptionDecoder:
                 homes.append(split.home)
                 forms.append(form)
         column = pa.array(forms, pa.binary())
-        none, nothing = [0] * len(lines), [None] * len(lines)
-        return _decoded(ids, column, homes, none, nothing, faults=faults, undeclared={})
+        nothing = [None] * len(lines)
+        return _decoded(ids, column, homes, nothing, faults=faults, undeclared={})
 
 
 class LineDecoder(Protocol):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.limits import RECORD_ROWS_MAX
+from sapwood.limits.arrays import RECORD_ROWS_MAX
 from sapwood.matching.rows import InRows, Reads, Rows, rows_of
 from sapwood.matching.tables import RecordTable
 from sapwood.model.publication import ManyValued, Record, flatten

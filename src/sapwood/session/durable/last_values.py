@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 from typing import Final
 
-from sapwood.limits import RECORD_ROWS_MAX
+from sapwood.limits.arrays import RECORD_ROWS_MAX
 from sapwood.limits.durable import LAST_VALUES_MAX
 from sapwood.model.numbers import canonical_number
 from sapwood.model.publication import Record, Value, Values
@@ -58,7 +58,7 @@ def keys_of(record: Record, by: tuple[str, ...]) -> tuple[bytes, ...]:
 
     As in filters, 1 and 1.0 are equal, and 1 and true are not. Where attributes have several values
     a publication has a key for each choice of these, and is the last one of each. One with more
-    than `limits.RECORD_ROWS_MAX` has a single key, of all its values: those before it are then kept
+    than `RECORD_ROWS_MAX` has a single key, of all its values: those before it are then kept
     for theirs, so that more comes than needs to, and nothing is lost.
     """
     values: list[Value | Values | None] = [record.get(name) for name in by]

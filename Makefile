@@ -4,11 +4,12 @@ PYTHON_VENV := .venv/bin/python
 COMPLETE := .venv/.complete
 SEED ?= 1
 COUNT ?= 1
+INPUTS ?= 1000000
 TESTS ?= tests tests_lab
 BOOK ?= --quick
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lab style types coverage simulate chaos fuzz long console bench book docs release lock clean
+.PHONY: help setup demo test lab style types coverage simulate chaos fuzz fuzz-bytes long console bench book docs release lock clean
 
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +44,9 @@ simulate: $(COMPLETE)  ## Run random overlays with churn and faults (SEED=1 COUN
 
 fuzz: $(COMPLETE)  ## Search for new counterexamples with all property tests (TESTS=tests/model)
 	@.venv/bin/pytest -q -n 2 --hypothesis-profile fuzz -m "not spark and not network" $(TESTS)
+
+fuzz-bytes: $(COMPLETE)  ## Read hostile bytes and texts of every kind (SEED=1 INPUTS=1000000)
+	@$(PYTHON_VENV) -m sapwood_lab.fuzz --seed $(SEED) --inputs $(INPUTS)
 
 chaos: $(COMPLETE)  ## Kill, stop and cut off real brokers and clients, and judge (SEED=1)
 	@$(PYTHON_VENV) -m sapwood_lab.chaos --seed $(SEED)

@@ -1,6 +1,7 @@
 """The attacks: each a function that does it to a broker and returns when the broker is done.
 
-`KNOWN` are those of the review that began this, `MORE` what was thought of since. An attack may be
+`KNOWN` are those of the review that began this, `MORE` what was thought of since, `shared.py` has
+those of clients among each other, `doors.py` those of the other doors of a broker. An attack may be
 refused, in part or as a whole, and its clients may be disconnected; what is judged is what others
 notice (`run.py`).
 """
@@ -10,7 +11,6 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import contents as c
@@ -18,7 +18,6 @@ from links import LINKS
 from peer import (
     HEADER,
     PING,
-    Peer,
     advertise,
     frame,
     publish,
@@ -27,25 +26,13 @@ from peer import (
     subscribe_xpath,
     unsubscribe,
 )
+from target import Attack, Target
 
 from sapwood.wire.greetings import VERSION
 
 MIB = 1 << 20
 
 
-@dataclass(frozen=True)
-class Target:
-    """The broker that is attacked."""
-
-    host: str
-    port: int
-
-    def peer(self, name: str, **options: Any) -> Peer:
-        """A client."""
-        return Peer(self.host, self.port, name, **options)
-
-
-Attack = Callable[[Target], None]
 KNOWN: dict[str, Attack] = {}
 MORE: dict[str, Attack] = {}
 
@@ -160,10 +147,10 @@ def _more(name: str) -> Callable[[Attack], Attack]:
     return register
 
 
-@_known("150 unfinished frames of 2 MiB")
+@_known("20 rounds of 150 unfinished frames of 2 MiB")
 def unfinished(target: Target) -> None:
     """They stay a while, go, and come again."""
-    for round_ in range(3):
+    for round_ in range(20):
         peers = [target.peer(f"unfinished-{round_}-{n}") for n in range(150)]
         for peer in peers:
             peer.send(HEADER.pack(2 * MIB) + b"x" * 10_000)

@@ -20,13 +20,16 @@ import argparse
 import random
 import selectors
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from peer import HEADER, PONG, Peer, publish, subscribe, unsubscribe
+from peer import HEADER, PONG, Peer, advertise, publish, subscribe, unsubscribe
 from run import Broker, Pair
+
+from sapwood.routing.protocols import protocol as protocol_named
 
 CLIENTS = 200
 BROKERS = 3
@@ -34,7 +37,7 @@ SETTLE_S = 3.0
 """Seconds without a delivery after which no more are waited for."""
 
 PING_TAG, SUBSCRIBED, UNSUBSCRIBED, REFUSED, DELIVERY = 1, 20, 21, 22, 25
-SUBSCRIBED_MANY, UNSUBSCRIBED_MANY, PUBLICATION_REFUSED = 55, 56, 24
+ADVERTISED, SUBSCRIBED_MANY, UNSUBSCRIBED_MANY, PUBLICATION_REFUSED = 26, 55, 56, 24
 NEVER = float("inf")
 
 
@@ -90,11 +93,10 @@ class Campaign:
     def run(self, seconds: float) -> bool:
         """Run it, and say what came of it; whether all is right."""
         brokers: list[Broker] = []
+        folder = tempfile.TemporaryDirectory(prefix="sapwood-campaign-")
         try:
             for number in range(BROKERS):
-                peers = [] if not brokers else ["--peer", _address(brokers[-1])]
-                options = ["--name", f"b{number}", "--protocol", self.protocol, *peers]
-                brokers.append(Broker(options))
+                brokers.append(Broker(self._options(number, brokers, folder.name)))
             time.sleep(2.0)  # links come up, and kernels are loaded
             pair = Pair(brokers[0].target)
             time.sleep(1.0)
@@ -110,6 +112,7 @@ class Campaign:
         finally:
             for broker in brokers:
                 broker.stop()
+            folder.cleanup()
         self._judge(clients)
         print(
             f"{self.protocol}: {len(self.sent):,} publications, {self.deliveries:,} deliveries, "
@@ -122,7 +125,26 @@ class Campaign:
             print(f"  {fault}")
         return not self.faults
 
+    def _options(self, number: int, before: list[Broker], folder: str) -> list[str]:
+        """Those of a broker behind the ones before it."""
+        protocol = protocol_named(self.protocol)
+        word = "--join" if protocol.membership.finds_links else "--peer"
+        options = ["--name", f"b{number}", "--protocol", self.protocol]
+        if protocol.persists:
+            options += ["--data", f"{folder}/b{number}"]
+        return [*options, *([word, _address(before[-1])] if before else [])]
+
+    def _advertise(self, clients: list[Client]) -> None:
+        """Have every client say what it will publish, where routing goes by that."""
+        for client in clients:
+            client.peer.send(advertise("all", "grp >= 0"))
+        for client in clients:
+            while client.peer.answer()[0] != ADVERTISED:
+                pass
+
     def _flow(self, clients: list[Client], seconds: float) -> None:
+        if "advertisement" in self.protocol:
+            self._advertise(clients)
         for client in clients:
             client.peer.socket.settimeout(0.0)
             self.selector.register(client.peer.socket, selectors.EVENT_READ, client)

@@ -125,5 +125,12 @@ LINKS: dict[str, Callable[[str, int], None]] = {
 }
 """The attacks by name."""
 
-KEEPS = dict.fromkeys(list(LINKS)[1:4], MANY)
+KEEPS = dict.fromkeys(list(LINKS)[1:4], MANY) | {
+    "a broker joins that is told of 100,000": 2 * MANY,  # a client's, and what the link was told
+    "20,000 subscriptions one after another": 20_000,
+    "20,000 equal subscriptions with long ids, 200 publications at once": 30_000,  # by their ids
+    "20,000 subscriptions that all match everything": 20_000,
+    "100,000 nested subscriptions withdrawn from the newest": MANY,
+    "a client leaves with 100,000 nested subscriptions": MANY,
+}
 """How many subscriptions the broker has to keep: their memory is none of the attack's."""

@@ -1,9 +1,9 @@
 """A well-behaved pair: publications of 100 bytes, one at a time, from one client to another.
 
-`python pair.py HOST PORT` prints `ready` once the pair is connected. From then on, for each line
-on standard input, it prints `worst SECONDS COUNT`: the longest time from a publication to its
-delivery since the line before, and how many publications there were. A publication that has not
-come back counts with the time it has waited.
+`python pair.py HOST PORT TOKEN tls|plain` prints `ready` once the pair is connected. From then on,
+for each line on standard input, it prints `worst SECONDS COUNT`: the longest time from a
+publication to its delivery since the line before, and how many publications there were. One that
+has not come back counts with the time it has waited.
 """
 
 from __future__ import annotations
@@ -12,16 +12,23 @@ import sys
 import threading
 import time
 
-from peer import Peer, publish, subscribe
+from peer import Peer, advertise, publish, subscribe
 
 PAUSE_S = 0.002
 
 
-def main(host: str, port: int) -> None:
+def main(host: str, port: int, token: str, *, is_secret: bool) -> None:
     """Exchange until standard input ends."""
-    receiver, sender = Peer(host, port, "pair-receiver"), Peer(host, port, "pair-sender")
+    receiver, sender = (
+        Peer(host, port, name, token=token, is_secret=is_secret)
+        for name in (
+            ("pair/receiver", "pair/sender") if token else ("pair-receiver", "pair-sender")
+        )
+    )
     receiver.send(subscribe("pair", "pair >= 0 and note = 'well behaved'"))
     receiver.answer()
+    sender.send(advertise("pair", "pair >= 0"))  # some brokers route by what is advertised
+    sender.answer()
     lock = threading.Lock()
     worst, count, begun = 0.0, 0, 0.0
 
@@ -56,4 +63,4 @@ def main(host: str, port: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3], is_secret=sys.argv[4] == "tls")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import socket
+import ssl
 import struct
 from typing import Any, Self
 
@@ -62,21 +63,42 @@ def publish(sequence: int, record: Any, document: bytes | None = None) -> bytes:
 PING, PONG = frame(1), frame(2)
 
 
+def unverified() -> ssl.SSLContext:
+    """A context of TLS for whoever looks at no certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
 class Peer:
     """A client; with `greeted` false, a connection that has said nothing yet."""
 
     def __init__(
-        self, host: str, port: int, name: str, *, greeted: bool = True, role: str = "client"
+        self,
+        host: str,
+        port: int,
+        name: str,
+        *,
+        greeted: bool = True,
+        role: str = "client",
+        session: str = "",
+        token: str = "",
+        user: str = "",
+        is_secret: bool = False,
     ) -> None:
         self.socket = socket.create_connection((host, port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if is_secret:
+            self.socket = unverified().wrap_socket(self.socket)
         self.socket.settimeout(ANSWER_S)
         self.name = name
         self._held = bytearray()
         if greeted:
             protocol = ("covering", FRAME_BYTES_MAX) if role == "broker" else ("", 0)
-            session = secrets.token_hex(8)
-            self.send(frame("sapwood", VERSION, "hello", role, name, session, 0, *protocol))
+            session = session or secrets.token_hex(8)
+            shown = (None, (user, token)) if token else ()
+            self.send(frame("sapwood", VERSION, "hello", role, name, session, 0, *protocol, *shown))
             self.answer()
 
     def __enter__(self) -> Self:
@@ -132,7 +154,7 @@ class Peer:
         try:
             while self.socket.recv(1 << 20):
                 pass
-        except BlockingIOError:
+        except (BlockingIOError, ssl.SSLWantReadError):
             pass
         finally:
             self.socket.settimeout(ANSWER_S)

@@ -14,17 +14,23 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from attacks import KNOWN, MORE, Attack, Target
+from attacks import KNOWN, MORE
+from doors import DOORS
 from links import KEEPS
+from shared import SHARED
+from target import DOORS as WITH_DOORS
+from target import GUARDED, PLAIN, SECRET, TOKEN, Attack, Target, options_of
 
 HERE = Path(__file__).resolve().parent
 PAUSE_MAX_S = 0.1
@@ -34,18 +40,30 @@ SUBSCRIPTION_BYTES = 1000
 
 CALM_S = 0.5
 
+HEAD = (
+    f"{'attack':60} {'calm ms':>8} {'worst ms':>9} {'turn ms':>9} {'MiB':>7} {'kept':>7} "
+    f"{'cpu s':>7} {'took s':>7}"
+)
+
 
 class Broker:
     """The broker's process."""
 
-    def __init__(self, options: Sequence[str]) -> None:
+    def __init__(self, options: Sequence[str], kind: str = PLAIN) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="sapwood-attacks-")
+        options = [*options, *options_of(kind, Path(self._folder.name))]
         command = [sys.executable, str(HERE / "broker.py"), *options, "--listen", "127.0.0.1:0"]
         self.process = subprocess.Popen(
             [*command, "--log-level", "error"], stdout=subprocess.PIPE, text=True
         )
         words = self._line("listening").split()
-        host, _, port = words[2].rpartition(":")
+        host, _, port = words[2].removeprefix("tls://").rpartition(":")
         self.target = Target(host, int(port))
+        if kind in (WITH_DOORS, GUARDED, SECRET):
+            http = int(re.findall(r":(\d+)/metrics", self._line("metrics"))[0])
+            mqtt = int(self._line("MQTT").rpartition(":")[2])
+            token = TOKEN if kind == GUARDED else ""
+            self.target = Target(host, int(port), http, mqtt, token, kind == SECRET)
 
     def longest_turn_s(self) -> float:
         """The longest callback since the last call, in seconds of processor time."""
@@ -72,6 +90,7 @@ class Broker:
         """End it."""
         self.process.kill()
         self.process.wait()
+        self._folder.cleanup()
 
     def _line(self, start: str) -> str:
         assert self.process.stdout is not None
@@ -86,7 +105,10 @@ class Pair:
 
     def __init__(self, target: Target) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(HERE / "pair.py"), target.host, str(target.port)],
+            [
+                *(sys.executable, str(HERE / "pair.py"), target.host, str(target.port)),
+                *(target.token, "tls" if target.is_secret else "plain"),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -116,9 +138,9 @@ class Pair:
 
 
 @contextmanager
-def scene(options: Sequence[str]) -> Iterator[tuple[Broker, Pair]]:
+def scene(options: Sequence[str], kind: str) -> Iterator[tuple[Broker, Pair]]:
     """A broker and a pair that is warm."""
-    broker = Broker(options)
+    broker = Broker(options, kind)
     pair = None
     try:
         pair = Pair(broker.target)
@@ -130,9 +152,11 @@ def scene(options: Sequence[str]) -> Iterator[tuple[Broker, Pair]]:
         broker.stop()
 
 
-def measure(attack: Attack, options: Sequence[str], timeout_s: float) -> dict[str, float]:
+def measure(
+    attack: Attack, options: Sequence[str], kind: str, timeout_s: float
+) -> dict[str, float]:
     """What one attack does, in a scene of its own."""
-    with scene(options) as (broker, pair):
+    with scene(options, kind) as (broker, pair):
         time.sleep(CALM_S)
         calm_s = pair.worst_s()
         broker.longest_turn_s()
@@ -159,32 +183,66 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("words", nargs="*", help="run attacks whose names hold one of these")
     parser.add_argument("--json", action="store_true", help="one line of JSON an attack")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="add JSON lines; attacks that are there are passed"
+    )
+    parser.add_argument(
+        "--table", action="store_true", help="write what --out has as a table in Markdown, no more"
+    )
+    parser.add_argument("--seconds", type=float, metavar="S", help="begin no attack after these")
     parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="of one attack")
     parser.add_argument("--cold", action="store_true", help="begin before kernels are loaded")
     parser.add_argument("--broker", default="", help="further options of the broker")
     given = parser.parse_args()
+    if given.table:
+        print(_table(given.out))
+        return
     options = [*(["--cold"] if given.cold else []), *given.broker.split()]
     if not given.json:
-        print(
-            f"{'attack':60} {'calm ms':>8} {'worst ms':>9} {'turn ms':>9} {'MiB':>7} {'kept':>7} "
-            f"{'cpu s':>7} {'took s':>7}"
-        )
-    for name, attack in {**KNOWN, **MORE}.items():
-        if given.words and not any(word in name for word in given.words):
+        print(HEAD)
+    done, begun = _done(given.out), time.monotonic()
+    plain = {name: (PLAIN, attack) for name, attack in (KNOWN | MORE).items()}
+    for name, (kind, attack) in (plain | SHARED | DOORS).items():
+        if name in done or (given.words and not any(word in name for word in given.words)):
             continue
-        row = measure(attack, options, given.timeout)
-        if given.json:
-            print(json.dumps({"attack": name, **row}), flush=True)
-            continue
-        own_mib = row["memory_mib"] - KEEPS.get(name, 0) * SUBSCRIPTION_BYTES / 2**20
-        waited_ms = row["worst_ms"] - row["calm_ms"]
-        bad = waited_ms > 1000 * PAUSE_MAX_S or own_mib > MEMORY_MAX_MIB
-        print(
-            f"{name[:58]:58} {'!' if bad else ' '} {row['calm_ms']:8.1f} "
-            f"{row['worst_ms']:9.1f} {row['turn_ms']:9.1f} {row['memory_mib']:7.1f} "
-            f"{row['kept_mib']:7.1f} {row['processor_s']:7.2f} {row['took_s']:7.1f}",
-            flush=True,
-        )
+        if given.seconds is not None and time.monotonic() - begun > given.seconds:
+            print("there are more", file=sys.stderr)
+            break
+        row = measure(attack, options, kind, given.timeout)
+        line = json.dumps({"attack": name, **row})
+        if given.out is not None:
+            with given.out.open("a") as out:
+                print(line, file=out)
+        print(line if given.json else _row(name, row), flush=True)
+
+
+def _done(out: Path | None) -> set[str]:
+    """The attacks that a file has."""
+    if out is None or not out.exists():
+        return set()
+    return {json.loads(line)["attack"] for line in out.read_text().splitlines()}
+
+
+def _table(out: Path) -> str:
+    """What a file has: the longest wait of the pair beyond that in the calm, and memory."""
+    lines = ["| Attack | pair waits, ms | turn, ms | MiB |", "|---|---|---|---|"]
+    for line in out.read_text().splitlines():
+        row = json.loads(line)
+        waits = max(0.0, row["worst_ms"] - row["calm_ms"])
+        numbers = (f"{one:.0f}" for one in (waits, row["turn_ms"], row["memory_mib"]))
+        lines.append(f"| {row['attack']} | {' | '.join(numbers)} |")
+    return "\n".join(lines)
+
+
+def _row(name: str, row: dict[str, float]) -> str:
+    own_mib = row["memory_mib"] - KEEPS.get(name, 0) * SUBSCRIPTION_BYTES / 2**20
+    waited_ms = row["worst_ms"] - row["calm_ms"]
+    bad = waited_ms > 1000 * PAUSE_MAX_S or own_mib > MEMORY_MAX_MIB
+    return (
+        f"{name[:58]:58} {'!' if bad else ' '} {row['calm_ms']:8.1f} "
+        f"{row['worst_ms']:9.1f} {row['turn_ms']:9.1f} {row['memory_mib']:7.1f} "
+        f"{row['kept_mib']:7.1f} {row['processor_s']:7.2f} {row['took_s']:7.1f}"
+    )
 
 
 if __name__ == "__main__":

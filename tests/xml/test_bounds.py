@@ -6,6 +6,7 @@ import pytest
 
 from sapwood import limits
 from sapwood.errors import InputError, LimitError
+from sapwood.limits.documents import DOCUMENT_REMARKS_MAX
 from sapwood.xml.bounds import DEFAULT_BOUNDS, DocumentBounds
 
 
@@ -15,10 +16,11 @@ def test_defaults_are_those_of_the_table_of_limits() -> None:
         limits.DOCUMENT_DEPTH_MAX,
         limits.DOCUMENT_ELEMENTS_MAX,
         limits.ELEMENT_ATTRIBUTES_MAX,
+        DOCUMENT_REMARKS_MAX,
     ) == (DEFAULT_BOUNDS)
 
 
-@pytest.mark.parametrize("name", ["size", "depth", "elements", "attributes"])
+@pytest.mark.parametrize("name", ["size", "depth", "elements", "attributes", "remarks"])
 def test_bound_below_one_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=name):
         DocumentBounds(**{name: 0})
@@ -40,3 +42,4 @@ def test_errors_name_their_bound() -> None:
     assert bounds.too_deep().name == "DOCUMENT_DEPTH_MAX"
     assert bounds.too_many_elements().name == "DOCUMENT_ELEMENTS_MAX"
     assert bounds.too_many_attributes().name == "ELEMENT_ATTRIBUTES_MAX"
+    assert bounds.too_many_remarks().name == "DOCUMENT_REMARKS_MAX"

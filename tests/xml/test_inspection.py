@@ -59,6 +59,28 @@ def test_attributes_are_counted_exactly(data: bytes, refused: bool) -> None:
         inspect(data, bounds)
 
 
+@pytest.mark.parametrize(
+    ("data", "refused"),
+    [
+        (b"<a><!--x--><?p x?></a>", False),
+        (b"<a><!--x--><?p x?><!----></a>", True),
+        (b"<!--x--><?p x?><a/><!---->", True),
+        (b"<a><!--<!--<?p?><?p?>--></a>", False),
+        (b"<a><![CDATA[x]]><![CDATA[<!--x-->]]><![CDATA[<?p?>]]><?p?></a>", False),
+        (b"<a><!--x--><?p x?><!--", True),
+    ],
+)
+def test_comments_and_processing_instructions_are_counted_exactly(
+    data: bytes, refused: bool
+) -> None:
+    bounds = DocumentBounds(remarks=2)
+    if refused:
+        with pytest.raises(LimitError, match="DOCUMENT_REMARKS_MAX"):
+            inspect(data, bounds)
+    else:
+        inspect(data, bounds)
+
+
 @given(documents())
 def test_documents_at_their_own_size_pass_and_one_less_does_not(data: bytes) -> None:
     document = read_document(data)

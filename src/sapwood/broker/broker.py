@@ -167,12 +167,11 @@ class Broker:
         shared = (me, self.connections, self._memory, self._log, circles)
         self.handshake = Handshake(
             *shared,
-            judging=Judge(
-                self._filter_process.ask, is_strict=settings.strict, declared=settings.declared
-            ),
+            judging=Judge(self._filter_process.ask),
             doorkeeper=self.doorkeeper,
             credentials=connecting.credentials,
         )
+        self.handshake.take(connecting.credentials, settings)
         self._telling = Telling(
             self.router.behind, self._room_for, self.connections, loop.call_soon
         )

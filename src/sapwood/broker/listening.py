@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import errno
 import ssl
+from asyncio.sslproto import SSLProtocol
 from collections.abc import Callable
 
 from sapwood.broker.datagrams import DatagramPort
 from sapwood.broker.datagrams import listen as listen_for_datagrams
 from sapwood.errors import EnvironmentMissingError
 from sapwood.limits import GOODBYE_S, GREETING_S
+from sapwood.limits.tls import TLS_READ_BYTES
 from sapwood.wire.address import Address
 
 
@@ -24,6 +26,8 @@ async def bound(
 
     With a context it speaks TLS; a handshake may take so long. Raises `EnvironmentMissingError`.
     """
+    if context is not None:
+        bound_buffers()
     try:
         return await asyncio.get_running_loop().create_server(
             accept,
@@ -37,6 +41,16 @@ async def bound(
         )
     except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
         raise cannot_listen(listen, error) from error
+
+
+def bound_buffers() -> None:
+    """Have connections of this process that speak TLS take no more memory than they need.
+
+    Those which are accepted or made from here on; asyncio has no other place to say it.
+    """
+    size: int = getattr(SSLProtocol, "max_size", 0)
+    if size > TLS_READ_BYTES:
+        SSLProtocol.max_size = TLS_READ_BYTES
 
 
 async def bound_for_datagrams(

@@ -16,6 +16,11 @@ GATEWAY_BODY_IDLE_S: Final = 30.0
 """Seconds without a byte of a body after which a request is given up. Precedent: nginx waits for
 60."""
 
+GATEWAY_BODIES_BYTES_MAX: Final = 16_777_216
+"""Bytes of all bodies that are being read, 16 MiB: eight of the longest, or some long lines. Who
+needs more room than is left is told to come again (503): 200 clients who began a body of 2 MiB and
+stopped in the middle took 160 MiB."""
+
 HTTP_HEAD_S: Final = 10.0
 """Seconds, twice at most, that the head of a request may take, and a connection without one.
 Precedent: nginx waits 60 s for a head."""

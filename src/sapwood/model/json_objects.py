@@ -20,6 +20,7 @@ from sapwood.limits import (
     INTEGER_MIN,
     LINE_BYTES_MAX,
     RECORD_DEPTH_MAX,
+    RECORD_VALUES_MAX,
 )
 from sapwood.model.publication import Value
 
@@ -31,6 +32,8 @@ whatever the decoder takes for this is a record."""
 
 _MEMBER: Final = re.compile(rb'"[ \t\r\n]*:')
 """The end of a member's name. Found inside a text as well, hence an upper bound on the members."""
+
+_TEXT: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 _TOO_DEEP: Final = "the objects or arrays are nested too deeply; flatten them"
 
@@ -64,6 +67,24 @@ def decode_object(line: bytes, what: str) -> dict[str, Any]:
     if not isinstance(members, dict):
         raise InputError(f"a line is one JSON object, not {kind_of(members)}; one {what} a line")
     return members
+
+
+def check_count(text: bytes) -> None:
+    """Raise `LimitError` for JSON with far more values than a record may have, without reading it.
+
+    What has up to twice as many passes: that is counted exactly when it is encoded. Looks into
+    texts only where the marks in them matter.
+    """
+    if len(text) <= RECORD_VALUES_MAX or _marks(text) <= 2 * RECORD_VALUES_MAX:
+        return
+    if _marks(_TEXT.sub(b"", text)) > 2 * RECORD_VALUES_MAX:
+        subject = "the number of values in the record"
+        raise LimitError("RECORD_VALUES_MAX", RECORD_VALUES_MAX, None, subject)
+
+
+def _marks(text: bytes) -> int:
+    """How many marks there are before values, and before names."""
+    return sum(map(text.count, (b",", b"[", b"{", b":")))
 
 
 def check_members(line: bytes, members: dict[str, Any]) -> None:

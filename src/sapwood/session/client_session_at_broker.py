@@ -10,6 +10,7 @@ from typing import Final
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
 from sapwood.language.plain import plain_filter
 from sapwood.limits import FRAME_OVERHEAD_BYTES, SUBSCRIPTIONS_AT_ONCE_MAX
+from sapwood.matching.costs import cost_of
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
@@ -25,10 +26,10 @@ from sapwood.routing.inputs import (
     Input,
 )
 from sapwood.session.connection import Connection, shortened
-from sapwood.session.grants import Gate
+from sapwood.session.grants import SEPARATOR, Gate
 from sapwood.session.judging import JUDGED, Judge, Judgement, Request
 from sapwood.session.ledger import PublisherLedger
-from sapwood.session.quotas import Account, conjunctions_of
+from sapwood.session.quotas import Account, Quota, Size, conjunctions_of
 from sapwood.wire.durable import DurableRequest
 from sapwood.wire.greetings import Greeting
 from sapwood.wire.messages import (
@@ -143,6 +144,17 @@ class ClientSessionAtBroker:
     def kept_session(self) -> str:
         """What tells in a later life of the broker whether this is the same client: see `Gate`."""
         return self.ledger.session + ("" if self.gate is None else self.gate.tag)
+
+    @property
+    def identity(self) -> str:
+        """Whose client it is; empty where nobody says who he is."""
+        name, separator, _ = self.name.partition(SEPARATOR)
+        return name if separator else ""
+
+    @property
+    def quota(self) -> Quota:
+        """What it may use."""
+        return Quota() if self._account is None else self._account.usage.quota
 
     # Requests ----------------------------------------------------------------------------------
 
@@ -337,8 +349,14 @@ class ClientSessionAtBroker:
             except InputError as error:
                 self.connection.send(SubscriptionRefused(id_, shortened(str(error)), Cause.GRANT))
                 return None
+        cost = self._judging.cost_of(asked)
+        if cost is not None and (dear := self._judging.why_dear(cost)) is not None:
+            self.connection.send(SubscriptionRefused(id_, shortened(dear), Cause.QUOTA))
+            return None
         if self._account is not None:
-            size = conjunctions_of(asked)
+            if cost is None and self._account.usage.quota.cost is not None:
+                cost = cost_of(asked)
+            size = Size(conjunctions_of(asked), cost)
             refusal = self._account.refusal(id_, size)
             if refusal is not None:
                 self.connection.send(SubscriptionRefused(id_, shortened(refusal), Cause.QUOTA))

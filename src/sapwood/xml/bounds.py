@@ -13,6 +13,7 @@ from sapwood.limits import (
     DOCUMENT_ELEMENTS_MAX,
     ELEMENT_ATTRIBUTES_MAX,
 )
+from sapwood.limits.documents import DOCUMENT_REMARKS_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class DocumentBounds:
     """The bounds of one document; the defaults are those of `sapwood.limits`.
 
     `size` in bytes as they came, `depth` in levels (the root element is level 1), `elements` in
-    all, `attributes` of one element (namespace declarations count).
+    all, `attributes` of one element (namespace declarations count), `remarks` are comments and
+    processing instructions, in all.
 
     Raises `InputError` for a bound below 1, `LimitError` for a depth that the parser cannot do.
     """
@@ -29,6 +31,7 @@ class DocumentBounds:
     depth: int = DOCUMENT_DEPTH_MAX
     elements: int = DOCUMENT_ELEMENTS_MAX
     attributes: int = ELEMENT_ATTRIBUTES_MAX
+    remarks: int = DOCUMENT_REMARKS_MAX
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -62,6 +65,15 @@ class DocumentBounds:
         """The error for more elements than that."""
         return LimitError(
             "DOCUMENT_ELEMENTS_MAX", self.elements, None, "the number of elements in the document"
+        )
+
+    def too_many_remarks(self) -> LimitError:
+        """The error for more comments and processing instructions than that."""
+        return LimitError(
+            "DOCUMENT_REMARKS_MAX",
+            self.remarks,
+            None,
+            "the number of comments and processing instructions in the document",
         )
 
     def too_many_attributes(self) -> LimitError:

@@ -21,7 +21,7 @@ _PROLOG: Final = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<!--.*?-->|<\?.*?\?>)*+",
 _MARKUP: Final = re.compile(
     rb"""
       <!--            .*? (?: --> | \Z )
-    | <!\[CDATA\[     .*? (?: \]\]> | \Z )
+    | (?P<section> <!\[CDATA\[ ) .*? (?: \]\]> | \Z )
     | <\?             .*? (?: \?> | \Z )
     | (?P<start> <(?![/!?]) (?: [^<>"'] | "[^"<]*" | '[^'<]*' )*+ )
     """,
@@ -48,12 +48,13 @@ def inspected(data: bytes, bounds: DocumentBounds) -> Encoded:
 def inspect(data: bytes, bounds: DocumentBounds) -> None:
     """Refuse what must not reach the parser; `data` is in an encoding that agrees with ASCII.
 
-    Raises `DocumentError` for a DOCTYPE, `LimitError` for more elements, or more attributes of one
-    element, than `bounds` allows.
+    Raises `DocumentError` for a DOCTYPE, `LimitError` for more elements, comments and processing
+    instructions, or attributes of one element, than `bounds` allows.
     """
     if _DOCTYPE in data:
         _refuse_doctype(data)
-    if _may_have_too_many_elements(data, bounds.elements) or _may_have_too_many_attributes(
+    fewest = min(bounds.elements, bounds.remarks)
+    if _may_have_too_many_nodes(data, fewest) or _may_have_too_many_attributes(
         data, bounds.attributes
     ):
         _count(data, bounds)
@@ -72,7 +73,7 @@ def _refuse_doctype(data: bytes) -> None:
         )
 
 
-def _may_have_too_many_elements(data: bytes, allowed: int) -> bool:
+def _may_have_too_many_nodes(data: bytes, allowed: int) -> bool:
     opened = data.count(b"<")
     return opened > allowed and opened - data.count(b"</") > allowed
 
@@ -92,10 +93,13 @@ def _may_have_too_many_attributes(data: bytes, allowed: int) -> bool:
 
 
 def _count(data: bytes, bounds: DocumentBounds) -> None:
-    elements = 0
+    elements = remarks = 0
     for markup in _MARKUP.finditer(data):
         tag = markup["start"]
         if tag is None:
+            remarks += markup["section"] is None
+            if remarks > bounds.remarks:
+                raise bounds.too_many_remarks()
             continue
         elements += 1
         if elements > bounds.elements:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
+
 import pytest
 
 from tests.broker.conftest import nothing_is_left
@@ -32,3 +35,33 @@ async def test_who_is_answered_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
             await web.chunk()
         assert (await gate.post(b'{"a": 1}', JSON)).status == 200
         assert (await web.delivery())["attributes"] == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"GET /healthz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\r\n\r\n",
+        b"PUT // HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        b"POST /publish HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{}\r\n\xc4\n",
+    ],
+)
+async def test_a_request_that_goes_wrong_is_refused_once(
+    begun: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Found by `make fuzz-bytes`: its own answer followed, and failed in the server."""
+    async with gated() as gate:
+        web = await gate.connect()
+        web.writer.write(begun)
+        assert (await web.answer()).status == 400
+        await soon(web.reader.read())
+        await web.close()
+    assert not [one for one in caplog.records if one.levelno >= logging.ERROR]
+
+
+async def test_a_stream_whose_client_sends_no_http_ends(caplog: pytest.LogCaptureFixture) -> None:
+    chunked = {"Transfer_Encoding": "chunked"}
+    async with gated() as gate, gate.stream("filter=a%3E0", **chunked) as web:
+        web.writer.write(b"no size of a chunk\r\n")
+        with contextlib.suppress(ConnectionError):
+            await soon(web.reader.read())
+    assert not [one for one in caplog.records if one.levelno >= logging.ERROR]

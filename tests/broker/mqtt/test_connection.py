@@ -99,7 +99,7 @@ async def test_all_that_the_standard_wants_passed_on_is() -> None:
         left = delivered.properties[2]
         assert delivered.properties == {1: 1, 2: left, 3: "text/plain", 8: "answers/me", 9: b"\0\1"}
         assert left in (999, 1000)
-        assert delivered.users == (("unit", "C"), ("site", "é"))
+        assert delivered.users == (("unit", "C"), ("unit", "F"), ("site", "é"))
 
 
 async def test_user_properties_and_json_are_attributes_for_everybody() -> None:

@@ -215,3 +215,20 @@ def _literal(value: object) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\\\\", "\\")
     return str(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("a = 1\x1f", 5),
+        ("a = 1 \x1f", 6),
+        ("a \x85 = 1", 2),
+        ("a = \u00a0", 4),
+        ("a=1 \n\u2028", 5),
+    ],
+)
+def test_a_space_that_is_none_here_is_refused_where_it_stands(text: str, place: int) -> None:
+    """Found by `make fuzz-bytes`: it was passed over, and what came behind it was not there."""
+    with pytest.raises(FilterSyntaxError, match="has no meaning here") as caught:
+        parse_filter(text, dialect="cesql")
+    assert caught.value.position == place

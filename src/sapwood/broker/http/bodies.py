@@ -3,16 +3,53 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeAlias
 
 from starlette.requests import Request
 
 from sapwood.broker.http.refusals import Refusal
-from sapwood.limits.gateway import GATEWAY_BODY_IDLE_S
+from sapwood.limits.gateway import GATEWAY_BODIES_BYTES_MAX, GATEWAY_BODY_IDLE_S
 
 LINES_AT_ONCE: Final = 64
 """Lines that are read without giving way to others."""
+
+
+Hold: TypeAlias = Callable[[int], None]
+"""Says how many bytes of a request there are now. Raises `Refusal` where there is no room."""
+
+
+def _freely(_: int) -> None:
+    """There is room."""
+
+
+class Room:
+    """Room for the bodies of all requests, which are in memory until they are answered.
+
+    #: left_bytes and what is held come to the bound
+    """
+
+    def __init__(self, bytes_max: int = GATEWAY_BODIES_BYTES_MAX) -> None:
+        self.left_bytes = bytes_max
+
+    @contextmanager
+    def held(self) -> Iterator[Hold]:
+        """Room for one request, until it is answered."""
+        held = 0
+
+        def hold(size: int) -> None:
+            nonlocal held
+            if size - held > self.left_bytes:
+                reason = "too many long bodies come at once (GATEWAY_BODIES_BYTES_MAX); try again"
+                raise Refusal.later(reason)
+            self.left_bytes -= size - held
+            held = size
+
+        try:
+            yield hold
+        finally:
+            self.left_bytes += held
 
 
 async def chunks(request: Request) -> AsyncIterator[bytes]:
@@ -33,7 +70,7 @@ async def chunks(request: Request) -> AsyncIterator[bytes]:
         yield chunk
 
 
-async def whole(request: Request, bytes_max: int) -> bytes:
+async def whole(request: Request, bytes_max: int, hold: Hold = _freely) -> bytes:
     """The body, if it is not too long. Raises `Refusal`."""
     told = request.headers.get("content-length", "")
     too_long = Refusal(413, f"the body has more than {bytes_max:,} bytes")
@@ -44,10 +81,13 @@ async def whole(request: Request, bytes_max: int) -> bytes:
         body += chunk
         if len(body) > bytes_max:
             raise too_long
+        hold(len(body))
     return bytes(body)
 
 
-async def lines(request: Request, bytes_max: int) -> AsyncIterator[tuple[int, bytes | None]]:
+async def lines(
+    request: Request, bytes_max: int, hold: Hold = _freely
+) -> AsyncIterator[tuple[int, bytes | None]]:
     """The lines of a body with their numbers, from 1 on, without their ends.
 
     Empty lines are left out. `None` stands for a line that is too long, of which nothing is kept.
@@ -61,6 +101,7 @@ async def lines(request: Request, bytes_max: int) -> AsyncIterator[tuple[int, by
             count += 1
             if not count % LINES_AT_ONCE:
                 await asyncio.sleep(0)
+        hold(cutter.held_bytes)
     for found in cutter.end():
         yield found
 
@@ -76,6 +117,11 @@ class LineCutter:
         self._number = 1
         self._parts: list[bytes] = []
         self._size = 0
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of the line that has begun."""
+        return self._size if self._parts else 0
 
     def feed(self, chunk: bytes) -> list[tuple[int, bytes | None]]:
         """The lines that end in what has come, with their numbers; `None` for one too long."""

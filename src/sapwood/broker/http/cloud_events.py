@@ -34,7 +34,7 @@ from sapwood.errors import InputError
 from sapwood.limits import REASON_CHARS_MAX
 from sapwood.limits.timing import TTL_MS_MAX
 from sapwood.model.envelope import Envelope
-from sapwood.model.json_objects import check_members, decode_object
+from sapwood.model.json_objects import check_count, check_members, decode_object
 from sapwood.model.publication import Publication
 from sapwood.session.delivery import Delivery
 from sapwood.xml.encodings import decode_text, encode_text
@@ -86,6 +86,7 @@ def of_headers(headers: Iterable[tuple[str, str]], body: bytes) -> Publication:
 
 def of_json(text: bytes) -> Publication:
     """The event in the JSON format. Raises `InputError`."""
+    check_count(text)
     members = decode_object(text, "event")
     check_members(text, members)
     attributes = {

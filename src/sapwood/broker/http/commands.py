@@ -12,7 +12,7 @@ from sapwood.limits import NAME_CHARS_MAX
 from sapwood.limits.durable import ACKNOWLEDGE_RUNS_MAX, DURABLE_WINDOW, DURABLE_WINDOW_MAX
 from sapwood.model.envelope import enveloped
 from sapwood.model.fields import Count, Id
-from sapwood.model.json_objects import check_members, decode_flat, decode_object
+from sapwood.model.json_objects import check_count, check_members, decode_flat, decode_object
 from sapwood.model.publication import Publication
 from sapwood.wire.publications import encode_publication, encode_record
 from sapwood.xml.encodings import encode_text
@@ -100,6 +100,7 @@ def encoded(command: Publish, id_: str, frame_bytes_max: int) -> bytes:
     record = bytes(command.attributes)
     attributes = None
     if record != b"null":
+        check_count(record)
         attributes = decode_flat(record)
         if attributes is None:
             attributes = decode_object(record, "record")

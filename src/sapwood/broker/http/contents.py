@@ -15,7 +15,7 @@ from sapwood.broker.http.envelopes import within
 from sapwood.errors import InputError
 from sapwood.files.lines import decode_publication, decode_record
 from sapwood.model.envelope import Envelope
-from sapwood.model.json_objects import check_members, decode_flat, decode_object
+from sapwood.model.json_objects import check_count, check_members, decode_flat, decode_object
 from sapwood.model.publication import Publication
 from sapwood.wire.publications import encode_publication, encode_record
 
@@ -46,6 +46,7 @@ Raises `InputError` (or one of its kinds).
 
 def read_record(body: bytes, given: Given) -> tuple[str, bytes]:
     """A record by itself."""
+    check_count(body)
     record: dict[str, Any] | None = decode_flat(body)
     if record is None:
         record = decode_object(body, "record")
@@ -62,6 +63,7 @@ def read_document(body: bytes, given: Given) -> tuple[str, bytes]:
 
 def read_publication(line: bytes, given: Given) -> tuple[str, bytes]:
     """A publication with its id, as in files."""
+    check_count(line)
     return given.encoded(decode_publication(line).publication)
 
 
@@ -69,6 +71,7 @@ def records_by(id_member: str) -> Read:
     """Reads records of which that member is the id, and no attribute."""
 
     def read(line: bytes, given: Given) -> tuple[str, bytes]:
+        check_count(line)
         return given.encoded(decode_record(line, id_member).publication)
 
     return read

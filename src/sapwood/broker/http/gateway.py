@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 from starlette.requests import HTTPConnection
 
 from sapwood.broker.beside import beside
+from sapwood.broker.http.bodies import Room
 from sapwood.broker.http.credentials import credentials_in
 from sapwood.broker.http.inside import Peer, Visit
 from sapwood.broker.http.publishers import Publisher, Publishers
@@ -48,6 +49,7 @@ class Gateway:
 
     def __init__(self, broker: Visited) -> None:
         self.broker = broker
+        self.room = Room()
         self._publishers = Publishers(self.begin)
         self._visits: set[Visit] = set()
         self._count = 0

@@ -3,6 +3,9 @@
 The server itself looks at the time only between two requests, and only until a byte of the next one
 comes. Without this, whoever opens connections and says nothing, or a byte a minute, takes the room
 of all others.
+
+Nor does it expect that what comes is no HTTP while a request is being answered: the answer to that
+request would then be one too many, and a defect with a traceback in the log for each.
 """
 
 from __future__ import annotations
@@ -34,6 +37,17 @@ class Impatient(H11Protocol):
         if self._look_at is not None:
             self._look_at.cancel()
         super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """What came is no HTTP: say so, in the place of an answer that has not begun."""
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            cycle.disconnected = True  # the answer to what came before goes nowhere
+            cycle.message_event.set()
+            if cycle.response_started:
+                self.transport.abort()
+                return
+        super().send_400_response(msg)
 
     def _wait(self) -> None:
         self._look_at = self.loop.call_later(HTTP_HEAD_S, self._look)

@@ -16,7 +16,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from sapwood.broker.http.bodies import LINES_AT_ONCE, lines, whole
+from sapwood.broker.http.bodies import LINES_AT_ONCE, Hold, lines, whole
 from sapwood.broker.http.cloud_events import (
     BATCH,
     FAMILY,
@@ -79,27 +79,35 @@ async def publish(gateway: Gateway, request: Request) -> Response:
     is_one = not is_event and kind not in _NDJSON
     if _KEY in request.headers:
         given["id"] = _key(gateway, request, given.get("id"), is_one=is_one)
-    async with gateway.publisher(request) as publisher:
-        call = _Call(gateway, publisher, request, envelope)
-        if kind in _NDJSON and not is_event:
-            return await call.many(_line_reader(given))
-        if kind == BATCH:
-            return await call.batch()
-        if is_event:
-            return await call.one(_event_reader(kind, request), None)
-        if kind == "application/json":
-            read = read_record
-        elif is_xml(kind):
-            read = read_document
-        else:
-            raise Refusal(
-                415,
-                f"{kind or 'a body without a Content-Type'} is not read; send application/json, "
-                "application/x-ndjson or application/xml",
-            )
-        if extra := given.keys() - {"id"}:
-            raise Refusal(400, f"{min(extra)} is for application/x-ndjson")
-        return await call.one(read, given.get("id"))
+    with gateway.room.held() as hold:
+        async with gateway.publisher(request) as publisher:
+            call = _Call(gateway, publisher, request, envelope, hold)
+            return await _published(call, kind, given, is_event=is_event)
+
+
+async def _published(
+    call: _Call, kind: str, given: Mapping[str, str], *, is_event: bool
+) -> Response:
+    """Publish a body of a kind, with the parameters that were given. Raises as `publish`."""
+    if kind in _NDJSON and not is_event:
+        return await call.many(_line_reader(given))
+    if kind == BATCH:
+        return await call.batch()
+    if is_event:
+        return await call.one(_event_reader(kind, call.request), None)
+    if kind == "application/json":
+        read = read_record
+    elif is_xml(kind):
+        read = read_document
+    else:
+        raise Refusal(
+            415,
+            f"{kind or 'a body without a Content-Type'} is not read; send application/json, "
+            "application/x-ndjson or application/xml",
+        )
+    if extra := given.keys() - {"id"}:
+        raise Refusal(400, f"{min(extra)} is for application/x-ndjson")
+    return await call.one(read, given.get("id"))
 
 
 def _key(gateway: Gateway, request: Request, id_: str | None, *, is_one: bool) -> str:
@@ -169,11 +177,12 @@ class _Call:
     publisher: Publisher
     request: Request
     envelope: Envelope | None
+    hold: Hold
 
     async def one(self, read: Read, id_: str | None) -> Response:
         """Publish the body."""
         publisher = self.publisher
-        body = await whole(self.request, publisher.visit.frame_bytes_max)
+        body = await whole(self.request, publisher.visit.frame_bytes_max, self.hold)
         try:
             id_, encoded = await self._read(read, body, id_ or publisher.new_id())
         except InputError as error:
@@ -190,11 +199,11 @@ class _Call:
 
     async def many(self, read: Read) -> Response:
         """Publish each line; one that cannot be does not stop the others."""
-        return await self._each(lines(self.request, LINE_BYTES_MAX), read, "line")
+        return await self._each(lines(self.request, LINE_BYTES_MAX, self.hold), read, "line")
 
     async def batch(self) -> Response:
         """Publish each event of a batch, as `many` does with lines."""
-        body = await whole(self.request, self.publisher.visit.frame_bytes_max)
+        body = await whole(self.request, self.publisher.visit.frame_bytes_max, self.hold)
         try:
             events = await self.gateway.beside(lambda: events_in(body))
         except InputError as error:

@@ -68,6 +68,7 @@ class HttpServer:
             http=Impatient,
             lifespan="off",
             log_config=None,
+            log_level="error",  # what is no HTTP is answered, and nobody fills the log with it
             limit_concurrency=HTTP_CONNECTIONS_MAX + streams,
             proxy_headers=False,
             server_header=False,

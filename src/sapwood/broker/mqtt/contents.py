@@ -23,7 +23,7 @@ from sapwood.broker.mqtt.writing import TEXT_BYTES_MAX
 from sapwood.errors import InputError
 from sapwood.limits.timing import TTL_MS_MAX
 from sapwood.model.envelope import Envelope
-from sapwood.model.json_objects import check_members, decode_object
+from sapwood.model.json_objects import check_count, check_members, decode_object
 from sapwood.model.publication import Publication
 from sapwood.session.delivery import Delivery
 from sapwood.wire.publications import encode_publication
@@ -107,6 +107,7 @@ def _add_members(record: dict[str, Any], payload: bytes) -> None:
     if not payload.lstrip().startswith(b"{"):
         return
     try:
+        check_count(payload)
         members = decode_object(payload, "record")
         check_members(payload, members)
     except InputError as error:

@@ -33,6 +33,7 @@ from sapwood.model.constraint import Constraint
 from sapwood.model.like import Pattern
 
 _KEYWORDS: Final = frozenset(("and", "exists", "false", "in", "like", "not", "or", "true", "xor"))
+_SPACES: Final = " \t\r\n"
 _TOKEN: Final = re.compile(
     r"""
     [ \t\r\n]*+ (?:
@@ -76,7 +77,7 @@ def parse(text: str) -> Node:
     Raises `FilterSyntaxError` at the first token that does not fit or means what no filter can
     say, and `LimitError` as the parser of filters does.
     """
-    return _Expression(Reader(text, _TOKEN, _token)).whole()
+    return _Expression(Reader(text, _TOKEN, _token, _SPACES.__contains__)).whole()
 
 
 def _token(text: str, kind: Kind, written: str, position: int) -> Token:

@@ -29,6 +29,7 @@ class Reader:
         text: str,
         pattern: re.Pattern[str],
         make: Callable[[str, Kind, str, int], Token],
+        is_space: Callable[[str], bool] = str.isspace,
     ) -> None:
         if len(text) > FILTER_TEXT_CHARS_MAX:
             subject = "the length of the filter"
@@ -41,6 +42,7 @@ class Reader:
             )
         self.text = text
         self.depth = 0
+        self._is_space = is_space
         self._tokens = self._tokenized(pattern, make)
         self.token = next(self._tokens)
 
@@ -51,7 +53,7 @@ class Reader:
         while True:
             match = pattern.match(self.text, position)
             if match is None:
-                while self.text[position].isspace():
+                while self._is_space(self.text[position]):
                     position += 1
                 reason = f"the character {self.text[position]!r} has no meaning here"
                 if self.text[position] in "'\"":

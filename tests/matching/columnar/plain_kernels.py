@@ -47,7 +47,7 @@ from sapwood.matching.columnar.domains import (
     TRUE_RANK,
     Low,
 )
-from sapwood.matching.columnar.flat_records import DOUBTFUL, NONE, READ
+from sapwood.matching.columnar.flat_records import DOUBTFUL, NONE, READ, WITH_ARRAYS
 from sapwood.matching.columnar.segment import block
 from sapwood.matching.encoded_records import header
 from sapwood.matching.keys import number_key, text_bytes
@@ -274,7 +274,10 @@ def flatten_records(
         record = data[first:last] if 0 <= first < last <= len(data) else b""
         offsets[number], verdicts[number] = len(written), READ
         try:
-            flat = decode_publication(b"\x92\xa1p" + record).record
+            publication = decode_publication(b"\x92\xa1p" + record)
+            flat = publication.record
+            if publication.has_arrays:
+                flat, verdicts[number] = {}, WITH_ARRAYS
         except InputError:
             flat, verdicts[number] = {}, NONE if record == b"\xc0" else DOUBTFUL
         written += msgspec.msgpack.encode(flat)

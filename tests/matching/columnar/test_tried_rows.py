@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sapwood.errors import InvalidValueError
 from sapwood.language import parse_filter
 from sapwood.matching.columnar.batch import encoded
+from sapwood.matching.columnar.derived import Attribute
 from sapwood.matching.columnar.engine import ColumnarEngine
 from sapwood.matching.columnar.kernels import compiled
 from sapwood.matching.columnar.like_checks import LikePredicates
@@ -110,7 +111,7 @@ def test_records_that_cannot_be_read_are_refused(kernels: ModuleType) -> None:
 
 
 def test_filters_on_new_attributes_and_general_patterns_are_for_others_to_try() -> None:
-    attributes = {"a": 0}
+    attributes: dict[Attribute, int] = {"a": 0}
     found = TriedFilters(attributes, LikePredicates())
     for slot, text in enumerate(("a = 1", "b = 1", "a like '%x%y%'")):
         one = parse_filter(text)

@@ -56,9 +56,7 @@ def test_every_line_is_good_or_rejected_or_blank(spark: Any, folder: Path) -> No
         counts = count_lines(rows)
         good = [tuple(row) for row in publications(rows).orderBy("id").collect()]
         bad = [tuple(row) for row in rejected(rows).orderBy("file", "line").collect()]
-    assert counts == LineCounts(
-        lines=10, good=3, rejected=5, blank=2, invisible=1, undeclared=("b",)
-    )
+    assert counts == LineCounts(lines=10, good=3, rejected=5, blank=2, undeclared=("b",))
     assert good == [
         ("p0", (0, None), None, None),
         ("p1", (1, [1, 2]), None, None),

@@ -15,7 +15,6 @@ from sapwood.cli.output import (
     say,
 )
 from sapwood.errors import FileFormatError, InputError
-from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -129,19 +128,6 @@ def declared_by(
 def count_members(counts: Counts) -> dict[str, int]:
     """The counts of the rows of one input, as JSON."""
     return {"read": counts.read, "good": counts.good, "rejected": counts.rejected}
-
-
-def publication_members(counts: Counts) -> dict[str, int]:
-    """As `count_members`, with the arrays that filters cannot see."""
-    return {**count_members(counts), "invisible_arrays": counts.invisible}
-
-
-def about_arrays(counts: Counts) -> list[str]:
-    """The line about arrays that filters cannot see, where there are any."""
-    if not counts.invisible:
-        return []
-    arrays = amount(counts.invisible, "array")
-    return [f"{arrays} in publications carried, but not visible to filters"]
 
 
 def usage_line(usage: Usage) -> str:

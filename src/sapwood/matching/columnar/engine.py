@@ -234,6 +234,13 @@ class ColumnarEngine(MergeTree):
         records = (record,)
         return self._snapshot_for(records).found(records, limit)
 
+    def reads(self, attribute: str) -> bool:
+        """Whether a filter reads an attribute, or did when segments were joined last."""
+        snapshot = self._published or self._published_snapshot()
+        return attribute in snapshot.searcher.numbers or any(
+            added.reads(attribute) for _, added in snapshot.memtable
+        )
+
     def flattener(self) -> Flattener | None:
         """What makes `EncodedRecords`; `None` while all filters are in the memtable."""
         if not self._state.segments:

@@ -17,12 +17,20 @@ from sapwood.model.publication import Record
 class Trial:
     """A filter that is tried on records, and leaves it as it is."""
 
-    __slots__ = ("_form", "filter")
+    __slots__ = ("_attributes", "_form", "filter")
 
     def __init__(self, filter: Filter) -> None:
         self.filter = filter
         #: what the bytes say, once it was asked for
         self._form: Form | None = None
+        #: the attributes that are read, once it was asked for
+        self._attributes: frozenset[str] | None = None
+
+    def reads(self, attribute: str) -> bool:
+        """Whether the filter reads an attribute."""
+        if self._attributes is None:
+            self._attributes = frozenset(self.filter.attributes)
+        return attribute in self._attributes
 
     def attributes(self) -> Iterator[str]:
         """The attributes of a filter that has packed bytes, some more than once; else none."""

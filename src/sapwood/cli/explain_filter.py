@@ -208,6 +208,8 @@ _FOUND: Final[Mapping[Way, str]] = MappingProxyType(
         Way.INTERVAL: "found by a range (interval): {}",
         Way.PAIR: "found by two constraints at once (grid): {}",
         Way.PRESENCE: "tried for every record that has such a value: {}",
+        Way.SUFFIX: "found by how a text ends (suffix): {}",
+        Way.LITERAL: "found by what a text has in it (literal): {}",
         Way.PATH: "found by a path: {}",
         Way.SCAN: "tried for every record: nothing in it asks for a value that is there",
     }
@@ -222,7 +224,7 @@ def _lookup_lines(one: Lookup) -> list[str]:
         lines.append(f"    then compared: {'; '.join(map(shortened, one.compared))}")
     if one.patterns:
         texts = "; ".join(map(shortened, one.patterns))
-        lines.append(f"    searched for in each text, as no index helps: {texts}")
+        lines.append(f"    searched for in each of these texts: {texts}")
     return lines
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
 from sapwood.language.plain import plain_filter
 from sapwood.limits import FRAME_OVERHEAD_BYTES, SUBSCRIPTIONS_AT_ONCE_MAX
+from sapwood.limits.bulk import SUBSCRIPTIONS_AT_FIRST
 from sapwood.matching.costs import cost_of
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
@@ -96,6 +97,7 @@ class ClientSessionAtBroker:
     __slots__ = (
         "_account",
         "_acknowledged",
+        "_at_once",
         "_is_silent",
         "_judged",
         "_judging",
@@ -135,6 +137,8 @@ class ClientSessionAtBroker:
         self._judged: Judgement | None = None
         #: what the client has stated since it came back, until it says that this is all
         self.restated: Restated | None = Restated() if is_remembered else None
+        #: of a request for many subscriptions, those in its first part
+        self._at_once = SUBSCRIPTIONS_AT_FIRST
         #: whether answers are to nothing that the client has asked for
         self._is_silent = False
         for sequence, reason in ledger.resume(acknowledged):
@@ -288,23 +292,24 @@ class ClientSessionAtBroker:
                 yield UnsubscribeManyRequest(some)
             return
         read: list[Judgement] = []
+        most, self._at_once = self._at_once, SUBSCRIPTIONS_AT_ONCE_MAX
         for id_, text in zip(message.ids, message.filters, strict=True):
             request = SubscribeRequest(id_, text)
             # Plain, most often: read in no time, as it is no work.
             plain = plain_filter(text) if isinstance(text, str) else None
             if plain is not None:
                 read.append(Judgement(request, plain))
-                if len(read) == SUBSCRIPTIONS_AT_ONCE_MAX:
+                if len(read) == most:
                     yield ReadMany(read)
-                    read = []
+                    read, most = [], SUBSCRIPTIONS_AT_ONCE_MAX
                 continue
             judged = self._judging.judge(request)
             is_read = isinstance(judged, Judgement)
             if isinstance(judged, Judgement):
                 read.append(judged)
-            if read and (len(read) == SUBSCRIPTIONS_AT_ONCE_MAX or not is_read):
+            if read and (len(read) == most or not is_read):
                 yield ReadMany(read)
-                read = []
+                read, most = [], SUBSCRIPTIONS_AT_ONCE_MAX
             if not is_read:
                 yield request
         if read:

@@ -1,0 +1,145 @@
+"""What `stabilize` costs a broker under load: two brokers, with and without it.
+
+`python -m sapwood_lab.benchmarks.stabilizing` lets each of two brokers have a client with so many
+subscriptions, none of which covers another, so that each edge of their link has as many entries;
+and a publisher at the first one publish at a rate. Each publication has one subscriber, at either
+broker. That is done under each protocol for the same time, and printed, as one line of JSON each,
+is the processor time of both brokers in hundredths of a core, and what the protocol takes more than
+the first one.
+
+The time is less than eight periods of 30 s, after which a sketch is made afresh. So tables are
+compared more often (`--period`), and at 30 s that costs as much less as there are fewer comparisons
+(`at_30_s`, in hundredths of what the first protocol takes for everything). What `adaptive` takes
+besides, as it routes publications one by one, does not depend on the period; it runs at 30 s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Any, Final
+
+import sapwood
+from sapwood.limits.healing import STABILIZE_PERIOD_S
+from sapwood.model.publication import Publication
+from sapwood.testing.overlay import BrokerProcesses
+from sapwood_lab.benchmarks.broker.servers import usage
+
+NAMES: Final = ("a", "b")
+SUBSCRIPTIONS: Final = 10_000
+RATE: Final = 10_000
+BATCH_S: Final = 0.05
+WARM_S: Final = 4.0
+"""Before what is measured: kernels are loaded, indexes are joined, the first sketches are made."""
+
+
+def wanted(broker: int, subscriptions: int) -> list[str]:
+    """What the client of a broker subscribes to: each key has one subscriber."""
+    return [f"k = 'b{broker}.{number}' and a >= 0" for number in range(subscriptions)]
+
+
+async def measure(protocol: str, subscriptions: int, rate: int, seconds: float) -> dict[str, Any]:
+    """The processor time of both brokers for a second, and what was published and delivered."""
+    options = ("--log-level", "warning", "--protocol", protocol)
+    with BrokerProcesses(NAMES, [NAMES], options=options) as overlay:
+        async with AsyncExitStack() as stack:
+            heard = [0, 0]
+            for number, name in enumerate(NAMES):
+                address = overlay.addresses[name]
+                client = await stack.enter_async_context(sapwood.connect(address, f"c{name}"))
+                group = await client.subscribe_many(wanted(number, subscriptions))
+                task = asyncio.create_task(_hear(group, heard, number))
+                stack.callback(task.cancel)
+            address = overlay.addresses[NAMES[0]]
+            publisher = await stack.enter_async_context(sapwood.connect(address, "p"))
+            source = _Source(publisher, subscriptions)
+            await source.publish(rate, WARM_S)
+            pids = [overlay.processes[name].process.pid for name in NAMES]
+            before, began, was = [usage([pid]).cpu_s for pid in pids], time.monotonic(), source.sent
+            await source.publish(rate, seconds)
+            took, sent = time.monotonic() - began, source.sent - was
+            used = [usage([pid]).cpu_s - begun for pid, begun in zip(pids, before, strict=True)]
+            for _ in range(100):
+                if sum(heard) == source.sent:
+                    break
+                await asyncio.sleep(0.1)
+    return {
+        "protocol": protocol,
+        "publications_s": round(sent / took),
+        "core_percent": [round(100 * one / took, 2) for one in used],
+        "us_each": [round(1e6 * one / sent, 2) for one in used],
+        "exact": sum(heard) == source.sent,
+    }
+
+
+class _Source:
+    """Publishes at a rate, or as fast as is accepted where that is less."""
+
+    def __init__(self, client: sapwood.Client, subscriptions: int) -> None:
+        self._client, self._subscriptions = client, subscriptions
+        self.sent = 0
+
+    async def publish(self, rate: int, seconds: float) -> None:
+        """Publish for so long, a batch every `BATCH_S`."""
+        batch = max(1, round(rate * BATCH_S))
+        due, end = time.monotonic(), time.monotonic() + seconds
+        while due < end and time.monotonic() < end:
+            await self._client.publish_many([self._next() for _ in range(batch)])
+            due += BATCH_S
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+
+    def _next(self) -> Publication:
+        number = self.sent
+        self.sent += 1
+        key = number // 2 % self._subscriptions
+        return Publication(f"p{number}", {"k": f"b{number % 2}.{key}", "a": number})
+
+
+async def _hear(group: Any, heard: list[int], number: int) -> None:
+    async for batch in group.batches():
+        heard[number] += len(batch)
+
+
+def compared(rows: Sequence[dict[str, Any]], periods_s: Sequence[float]) -> list[dict[str, Any]]:
+    """The rows, each with what it takes more than the first one, in hundredths of what that takes.
+
+    Where neighbors compare every so many seconds, `at_30_s` is that at 30 s: less in proportion.
+    """
+    plain = rows[0]["us_each"]
+    found = []
+    for row, period_s in zip(rows, periods_s, strict=True):
+        pairs = zip(row["us_each"], plain, strict=True)
+        more = [round(100 * (one / other - 1), 2) for one, other in pairs]
+        at_30_s = [round(one * period_s / STABILIZE_PERIOD_S, 3) for one in more]
+        found.append({**row, "more_percent": more, "at_30_s": at_30_s})
+    return found
+
+
+def main() -> None:
+    """Measure a protocol, the same with `stabilize`, and with its adaptive timer."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--protocol", default="covering")
+    parser.add_argument("--subscriptions", type=int, default=SUBSCRIPTIONS)
+    parser.add_argument("--rate", type=int, default=RATE)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--period", type=float, default=1.0)
+    given = parser.parse_args()
+    periods_s = {
+        given.protocol: STABILIZE_PERIOD_S,
+        f"{given.protocol}+stabilize:{given.period:g}": given.period,
+        f"{given.protocol}+stabilize:{STABILIZE_PERIOD_S:g}:adaptive": STABILIZE_PERIOD_S,
+    }
+    rows = [
+        asyncio.run(measure(name, given.subscriptions, given.rate, given.seconds))
+        for name in periods_s
+    ]
+    for row in compared(rows, tuple(periods_s.values())):
+        print(json.dumps(row), flush=True)  # noqa: T201 - the result
+
+
+if __name__ == "__main__":
+    main()

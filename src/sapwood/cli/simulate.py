@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from sapwood.cli.comparing import run_comparison
-from sapwood.cli.conditions import are_given, conditions_of, conditions_options
+from sapwood.cli.conditions import are_given, conditions_of, conditions_options, fault_words
 from sapwood.cli.explaining import explained_members, explained_text
 from sapwood.cli.output import (
     ExitStatus,
@@ -170,6 +170,7 @@ def command(
             publications,
             advertisements=advertisements,
             faults=faults,
+            fault_words=fault_words(ctx),
             seed=seed,
             conditions=conditions_of(ctx),
             rejections=StrictRejections() if strict else rejected_file,
@@ -181,7 +182,9 @@ def command(
         by_default = advertisements is None and chosen.clients_advertise
         with progress("reading", "lines") as advance:
             scenario = files.scenario(advertise_everything=by_default, advance=advance)
-        result = _evaluated(scenario, chosen, backups, faults=faults, explain=explain)
+        result = _evaluated(
+            scenario, chosen, backups, probed=files.faults is not None, explain=explain
+        )
         count = write_deliveries(stream, scenario, result.pairs)
         if metrics is not None:
             stack.enter_context(replacing(metrics)).write(result.metrics.to_json())
@@ -197,14 +200,14 @@ def _evaluated(
     chosen: Protocol,
     backups: tuple[str, ...],
     *,
-    faults: str | None,
+    probed: bool,
     explain: Sequence[tuple[str, str]],
 ) -> Evaluation:
     """Carry a scenario out; where there are faults, probe the overlay after them."""
     from sapwood.simulation.evaluation import evaluate
 
-    chosen, probes = _with_backups(chosen, scenario, backups), bool(faults)
-    return evaluate(scenario, chosen, with_probes=probes, watch=progress, explain=explain)
+    chosen = _with_backups(chosen, scenario, backups)
+    return evaluate(scenario, chosen, with_probes=probed, watch=progress, explain=explain)
 
 
 def _stream(stack: ExitStack, out: str | None, explain: Sequence[tuple[str, str]]) -> BinaryIO:
@@ -318,8 +321,8 @@ def _check_conditions(ctx: click.Context) -> None:
     if are_given(ctx) and (is_drawn or any(map(is_semantic, given["protocols"]))):
         raise click.UsageError(
             "a swarm draws what links, clocks and routers are like, and semantic overlays have "
-            "none: leave out --loss, --duplication, --reordering, --delay, --jitter, --drift and "
-            "--processing"
+            "none: leave out --loss, --duplication, --reordering, --delay, --jitter, --drift, "
+            "--processing and --fault"
         )
 
 

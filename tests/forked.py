@@ -14,10 +14,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.reduction import DupFd
+from types import MappingProxyType
 from typing import IO, Any, Self
 
 import pytest
@@ -31,15 +32,27 @@ _SERVER.set_forkserver_preload(["tests.kernels_at_hand"])
 class Forked:
     """As much of `subprocess.Popen` as a broker process has use for."""
 
-    def __init__(self, arguments: Sequence[str], log: IO[bytes]) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        log: IO[bytes],
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         reading, writing = os.pipe()
-        self._begin(arguments, writing, log.fileno())
+        self._begin(arguments, writing, log.fileno(), environment)
         os.close(writing)
         self.stdout: IO[Any] = os.fdopen(reading, "rb")
 
-    def _begin(self, arguments: Sequence[str], out: int, log: int) -> None:
+    def _begin(
+        self,
+        arguments: Sequence[str],
+        out: int,
+        log: int,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        changed = {**os.environ, **environment}
         self._process = _SERVER.Process(
-            target=_run, args=(tuple(arguments), dict(os.environ), DupFd(out), DupFd(log))
+            target=_run, args=(tuple(arguments), changed, DupFd(out), DupFd(log))
         )
         self._process.start()
         assert self._process.pid is not None

@@ -57,6 +57,7 @@ PIPELINE: Final = (
     "results",
     "ingest",
     "matching",
+    "similarity",
     "compile",
     "stream",
     "report",

@@ -36,16 +36,32 @@ Probe: TypeAlias = bool | int | float | str | Fraction
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
-def holds(node: Node, record: Mapping[str, Probe], *, negated: bool = False) -> bool:
-    """Whether the tree, or its negation pushed to the leaves, accepts a flat record."""
+def holds(node: Node, record: Mapping[str, Any], *, negated: bool = False) -> bool:
+    """Whether the tree, or its negation pushed to the leaves, accepts a flat record.
+
+    If attributes have several values, in tuples: whether it accepts one of all combinations.
+    """
+    return any(_holds(node, row, negated=negated) for row in rows(record))
+
+
+def rows(record: Mapping[str, Any]) -> list[dict[str, Probe]]:
+    """All records with one value of each attribute."""
+    done: list[dict[str, Probe]] = [{}]
+    for name, value in record.items():
+        each = value if isinstance(value, tuple) else (value,)
+        done = [{**row, name: one} for row in done for one in each]
+    return done
+
+
+def _holds(node: Node, record: Mapping[str, Probe], *, negated: bool) -> bool:
     match node:
         case Not(operand):
-            return holds(operand, record, negated=not negated)
+            return _holds(operand, record, negated=not negated)
         case And(operands):
-            parts = [holds(operand, record, negated=negated) for operand in operands]
+            parts = [_holds(operand, record, negated=negated) for operand in operands]
             return any(parts) if negated else all(parts)
         case Or(operands):
-            parts = [holds(operand, record, negated=negated) for operand in operands]
+            parts = [_holds(operand, record, negated=negated) for operand in operands]
             return all(parts) if negated else any(parts)
         case Constant(constant):
             return constant is not negated
@@ -55,7 +71,7 @@ def holds(node: Node, record: Mapping[str, Probe], *, negated: bool = False) -> 
             read = _reading(function, record.get(node.attribute))
             if isinstance(condition, Exists):
                 return (read is not None) is not negated
-            return read is not None and holds(condition, {node.attribute: read}, negated=negated)
+            return read is not None and _holds(condition, {node.attribute: read}, negated=negated)
     value = record.get(node.attribute)
     if value is None:
         return False

@@ -4,8 +4,9 @@ All of them draw attribute names and values from small pools, so that filters an
 constraints touch, and the awkward neighbors (2**53 and its float, a text and its successor, texts
 that begin alike) stand next to each other.
 
-`values`, `records` and `nested_records` make what a publication may hold; `literals`, `trees`,
-`written_trees`, `filter_texts` and `filters` what a filter may say.
+`values`, `records`, `nested_records` and `records_with_arrays` make what a publication may hold,
+`many_valued` the flat view of the last; `literals`, `trees`, `written_trees`, `filter_texts` and
+`filters` what a filter may say.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from sapwood.language.syntax import (
 )
 from sapwood.model.filter import Filter
 from sapwood.model.printing import KEYWORDS
-from sapwood.model.publication import Record, Value
+from sapwood.model.publication import Record, Value, flatten
 
 PLAIN_NAMES: Final = ("a", "b", "price")
 AWKWARD_NAMES: Final = ("detail.state", "größe", "unit price", "in", "a.or.b", 'say "hi"', "_x1")
@@ -137,6 +138,19 @@ def nested_records() -> st.SearchStrategy[dict[str, Any]]:
         st.recursive(leaves, lambda inner: st.dictionaries(keys, inner, max_size=3), max_leaves=6),
         max_size=4,
     )
+
+
+@cache
+def records_with_arrays() -> st.SearchStrategy[dict[str, Any]]:
+    """Records some of whose attributes are arrays, of few elements; some are empty."""
+    some = st.one_of(values(), values(), st.lists(st.one_of(values(), st.none()), max_size=3))
+    return st.dictionaries(attribute_names(), some, max_size=6)
+
+
+@cache
+def many_valued() -> st.SearchStrategy[Record]:
+    """Flat views in which attributes may have several values."""
+    return records_with_arrays().map(lambda record: flatten(record).record)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
@@ -11,6 +12,7 @@ import pytest
 from sapwood.broker.broker import Broker
 from sapwood.client import connect
 from sapwood.model.publication import Publication
+from sapwood.wire.address import Address
 from tests.broker.helpers import running, settings, soon
 
 PROTOCOL = "failover:1+covering"
@@ -46,3 +48,35 @@ async def test_a_broker_whose_peer_is_gone_links_to_its_backup(*, is_given: bool
             await soon(_until(lambda: any(hub.router.received())))
             await publisher.publish(Publication("p1", {"a": 2}))
             assert (await soon(anext(wanted))).id == "p1"
+
+
+async def test_a_backup_that_would_close_a_circle_is_passed_over() -> None:
+    """The leaf is below the shop: a link there would be a second way between the two."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        leaf_address = Address("127.0.0.1", taken.getsockname()[1])
+    async with AsyncExitStack() as below, running(settings("hub", protocol=PROTOCOL)) as hub:
+        north = await below.enter_async_context(
+            running(settings("north", hub.address, protocol=PROTOCOL))
+        )
+        backups = (leaf_address, hub.address)
+        shop_settings = settings("shop", north.address, backups=backups, protocol=PROTOCOL)
+        async with running(shop_settings) as shop:
+            desk_settings = settings("desk", shop.address, protocol=PROTOCOL)
+            async with running(desk_settings) as desk:
+                leaf_settings = settings(
+                    "leaf", desk.address, listen=leaf_address, protocol=PROTOCOL
+                )
+                async with (
+                    running(leaf_settings) as leaf,
+                    connect(str(leaf.address)) as subscriber,
+                    connect(str(hub.address)) as publisher,
+                ):
+                    await soon(_until(lambda: _are_linked(north, shop)))
+                    await soon(_until(lambda: _are_linked(desk, leaf)))
+                    wanted = await subscriber.subscribe("a > 1")
+                    await below.aclose()
+                    await soon(_until(lambda: _are_linked(hub, shop)))
+                    assert not _are_linked(shop, leaf)
+                    await soon(_until(lambda: any(hub.router.received())))
+                    await publisher.publish(Publication("p1", {"a": 2}))
+                    assert (await soon(anext(wanted))).id == "p1"

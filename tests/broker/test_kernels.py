@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -112,6 +113,33 @@ def test_kernels_that_are_kept_are_loaded_as_soon_as_somebody_subscribes(
     finished(loader)
     assert kernels.is_on
     assert [entry["event"] for entry in story.entries] == ["kernels loaded"]
+    loader.close()
+
+
+async def test_who_brings_much_waits_for_kernels_that_are_kept_and_for_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels_module, "RECORDS", Switched(RECORDS))
+    monkeypatch.setattr(kernels_module, "FRAMES", Switched(FRAMES))
+    monkeypatch.setenv(places.VARIABLES[0], str(tmp_path))
+    kernels, ready = Kernels(tmp_path / "records-of-this.nbi"), asyncio.Event()
+    monkeypatch.setattr(places, "places", lambda: (tmp_path,))
+    loader = KernelLoader(Story().log, 1, (sys.executable, "-c", "raise SystemExit(9)"))
+    assert not loader.then(ready.set)  # nothing is loaded
+    loader.worked(kernels, 1)  # is compiled first, and that takes long
+    assert not loader.then(ready.set)
+    finished(loader)
+    loader = KernelLoader(Story().log, 1)
+    kernels.marker.touch()
+    with loader._turn:  # nothing else gets its turn
+        loader.expected(kernels)
+        assert loader.then(ready.set)
+        await asyncio.sleep(0)
+        assert not ready.is_set()
+    async with asyncio.timeout(PATIENCE_S):
+        await ready.wait()
+    assert kernels.is_on
+    assert not loader.then(ready.set)
     loader.close()
 
 

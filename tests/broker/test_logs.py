@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import io
 import json
 import logging
@@ -136,3 +137,17 @@ def test_a_log_goes_to_standard_error_unless_told_otherwise(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "said" in captured.err
+
+
+class FullDisk(io.StringIO):
+    """A stream that takes nothing."""
+
+    def write(self, _: str) -> int:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+
+def test_what_a_full_disk_does_not_take_is_left_out_and_whoever_said_it_goes_on() -> None:
+    log = make_log("info", FullDisk())
+    log.info("one")
+    log.warning("two", neighbor="b")
+    log.error("three")

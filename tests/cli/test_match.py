@@ -144,7 +144,6 @@ def test_match_sets_bad_lines_aside_counts_them_and_ends_with_1(folder: Folder) 
     assert pairs(Path(out).read_text(encoding="utf-8")) == [("p2", "cheap")]
     assert result.stderr == (
         "1 publication matched against 1 subscription: 1 delivery\n"
-        "2 arrays in publications carried, but not visible to filters\n"
         "7 lines rejected (5 of the subscriptions, 2 of the publications): "
         f"see {out}.rejected\n"
         f"rejected first: {folder.file('subs.jsonl')}, line 2: filter: expected an "

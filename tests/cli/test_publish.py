@@ -61,7 +61,7 @@ def test_a_file_is_published_in_its_order(address: str, file: Path) -> None:
         assert [next(wanted).id for _ in GOOD] == ["p1", "p2", "p3"]
     assert result.exit_code == 0
     assert result.stdout == ""
-    assert result.stderr.startswith("3 publications accepted\n1 array in publications carried")
+    assert result.stderr == "3 publications accepted\n"
     assert not file.with_name("publications.jsonl.rejected").exists()
 
 
@@ -189,7 +189,6 @@ def test_a_bad_line_is_set_aside_and_the_rest_is_published(address: str, file: P
         "read": 4,
         "good": 2,
         "rejected": 2,
-        "invisible_arrays": 0,
         "accepted": 2,
         "refused": [],
         "rejected_file": aside,

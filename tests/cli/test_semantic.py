@@ -68,3 +68,38 @@ def test_what_goes_with_routers_is_refused(tmp_path: Path) -> None:
     result = simulate(tmp_path, "--protocol", "semantic-tree", "--backup", "r1=r2")
     assert result.exit_code == 2
     assert "--backup goes with routers" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "name", ["semantic-tree:full,cascade,clusters=2", "semantic-graph:2,1,1,1"]
+)
+def test_choices_behind_the_colon_and_a_picture(tmp_path: Path, name: str) -> None:
+    picture = tmp_path / "overlay.svg"
+    options = ("--out", "d.jsonl", "--picture", str(picture))
+    result = simulate(tmp_path, "--protocol", name, *options)
+    assert result.exit_code == 1, result.output  # a line was rejected
+    text = picture.read_text()
+    assert text.count("<circle class=") == 3
+    assert f"{name}, 3 peers: the way of p1" in text
+    assert "wanted it, and got it: 3" in text
+
+
+def test_a_picture_of_routers_is_refused(tmp_path: Path) -> None:
+    options = ("--protocol", "covering", "--topology", "line:2", "--picture", "x.svg")
+    result = simulate(tmp_path, *options)
+    assert result.exit_code == 2
+    assert "--picture draws peers" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("semantic-tree:full,loud", "choice of a tree"),
+        ("semantic-tree:clusters=0", "number of members"),
+        ("semantic-graph:2,1,1,1,1", "as in semantic-graph"),
+    ],
+)
+def test_choices_that_there_are_not(tmp_path: Path, name: str, words: str) -> None:
+    result = simulate(tmp_path, "--protocol", name)
+    assert result.exit_code == 2
+    assert words in result.stderr

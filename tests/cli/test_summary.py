@@ -6,7 +6,7 @@ from sapwood.cli.summary import Summary
 from sapwood.files import Counts
 
 GOOD = Summary(Counts(2, 2), Counts(1000, 1000), 3, "aside")
-BAD = Summary(Counts(2, 1, 1), Counts(5, 3, 2, 4), 1, "aside")
+BAD = Summary(Counts(2, 1, 1), Counts(5, 3, 2), 1, "aside")
 
 
 def test_a_summary_counts_what_was_matched() -> None:
@@ -19,12 +19,11 @@ def test_a_summary_says_what_could_not_be_used_and_where_it_is() -> None:
     assert BAD.rejected == 3
     assert BAD.text().splitlines() == [
         "3 publications matched against 1 subscription: 1 delivery",
-        "4 arrays in publications carried, but not visible to filters",
         "3 lines rejected (1 of the subscriptions, 2 of the publications): see aside",
     ]
     assert BAD.members() == {
         "subscriptions": {"read": 2, "good": 1, "rejected": 1},
-        "publications": {"read": 5, "good": 3, "rejected": 2, "invisible_arrays": 4},
+        "publications": {"read": 5, "good": 3, "rejected": 2},
         "deliveries": 1,
         "rejected_file": "aside",
     }

@@ -78,7 +78,7 @@ def test_what_passes_at_first_sight_passes_a_closer_look(line: bytes) -> None:
         publication = judged.publication
         assert (publication.id, judged.home) == (flat.id, flat.home)
         assert repr(publication.record) == repr(flat.attributes)
-        assert publication.invisible == 0
+        assert not publication.has_arrays
         assert one_by_one.decode_publication(line) == judged
 
 

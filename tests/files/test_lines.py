@@ -70,7 +70,7 @@ def test_decode_publication_counts_arrays_and_carries_them() -> None:
     ).publication
     assert publication.attributes == {"tags": ["a"], "n": 1}
     assert publication.record == {"n": 1}
-    assert publication.invisible == 1
+    assert publication.has_arrays
 
 
 BAD_EITHER = [

@@ -86,7 +86,7 @@ def test_read_publications_gives_all_in_their_order(write: Write) -> None:
     ids, rejected, counts = publication_ids(write(GOOD))
     assert ids == ["p1", "p2"]
     assert rejected == []
-    assert counts == Counts(read=2, good=2, rejected=0, invisible=2)
+    assert counts == Counts(read=2, good=2, rejected=0)
 
 
 def test_read_subscriptions_gives_all_in_their_order(write: Write) -> None:

@@ -19,7 +19,7 @@ CASES = tuple(cases())
 def test_corpus_has_hundreds_of_cases_on_every_topic() -> None:
     topics = Counter(case.topic for case in CASES)
     assert len(CASES) > 1000
-    assert len(topics) == 12
+    assert len(topics) == 13
     assert min(topics.values()) >= 40
 
 

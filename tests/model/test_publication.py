@@ -18,7 +18,7 @@ from hypothesis import given
 from sapwood.errors import InvalidValueError, LimitError
 from sapwood.language import parse_filter
 from sapwood.limits import ATTRIBUTES_MAX, INTEGER_MAX, INTEGER_MIN, RECORD_DEPTH_MAX
-from sapwood.model.publication import Publication, check_value, flatten
+from sapwood.model.publication import ManyValued, Publication, check_value, flatten
 from tests.strategies import nested_records
 
 
@@ -41,10 +41,58 @@ def nested(levels: int) -> dict[str, Any]:
     return record
 
 
-def test_flatten_gives_dotted_names_drops_null_and_counts_arrays() -> None:
+def test_flatten_gives_dotted_names_drops_null_and_has_elements_as_values() -> None:
     view = flatten({"a": {"b": {"c": 1}, "d": None}, "tags": [1, [2]], "t": ("x",), "e": {}})
-    assert view.record == {"a.b.c": 1}
-    assert view.invisible == 2
+    assert view.record == {"a.b.c": 1, "tags": (1, 2), "t": "x"}
+    assert type(view.record) is ManyValued
+    assert view.has_arrays
+
+
+@pytest.mark.parametrize(
+    ("record", "flat"),
+    [
+        ({"a": []}, {}),
+        ({"a": [None, [], [[]], {}]}, {}),
+        ({"a": [1, 1.0, 1]}, {"a": 1}),
+        ({"a": [1, True, "1"]}, {"a": (1, True, "1")}),
+        ({"a": [0, False, -0.0]}, {"a": (0, False)}),
+        ({"a": [{"b": 1}, {"b": 2, "c": "x"}, 3]}, {"a.b": (1, 2), "a.c": "x", "a": 3}),
+        ({"a": [[{"b": [1, [2]]}], {"b": {"c": 3}}]}, {"a.b": (1, 2), "a.b.c": 3}),
+        ({"a": {"b": [1]}, "a.b": 2}, {"a.b": (1, 2)}),
+        ({"a": {"b": [1, 2]}, "a.b": [2, 3]}, {"a.b": (1, 2, 3)}),
+        ({"a": (Whole.ONE, 2)}, {"a": (1, 2)}),
+    ],
+)
+def test_elements_of_arrays_are_values(record: dict[str, Any], flat: dict[str, Any]) -> None:
+    view = flatten(record)
+    assert view.has_arrays
+    assert view.record == flat
+    assert {name: repr(value) for name, value in view.record.items()} == {
+        name: repr(value) for name, value in flat.items()
+    }
+    several = any(isinstance(value, tuple) for value in flat.values())
+    assert (type(view.record) is ManyValued) is several
+
+
+@pytest.mark.parametrize(
+    "element",
+    [math.nan, 2**63, "\ud800", b"x", object(), {1: 2}, {"\ud800": 1}, {"x" * 4096: 1}],
+    ids=lambda element: type(element).__name__,
+)
+def test_elements_that_no_attribute_may_hold_are_carried_unseen(element: object) -> None:
+    assert flatten({"a": [element]}).record == {}
+    assert flatten({"a": [1, element, 2]}).record == {"a": (1, 2)}
+
+
+def test_elements_too_deep_to_travel_are_not_seen() -> None:
+    deep: Any = [1]
+    for _ in range(RECORD_DEPTH_MAX - 1):
+        deep = [deep]
+    assert flatten({"a": deep}).record == {"a": 1}
+    assert flatten({"a": [deep, 2]}).record == {"a": 2}
+    circle: list[Any] = [3]
+    circle.append(circle)
+    assert flatten({"a": circle}).record == {"a": 3}
 
 
 @given(record=nested_records())
@@ -142,8 +190,8 @@ def test_other_scalars_of_numpy_are_refused(scalar: Any) -> None:
 def test_publication_keeps_what_was_given_and_cannot_be_changed() -> None:
     publication = Publication("p", {"a": {"b": 1}, "tags": ["x"]})
     assert publication.attributes == {"a": {"b": 1}, "tags": ["x"]}
-    assert publication.record == {"a.b": 1}
-    assert publication.invisible == 1
+    assert publication.record == {"a.b": 1, "tags": "x"}
+    assert publication.has_arrays
     with pytest.raises(FrozenInstanceError):
         publication.id = "q"
 

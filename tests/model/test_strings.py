@@ -43,6 +43,33 @@ def test_sets_of_texts_mean_what_their_members_say(a: Strings, b: Strings, text:
         assert text in points
 
 
+@pytest.mark.parametrize(
+    ("wide", "narrow"),
+    [
+        ("%ab%", "xaby%"),
+        ("%b%", "ab%"),
+        ("%ab%", "%xaby"),
+        ("%b", "%ab"),
+        ("_b%", "abc%"),
+        ("%a%b%", f"xa{TOP}b{TOP}%"),
+    ],
+)
+def test_patterns_cover_what_begins_or_ends_with_more(wide: str, narrow: str) -> None:
+    one, other = strings.like(Pattern.parse(wide)), strings.like(Pattern.parse(narrow))
+    assert strings.covers(one, other)
+    assert not strings.covers(other, one)
+
+
+@given(low=texts(), high=texts() | st.none(), wide=like_patterns(), text=texts())
+def test_range_covered_by_a_pattern_has_no_other_text(
+    low: str, high: str | None, wide: tuple[str, str | None], text: str
+) -> None:
+    within, pattern = strings.between(low, high), strings.like(Pattern.parse(*wide))
+    if strings.covers(pattern, within):
+        for each in (text, low, low + text, (high or "")[:-1] + text):
+            assert pattern.accepts(each) or not within.accepts(each)
+
+
 @given(pattern=like_patterns(), text=texts())
 def test_like_and_not_like_split_all_texts(pattern: tuple[str, str | None], text: str) -> None:
     parsed = Pattern.parse(*pattern)

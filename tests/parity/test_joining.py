@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
 from random import Random
 
 import pytest
 
 import sapwood
 from sapwood.client.client import Client
+from sapwood.client.durable import DurableDelivery
 from sapwood.client.subscription import ClientSubscription
 from sapwood.limits.structured import LEAVES_HALF
 from sapwood.model.publication import Publication
@@ -38,10 +40,12 @@ def joined(count: int, protocol: str, random: Random) -> Iterator[dict[str, Brok
                 process.close()
 
 
-def start(processes: dict[str, BrokerProcess], name: str, protocol: str, random: Random) -> None:
+def start(
+    processes: dict[str, BrokerProcess], name: str, protocol: str, random: Random, *more: str
+) -> None:
     by = [processes[random.choice(sorted(processes))].address] if processes else []
     joins = [word for address in by for word in ("--join", address)]
-    options = ("--listen", "127.0.0.1:0", "--protocol", protocol, *joins)
+    options = ("--listen", "127.0.0.1:0", "--protocol", protocol, *joins, *more)
     process = processes[name] = BrokerProcess(name, options)
     process.wait_until("listening", lambda: bool(process.address), PATIENCE_S)
 
@@ -66,6 +70,12 @@ def wait_whole(processes: dict[str, BrokerProcess]) -> None:
             return not lacking(name, process.linked, alive)
 
         process.wait_until("in its place on the circle", is_whole, PATIENCE_S)
+
+
+@asynccontextmanager
+async def connected_to(process: BrokerProcess) -> AsyncIterator[Client]:
+    async with sapwood.connect(process.address) as client:
+        yield client
 
 
 async def connected(stack: AsyncExitStack, process: BrokerProcess) -> Client:
@@ -124,3 +134,40 @@ async def test_nothing_is_lost_once_thirty_processes_have_repaired_after_kills(
                 await clients.pop(name).close()
             wait_whole(processes)
             await assert_all_get("after", clients, wanted)
+
+
+@pytest.mark.network
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("protocol", ["irbr", "scribe", "rpf"])
+async def test_a_mailbox_fills_while_its_consumer_is_away_and_outlives_its_broker(
+    protocol: str, tmp_path: Path
+) -> None:
+    with joined(3, protocol, Random(2)) as processes:
+        home = "b9"
+        keep = ("--data", str(tmp_path / home))
+        start(processes, home, protocol, Random(2), *keep)
+        wait_whole(processes)
+        async with connected_to(processes[home]) as client:
+            orders = await client.subscribe("x = 1", durable="orders")
+            async with connected_to(processes["b1"]) as other:
+                await other.publish(Publication("first", {"x": 1}))
+                delivery = await soon(anext(orders))
+                assert delivery.id == "first"
+                assert isinstance(delivery, DurableDelivery)
+                delivery.acknowledge()
+                await soon(orders.settled())
+        async with connected_to(processes["b1"]) as other:
+            await other.publish(Publication("away", {"x": 1}))
+            await other.publish(Publication("none", {"x": 2}))
+        async with connected_to(processes[home]) as client:
+            orders = await client.subscribe("x = 1", durable="orders")
+            assert (await soon(anext(orders))).id == "away"
+        processes.pop(home).close()
+        start(processes, home, protocol, Random(2), *keep)
+        wait_whole(processes)
+        async with connected_to(processes["b2"]) as other:
+            await other.publish(Publication("back", {"x": 1}))
+        async with connected_to(processes[home]) as client:
+            orders = await client.subscribe("x = 1", durable="orders")
+            got = [(await soon(anext(orders))).id for _ in range(2)]
+            assert got == ["away", "back"]

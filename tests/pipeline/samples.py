@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Final, TypeAlias
 
@@ -14,7 +14,8 @@ Pair: TypeAlias = tuple[str, str]
 
 SCHEMA: Final = (
     "id STRING, attributes STRUCT<n: BIGINT, x: DOUBLE, b: BOOLEAN, s: STRING, "
-    "d: STRUCT<e: INT, `f g`: STRING>, unread: STRING, t: ARRAY<INT>>"
+    "d: STRUCT<e: INT, `f g`: STRING>, unread: STRING, t: ARRAY<INT>, "
+    "i: ARRAY<STRUCT<p: INT, q: ARRAY<STRING>>>>"
 )
 
 _INTEGERS: Final = (None, 0, 1, -1, 5, 2**53, 2**53 + 1, 2**63 - 1, -(2**63))
@@ -25,7 +26,7 @@ _LITERALS: Final = (
     *("9007199254740992.0", "9223372036854775807", "''", "'a'", "'abc'", "'ü'"),
 )
 _BOOLEANS: Final = ("true", "false")
-_NAMES: Final = ("n", "x", "b", "s", "d.e", '"d.f g"', "missing", "t")
+_NAMES: Final = ("n", "x", "b", "s", "d.e", '"d.f g"', "missing", "t", "t", "i.p", "i.q")
 _PATTERNS: Final = ("a%", "%b%", "_", "%", "a_c", "b!%' escape '!")
 
 
@@ -39,8 +40,15 @@ def attributes(random: Random) -> Nested:
         "s": random.choice(_TEXTS),
         "d": random.choice((None, inner, inner)),
         "unread": "u",
-        "t": random.choice((None, [1])),
+        "t": random.choice((None, [1], [], [0, None, 5], [5, 5])),
+        "i": random.choice((None, [], [_item(random)], [_item(random), None, _item(random)])),
     }
+
+
+def _item(random: Random) -> Nested:
+    """An element of an array of objects."""
+    texts = random.choice((None, [], ["a"], ["ab", "", None, "b%"]))
+    return {"p": random.choice((None, 0, 1, 5)), "q": texts}
 
 
 def publications(count: int, seed: int) -> dict[str, Nested]:
@@ -61,9 +69,24 @@ def visible(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for name, value in record.items():
         if isinstance(value, dict):
             flat |= visible(value, f"{prefix}{name}.")
-        elif value is not None and not isinstance(value, list):
+        elif isinstance(value, list):
+            for inner, one in elements(prefix + name, value):
+                flat[inner] = (*flat.get(inner, ()), one)
+        elif value is not None:
             flat[prefix + name] = value
     return flat
+
+
+def elements(name: str, values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """The values of all attributes in an array, under their names."""
+    for value in values:
+        if isinstance(value, list):
+            yield from elements(name, value)
+        elif isinstance(value, dict):
+            for key, inner in value.items():
+                yield from elements(f"{name}.{key}", [inner])
+        elif value is not None:
+            yield name, value
 
 
 def expected(records: Mapping[str, Nested], wanted: Mapping[str, str]) -> list[Pair]:

@@ -364,7 +364,8 @@ def go_on(wiring: Wiring, *, once: bool = False) -> None:
         if once:
             return
         wiring.settle()
-        if not behind:
+        # What came meanwhile may have begun a tree, of which more is to be heard.
+        if not any(router.behind() for router in wiring.routers.values()):
             return
 
 

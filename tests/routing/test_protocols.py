@@ -248,6 +248,12 @@ def test_links_are_held_for_some_seconds_or_the_argument_is_refused(argument: st
         protocol(f"mesh:{argument}+covering")
 
 
+def test_a_router_that_recovers_holds_no_links() -> None:
+    assert protocol("mesh:0+covering+recover").persists
+    with pytest.raises(InputError, match="holds none: say mesh"):
+        protocol("mesh:2.5+covering+recover")
+
+
 @pytest.mark.parametrize(
     ("name", "allows"),
     [

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter, parse_xpath
 from sapwood.errors import InputError
-from sapwood.session.quotas import BURST_S, Account, Quota, Usage, conjunctions_of
+from sapwood.matching.costs import cost_of
+from sapwood.session.quotas import BURST_S, Account, Quota, Size, Usage, conjunctions_of
 
 
 def use(usage: Usage, sizes: list[int], now: float) -> tuple[int, str]:
@@ -60,14 +61,14 @@ def test_subscriptions_and_conjunctions_are_never_more_than_the_quota(
     for which, act, id_, size in steps:
         account, own = accounts[which], stated[which]
         if act == "state":
-            refusal = account.refusal(id_, size)
+            refusal = account.refusal(id_, Size(size))
             after = [{**own, id_: size}, stated[1 - which]]
             fits = sum(map(len, after)) <= subscriptions and (
                 sum(sum(one.values()) for one in after) <= conjunctions or size <= own.get(id_, 0)
             )
             assert (refusal is None) is fits
             if refusal is None:
-                account.state(id_, size)
+                account.state(id_, Size(size))
                 own[id_] = size
         elif act == "withdraw":
             account.withdraw((id_, "never stated"))
@@ -85,17 +86,17 @@ def test_a_quota_that_becomes_smaller_takes_nothing_away() -> None:
     usage = Usage(Quota(3, 9))
     account = Account(usage)
     for id_ in ("a", "b", "c"):
-        account.state(id_, 3)
+        account.state(id_, Size(3))
     usage.quota = Quota(1, 4)
-    assert account.refusal("d", 1) == (
+    assert account.refusal("d", Size(1)) == (
         "the quota subscriptions of this identity is 1, of which 3 are in use: withdraw some, or "
         "have it raised"
     )
     assert "the quota conjunctions of this identity is 4, of which 9" in str(
-        account.refusal("a", 4)
+        account.refusal("a", Size(4))
     )
-    assert account.refusal("a", 2) is None
-    account.state("a", 2)
+    assert account.refusal("a", Size(2)) is None
+    account.state("a", Size(2))
     assert (usage.subscriptions, usage.conjunctions) == (3, 8)
 
 
@@ -167,3 +168,48 @@ def test_a_filter_counts_by_its_conjunctions() -> None:
     assert conjunctions_of(parse_filter("a = 1 or b = 2")) == 2
     assert conjunctions_of(parse_filter("a = 1 and a = 2")) == 1
     assert conjunctions_of(parse_xpath("//a")) == 1
+
+
+def test_what_filters_cost_is_bounded_in_all_and_the_dear_predicate_is_named() -> None:
+    usage = Usage(Quota(cost=5_000.0))
+    account, other = Account(usage), Account(usage)
+
+    def sized(text: str) -> Size:
+        asked = parse_filter(text)
+        return Size(conjunctions_of(asked), cost_of(asked))
+
+    cheap, dear = sized("a = 1"), sized("price > 1 and name like '%ab%'")
+    for number in range(3):
+        assert account.refusal(f"c{number}", cheap) is None
+        account.state(f"c{number}", cheap)
+    account.state("d1", dear)
+    other.state("d2", dear)
+    refused = account.refusal("d3", sized("name like '%a%b_c'"))
+    assert refused is not None
+    assert "the quota cost of this identity is 5,000 ns for each publication, of which" in refused
+    assert "most of it is name like '%a%b_c', tried on each text: ask for a value" in refused
+    assert account.refusal("d1", sized("name like '%x%' and b = 1")) is None  # cheaper than before
+    account.withdraw(("d1", "c0"))
+    other.close()
+    account.close()
+    assert usage.cost == 0.0
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.integers(1, 9)), max_size=30))
+def test_what_is_used_is_the_sum_of_what_is_stated(steps: list[tuple[int, bool, int]]) -> None:
+    usage = Usage(Quota())
+    account = Account(usage)
+    there: dict[str, Size] = {}
+    for which, is_stated, many in steps:
+        id_ = f"s{which}"
+        if is_stated:
+            asked = parse_filter(" or ".join(f"a{n} > {n}" for n in range(many)))
+            there[id_] = Size(many, cost_of(asked))
+            account.state(id_, there[id_])
+        else:
+            account.withdraw((id_,))
+            there.pop(id_, None)
+        assert usage.subscriptions == len(there)
+        assert usage.conjunctions == sum(one.conjunctions for one in there.values())
+        costs = [one.cost.ns for one in there.values() if one.cost is not None]
+        assert usage.cost == pytest.approx(sum(costs))

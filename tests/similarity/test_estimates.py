@@ -38,12 +38,14 @@ PRINTED = (
     name for name, *_ in PRINTED
 ])  # fmt: skip
 def test_the_ten_worked_examples_have_their_values(path: str, value: float) -> None:
+    """PT33."""
     similarity = Similarity(Knowledge(media()), PLAIN)
     found = similarity.estimate(parse_xpath(WORKED), parse_xpath(path))
     assert found == pytest.approx(value)
 
 
 def test_without_correlations_the_last_two_examples_are_equal() -> None:
+    """PT34."""
     text = MEDIA.replace(b"(Producer|Director)?", b"Producer?,Director?")
     similarity = Similarity(Knowledge(read_dtd(text, "media")), PLAIN)
     values = [similarity(parse_xpath(WORKED), parse_xpath(path)) for _, path, _ in PRINTED[-2:]]
@@ -84,6 +86,7 @@ def test_for_paths_of_names_similarity_is_the_share_of_documents(
 def test_similarities_are_probabilities_and_one_where_the_other_covers(
     one: TreePattern, other: TreePattern, dtd: Dtd, data: list[bytes]
 ) -> None:
+    """PT19."""
     synopsis = synopsis_of(map(read_document, data))
     for knowledge in (Knowledge(dtd), Knowledge(synopsis=synopsis), Knowledge(dtd, synopsis)):
         similarity = Similarity(knowledge)
@@ -132,6 +135,7 @@ def made_document(random: Random) -> bytes:
 
 
 def test_estimates_rank_patterns_as_documents_do() -> None:
+    """PT35."""
     random = Random(1)
     data = [made_document(random) for _ in range(400)]
     similarity = Similarity(Knowledge(synopsis=synopsis_of(map(read_document, data))))

@@ -39,6 +39,7 @@ def shown(found: Occurrence) -> list[str]:
 
 
 def test_the_worked_pattern_expands_to_figure_8_3() -> None:
+    """PT33."""
     found = expansion(WORKED, Knowledge(media()))
     assert found is not None
     assert sorted(shown(found)) == sorted(
@@ -90,6 +91,7 @@ def knowledge_of(dtd: Dtd, data: list[bytes], mode: str) -> Knowledge:
 def test_every_expansion_is_of_paths_that_are_known_with_probabilities_that_sum_to_one(
     pattern: TreePattern, dtd: Dtd, data: list[bytes], mode: str
 ) -> None:
+    """PT30."""
     knowledge = knowledge_of(dtd, data, mode)
     found = expanded(steps_of(pattern)[0], knowledge)
     assume(found is not None)
@@ -111,6 +113,7 @@ def test_every_expansion_is_of_paths_that_are_known_with_probabilities_that_sum_
 
 @pytest.mark.parametrize("path", ["/a/b/c/d", "/a[b[a][c]]/c"])
 def test_a_pattern_of_names_expands_to_itself(path: str) -> None:
+    """PT31."""
     found = expansion(path, Knowledge(DTDS[0]))
     assert found is not None
     assert all(one.probability == 1 for one in found.descend())
@@ -119,6 +122,7 @@ def test_a_pattern_of_names_expands_to_itself(path: str) -> None:
 
 
 def test_gaps_in_a_recursive_dtd_end_at_the_bound() -> None:
+    """PT32."""
     found = expansion("//d", Knowledge(DTDS[0]))
     assert found is not None
     assert max(one.place.depth for one in found.descend()) <= EXPANSION_DEPTH_MAX

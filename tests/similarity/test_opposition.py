@@ -54,6 +54,7 @@ def words(particle: Particle, length: int) -> set[str]:
 
 @given(particles, st.sets(st.sampled_from(NAMES)))
 def test_pairs_are_those_of_the_words_of_the_model(particle: Particle, known: set[str]) -> None:
+    """PT29."""
     allowed = {word for word in words(particle, 8) if set(word) <= known}
     names, pairs = together(particle, known)
     assert names == {name for word in allowed for name in word}
@@ -82,6 +83,7 @@ def test_pairs_are_those_of_the_words_of_the_model(particle: Particle, known: se
     ],
 )
 def test_the_printed_rules_hold(model: str, opposed: set[str]) -> None:
+    """PT29."""
     leaves = "".join(f"<!ELEMENT {name} EMPTY>" for name in "abxy")
     opposition = Opposition(read_dtd(f"<!ELEMENT e {model}>{leaves}".encode(), "e"))
     found = {pair for pair in ("aa", "ab", "bb") if opposition.opposed("e", *pair)}
@@ -89,6 +91,7 @@ def test_the_printed_rules_hold(model: str, opposed: set[str]) -> None:
 
 
 def test_opposition_is_not_transitive() -> None:
+    """PT29."""
     leaves = b"".join(b"<!ELEMENT %c EMPTY>" % name for name in b"abxy")
     opposition = Opposition(read_dtd(b"<!ELEMENT e ((a,x)|(b,y))>" + leaves, "e"))
     assert opposition.opposed("e", "a", "b")

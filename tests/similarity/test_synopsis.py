@@ -48,6 +48,7 @@ def test_the_worked_example_has_the_arrays_of_the_module() -> None:
 
 @given(documents)
 def test_a_synopsis_counts_the_documents_that_have_each_path(data: list[bytes]) -> None:
+    """PT27."""
     found, expected = synopsis(data), brute_force(data)
     assert dict(found.paths()) == expected
     assert all(found.count(path) == count for path, count in expected.items())
@@ -57,9 +58,29 @@ def test_a_synopsis_counts_the_documents_that_have_each_path(data: list[bytes]) 
 
 @given(documents, st.randoms(use_true_random=False))
 def test_the_order_of_documents_does_not_count(data: list[bytes], random: object) -> None:
+    """PT27."""
     shuffled = list(data)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     assert synopsis(shuffled) == synopsis(data)
+
+
+def skeleton(names: tuple[str, ...], parents: tuple[int, ...], node: int = 1) -> bytes:
+    """The document that a synopsis of one document is the skeleton of."""
+    kids = [kid for kid, parent in enumerate(parents) if parent == node]
+    attributes = "".join(f' {names[kid][1:]}="v"' for kid in kids if names[kid][0] == "@")
+    inside = b"".join(skeleton(names, parents, kid) for kid in kids if names[kid][0] != "@")
+    return f"<{names[node]}{attributes}>".encode() + inside + f"</{names[node]}>".encode()
+
+
+@given(documents.filter(bool).map(lambda some: some[0]))
+def test_a_document_s_skeleton_has_one_child_a_name_and_the_same_paths(data: bytes) -> None:
+    """PT28: and it is a skeleton's own skeleton."""
+    found = synopsis([data])
+    below = list(zip(found.parents, found.names, strict=True))
+    assert len(set(below)) == len(below)
+    assert dict(found.paths()) == brute_force([data])
+    bare = skeleton(tuple(found.names), tuple(found.parents))
+    assert synopsis([bare]) == found
 
 
 @given(documents, documents, documents)

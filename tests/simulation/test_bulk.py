@@ -7,6 +7,8 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sapwood.language import parse_filter
 from sapwood.overlay.topology import Link, Topology
@@ -26,6 +28,7 @@ from sapwood.simulation.scenario import (
     Scenario,
     Step,
     SubscribeManyAction,
+    UnadvertiseAction,
     UnsubscribeManyAction,
     Until,
     WaitAction,
@@ -33,6 +36,8 @@ from sapwood.simulation.scenario import (
 from sapwood.simulation.simulator import simulate
 from sapwood.simulation.vocabulary import draw_filter, draw_publication
 from sapwood.simulation.world import World
+from tests.examples import examples
+from tests.simulation.changes import adding
 
 LINE = Topology(("a", "b", "c"), (Link("a", "b", 0.01), Link("b", "c", 0.01)))
 CLIENTS = tuple(ClientName(home, name) for home in "abc" for name in ("x", "y"))
@@ -95,6 +100,67 @@ def test_bulks_are_exact_under_every_protocol(name: str, seed: int) -> None:
     at_once = (1, 3, 256)[seed]
     make_router = gradual(name, at_once)
     outcome = simulate(drawn(seed), make_router)
+    judgment = judge_world(outcome.world, outcome.stuck, name)
+    assert findings(outcome.world, judgment, name, make_router) == {}
+
+
+def advertising(seed: int) -> Scenario:
+    """Publishers that advertise and take back; clients subscribe, and a link comes and goes."""
+    generator = Random(f"advertising {seed}")
+    steps: list[Step] = []
+    for number in range(28):
+        action = _draw_action(generator, number)
+        if generator.random() < 0.4:
+            name = AdvertisementName(
+                *generator.choice(PUBLISHERS), generator.choice(("all", "one", "two"))
+            )
+            promised = generator.choice(("true", draw_filter(generator, "xy")))
+            action = (
+                AdvertiseAction(name, parse_filter(promised))
+                if generator.random() < 0.7
+                else UnadvertiseAction(name)
+            )
+        steps.append(Step(action, generator.choice((0.0, 0.004, 0.03))))
+        if generator.random() < 0.3:
+            steps.append(Step(WaitAction(generator.choice(tuple(Until)))))
+    timing = generator.choice((Timing(), Timing(jitter=2.0), Timing(jitter=1.0, notice_s=0.02)))
+    return Scenario(f"advertising {seed}", LINE, tuple(steps), seed, timing)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "advertisement",
+        "advertisement+identity",
+        "advertisement+covering",
+        "advertisement+covering+merging",
+        "advertisement+xroute",
+        "xroute",
+    ],
+)
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+@given(seed=st.integers(0, 1 << 30))
+@settings(max_examples=examples(4))
+@pytest.mark.one_in(6)
+def test_answers_to_advertisements_that_are_given_bit_by_bit_are_exact(
+    name: str, at_once: int, seed: int
+) -> None:
+    make_router = gradual(name, at_once)
+    outcome = simulate(advertising(seed), make_router)
+    judgment = judge_world(outcome.world, outcome.stuck, name)
+    assert findings(outcome.world, judgment, name, make_router) == {}
+
+
+@pytest.mark.parametrize("name", ["mesh+simple", "mesh+covering", "mesh+xroute"])
+@pytest.mark.parametrize("at_once", [1, 2])
+@given(seed=st.integers(0, 1 << 30), churn=st.booleans())
+@settings(max_examples=examples(1))
+@pytest.mark.one_in(6)
+def test_new_branches_that_hear_of_subscriptions_bit_by_bit_are_exact(
+    name: str, at_once: int, seed: int, churn: bool
+) -> None:
+    make_router = gradual(name, at_once)
+    outcome = simulate(adding(seed, churn=churn), make_router)
     judgment = judge_world(outcome.world, outcome.stuck, name)
     assert findings(outcome.world, judgment, name, make_router) == {}
 

@@ -73,6 +73,21 @@ def test_another_filter_begins_a_life_and_the_one_before_ends_when_that_is_confi
     assert list(history.owed) == []
 
 
+def test_an_answer_that_was_given_before_the_change_is_none_to_it() -> None:
+    history = History(LINE)
+    history.subscribe(0.0, S1, WANTED)
+    history.subscribe(2.0, S1, OTHER)
+    history.subscribed(3.0, S1, since=1.0)
+    former, later = history.subscriptions[S1]
+    assert (former.confirmed is None, later.confirmed) == (False, None)
+    history.subscribed(3.5, S1, since=1.5)  # to the same, asked again
+    assert (former.left, later.confirmed) == (None, None)
+    assert list(history.owed) == [S1]
+    history.subscribed(4.0, S1, since=3.0)
+    assert former.left == later.confirmed
+    assert list(history.owed) == []
+
+
 def test_an_end_is_that_of_both_filters_where_the_change_is_not_confirmed() -> None:
     history = History(LINE)
     history.subscribe(0.0, S1, WANTED)

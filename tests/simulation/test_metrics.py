@@ -8,8 +8,19 @@ import pytest
 
 from sapwood.language import parse_filter
 from sapwood.overlay.shapes import parse_topology
-from sapwood.simulation.metrics import Delays, LinkUse, link_use, quantiles
+from sapwood.routing.protocols import protocol
+from sapwood.simulation.history import History, SubscriptionName
+from sapwood.simulation.metrics import (
+    Delays,
+    LinkUse,
+    link_use,
+    quantiles,
+    recovery_delays,
+    update_delays,
+)
 from sapwood.simulation.scenario import CrashRouter, Scenario, Step, subscribe_then_publish
+from sapwood.simulation.stopwatch import Stopwatch
+from sapwood.simulation.world import World
 from tests.simulation.helpers import publications, run, subscriptions
 
 LINE = parse_topology("line:4", Random(0).randrange)
@@ -43,6 +54,53 @@ def test_measure_counts_what_happened() -> None:
     assert metrics.verdicts.must == 2
     assert metrics.verdicts.checked_publications == 2
     assert metrics.verdicts.diverged is None
+
+
+def test_updates_take_the_way_there_and_back_and_those_of_who_has_gone_do_not_count() -> None:
+    metrics = run(SCENARIO, "simple").metrics
+    assert metrics.update_s.max == pytest.approx(2 * 0.03), "s1 has three links to go"
+    assert metrics.recovery_s == Delays(0.0, 0.0, 0.0, 0.0)
+    assert metrics.processing_s == {}
+    history = History(LINE)
+    name, other = SubscriptionName("r1", "ann", "s"), SubscriptionName("r1", "bob", "s")
+    for one in (name, other):
+        history.subscribe(0.0, one, parse_filter("x > 1"))
+        history.subscribed(1.0, one)
+    history.subscribe(2.0, name, parse_filter("x > 2"))
+    history.subscribed(4.0, name)
+    history.unsubscribe(5.0, name)
+    history.unsubscribed(5.5, name)
+    history.gone(9.0, "r1", "bob")
+    assert sorted(update_delays(history)) == [0.5, 1.0, 1.0, 2.0]
+
+
+def test_recovering_takes_from_the_return_of_the_last_link_until_all_is_settled() -> None:
+    history = History(LINE)
+    history.link_down(1.0, "r1", "r2")
+    history.link_down(1.0, "r2", "r3")
+    history.link_joined(5.0, "r1", "r2")
+    history.link_joined(7.0, "r2", "r3")
+    history.settle(9.5)
+    history.link_down(11.0, "r1", "r2")
+    history.link_joined(12.0, "r1", "r2")
+    history.settle(12.25)
+    history.settle(20.0)
+    assert recovery_delays(history) == [2.5, 0.25]
+
+
+def test_routers_that_are_timed_say_what_they_computed_and_when_they_last_heard() -> None:
+    ticks = iter(range(10**6))
+    watch = Stopwatch(lambda: float(next(ticks)))
+    world = World(LINE, watch.maker(protocol("simple")), validate=False)
+    world.drain()
+    watch.restart()
+    begun = world.now
+    world.subscribe(SubscriptionName("r1", "ann", "s"), parse_filter("x > 1"))
+    world.drain()
+    assert watch.processing_s == {"r1": 2.0 + 1.0, "r2": 2.0, "r3": 2.0, "r4": 1.0}
+    assert watch.delay_s(begun) == pytest.approx(2 * 0.03 + watch.seconds)
+    watch.restart()
+    assert watch.delay_s(world.now) == 0.0
 
 
 def test_content_matches_are_those_of_the_sides_that_are_asked() -> None:

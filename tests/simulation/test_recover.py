@@ -14,6 +14,7 @@ import pytest
 from sapwood.overlay.shapes import parse_topology
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
+from sapwood.routing.upkeep.detour.detour import Detour
 from sapwood.routing.upkeep.recover.recover import Recover
 from sapwood.simulation.examination import draw_for, examine
 from sapwood.simulation.history import ClientName, SubscriptionName
@@ -90,6 +91,49 @@ def test_who_never_met_before_the_first_unrest_was_over_may_miss_what_comes_betw
     """Seed 20032: a link fails at once, and its ends meet when others have settled long since."""
     examination = examine(draw_for("recover+covering", 20_032), "recover+covering")
     assert not examination.found
+
+
+def test_an_answer_to_what_was_asked_before_does_not_confirm_a_change_that_came_since() -> None:
+    """Seed 12: a router is back, a client asks again and then changes the filter, and waits."""
+    examination = examine(draw_for("recover+covering", 12), "recover+covering")
+    assert not examination.found
+
+
+def test_what_is_restored_has_said_the_same_whenever_it_was_said() -> None:
+    """Routing follows from what was taken, and not from when: a link is new, and trees better."""
+    world = World(
+        parse_topology("ring:6", lambda n: 0),
+        router_maker(protocol("mesh+covering+recover")),
+        validate=False,
+    )
+    subscribe(world, "r1", "s", "x >= 0")
+    world.drain()
+    world.add_link("r1", "r4")
+    world.run_until(world.now + 60.0)
+    world.drain()
+    for home in world.topology.routers:
+        before = messages_made(world, home)
+        world.crash_router(home)
+        world.run_until(world.now + 1.0)
+        world.return_router(home)
+        assert messages_made(world, home) == before
+        world.drain()
+
+
+def messages_made(world: World, home: str) -> dict[str, int]:
+    """How many messages a router has made for each neighbor."""
+    router = world.routers[home]
+    assert isinstance(router, Router)
+    upkeep = router.upkeep.inner if isinstance(router.upkeep, Detour) else router.upkeep
+    assert isinstance(upkeep, Recover)
+    return {neighbor: one.owed.made for neighbor, one in upkeep.conversations.items()}
+
+
+@pytest.mark.one_in(2)
+def test_a_mesh_that_is_restored_says_what_it_had_said() -> None:
+    """Seed 95: a tree was replaced after a hold, which a router that was back did not do again."""
+    name = "recover+advertisement+covering"
+    assert not examine(draw_for(name, 95), name).found
 
 
 @pytest.mark.long

@@ -42,6 +42,20 @@ class DropsNoDuplicates(RedundantMutant):
         return list(arrival.deliveries)
 
 
+class RemembersOneForEachSource(RedundantMutant):
+    """The filter of duplicates is too short: what came before the last one comes again."""
+
+    def __init__(self, name: str, incarnation: int) -> None:
+        super().__init__(name, incarnation)
+        self.last: dict[str, Number] = {}
+
+    def _arrive(self, path: Path, arrival: Arrival) -> list[Effect]:
+        if self.last.get(arrival.source) == arrival.number:
+            return []
+        self.last[arrival.source] = arrival.number
+        return list(arrival.deliveries)
+
+
 class MixesSources(RedundantMutant):
     """What several sources have published is counted together."""
 
@@ -89,6 +103,7 @@ class PublishesOnOnePath(RedundantMutant):
 
 MUTANTS: dict[type[RedundantMutant], frozenset[str]] = {
     DropsNoDuplicates: frozenset({"duplicated"}),
+    RemembersOneForEachSource: frozenset({"duplicated"}),
     MixesSources: frozenset({"lost"}),
     ForgetsLives: frozenset({"lost"}),
     TakesOneTreeTwice: frozenset({"lost"}),

@@ -86,6 +86,6 @@ def test_a_torn_piece_is_set_aside() -> None:
 def test_what_is_delivered_is_written_with_its_input() -> None:
     delivery = Deliver("c", ("s",), publication("p"))
     effects: list[Effect] = [Persist(AttachClient("c")), delivery, Accepted("c", "p")]
-    unit = unit_of(effects, map(Held, effects))
+    unit = unit_of(effects, (Held(one, 1.5) for one in effects))
     assert (unit.records, unit.deliveries) == ((AttachClient("c"),), (delivery,))
-    assert unit.waiting == [Held(Accepted("c", "p"))]
+    assert unit.waiting == [Held(Accepted("c", "p"), 1.5)]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from sapwood.limits.store import STORE_APPLY_S
-from sapwood.store.writer import Policy, Retention
+from sapwood.store.durability import Durability
+from sapwood.store.writer import Policy, Retention, StoreFullError
 from tests.store.faults import BROKEN, FULL, FaultyDisk
 from tests.store.test_store import Clock, batch, commit, opened
 
@@ -59,3 +63,55 @@ def test_the_memory_of_a_large_commit_is_not_kept(tmp_path: Path) -> None:
         assert none == 0
     with opened(tmp_path) as store:
         assert [value for *_, value in store.rows("kind")] == [b"\0", bytes(1 << 21)]
+
+
+@contextmanager
+def files_may_not_grow() -> Iterator[None]:
+    """Files of this process end where they end now: EFBIG, as of a quota that is used up."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_state_file_over_a_limit_waits_for_room_as_on_a_full_disk(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        for number in range(200):
+            store.put("kind", "name", number, bytes(1000))
+        gathered = store.take()
+        store.writer.commit(gathered)
+        store.committed(gathered)
+        with files_may_not_grow(), pytest.raises(StoreFullError):
+            store.writer.apply()
+        store.writer.apply()
+        assert len(list(store._state.rows("kind"))) == 200
+
+
+def test_while_commits_come_whoever_waits_is_not_told_of_each(tmp_path: Path) -> None:
+    """It looks again after every interval, until one has passed with nothing in it."""
+    clock, policy = Clock(), Policy(Durability.parse("interval:10"))
+    with opened(tmp_path, policy=policy, clock=clock, persists=False) as store:
+        writer = store.writer
+
+        def write(first: int) -> bool:
+            store.add(batch(first, 1))
+            gathered = store.take()
+            is_due = writer.append(gathered)
+            store.committed(gathered)
+            return is_due
+
+        assert writer.due_s() is None
+        assert write(0), "nobody looks"
+        for first in range(1, 7):
+            assert 0 < (writer.due_s() or 0) < 0.011
+            clock.now += 0.02
+            writer.rest()
+            assert writer.due_s() is not None
+            assert not write(first), "somebody will look"
+        for _ in range(2):
+            clock.now += 0.02
+            writer.rest()
+        assert writer.due_s() is None
+        assert write(7)

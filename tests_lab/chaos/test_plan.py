@@ -19,9 +19,12 @@ def test_faults_follow_from_the_seed(seed: int, kills: int) -> None:
         draw(seed, TREE, kills=kills, seconds=30.0, publishers=2, subscribers=5) for _ in range(2)
     ]
     assert faults[0] == faults[1]
-    assert sum(fault.kind == "kill broker" for fault in faults[0]) == kills
+    killed = [fault for fault in faults[0] if fault.kind in {"kill broker", "kill at point"}]
+    assert len(killed) == kills
+    assert sum(fault.point is not None for fault in killed) == kills // 2
+    assert all((fault.point is None) == (fault.kind != "kill at point") for fault in faults[0])
     ends: dict[int, float] = {}
     for fault in faults[0]:
-        if fault.kind in {"kill broker", "stop broker", "fill disk"}:
+        if fault.kind in {"kill broker", "kill at point", "stop broker", "fill disk"}:
             assert fault.at_s >= ends.get(fault.victim, 0.0)
             ends[fault.victim] = fault.at_s + fault.lasts_s

@@ -167,12 +167,11 @@ class Broker:
         shared = (me, self.connections, self._memory, self._log, circles)
         self.handshake = Handshake(
             *shared,
-            judging=Judge(
-                self._filter_process.ask, is_strict=settings.strict, declared=settings.declared
-            ),
+            judging=Judge(self._filter_process.ask),
             doorkeeper=self.doorkeeper,
             credentials=connecting.credentials,
         )
+        self.handshake.take(connecting.credentials, settings)
         self._telling = Telling(
             self.router.behind, self._room_for, self.connections, loop.call_soon
         )
@@ -286,15 +285,17 @@ class Broker:
 
     def parks(self, tcp: TcpConnection, message: Single) -> bool:
         """Whether a message waits until work on it is done beside the loop."""
+        ready = partial(self.turns.ready, tcp)
         if tcp.client is None:
             if tcp.link is not None or not isinstance(message, Hello):
                 return False
-            return self.doorkeeper.parks(tcp, message, lambda: self.turns.ready(tcp))
+            return self.doorkeeper.parks(tcp, message, ready)
+        if isinstance(message, ReadMany):
+            return self._kernels.then(ready)
         work = tcp.client.judge(message)
-        if work is None:
-            return False
-        self.beside(work, lambda: self.turns.ready(tcp))
-        return True
+        if work is not None:
+            self.beside(work, ready)
+        return work is not None
 
     def received(self, tcp: TcpConnection, message: Single, now: float) -> None:
         """Handle a message. Raises `PeerError` for one that the peer must not send."""
@@ -476,10 +477,9 @@ class Broker:
                 effects = self.router.handle(request, now)
             if self._growth is not None:
                 self._growth.handled(request)
-            runner = self.effect_runner
-            remaining = runner.run(effects, request)
+            remaining = self.effect_runner.run(effects, request)
             if isinstance(request, ClientPublish | ClientPublishMany):
-                self._backpressure.published(request.client, runner.told)
+                self._backpressure.published(request.client, self.effect_runner.told)
             if not self.router.is_tree:
                 self._backpressure.restrict_to(self.router.tells_over())
             self._timer.set(self.router.next_deadline())

@@ -11,7 +11,7 @@ import asyncio
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -24,6 +24,7 @@ from sapwood.broker.expiry import Expiry, has_outlived
 from sapwood.broker.logs import Log
 from sapwood.broker.looking import looked_at
 from sapwood.broker.owned import owned
+from sapwood.broker.withholding import Withholding, sees, shown
 from sapwood.deadline_timer import DeadlineTimer
 from sapwood.errors import FrameError, InputError
 from sapwood.limits.durable import DURABLE_RECENT_BYTES, DURABLE_SCAN_PLACES
@@ -61,7 +62,7 @@ from sapwood.session.durable.subscriptions import (
     DurableSubscriptions,
     Making,
 )
-from sapwood.session.grants import Grant
+from sapwood.session.grants import Gate, Grant
 from sapwood.store.reading import Stored
 from sapwood.store.store import Store
 from sapwood.wire.durable import (
@@ -74,21 +75,20 @@ from sapwood.wire.durable import (
     DurablesReply,
     DurablesRequest,
     DurableState,
-    Since,
-    SinceId,
-    SincePlace,
-    SinceTime,
 )
 from sapwood.wire.interests import from_text, to_text
 from sapwood.wire.messages import (
     Cause,
-    Message,
     SubscriptionRefused,
     UnsubscribedReply,
     UnsubscribeRequest,
 )
 from sapwood.wire.publications import encode_publication
 
+WIDER: Final = (
+    "the durable subscription has more than may be subscribed to under this identity; remove it, "
+    "and make it again"
+)
 _NO_STORE: Final = "this broker keeps nothing; start it with --data"
 _SPREAD: Final = 4
 """Places that lie so much further apart than they are many are read one by one."""
@@ -163,6 +163,7 @@ class Durables:
         #: the filters that the journal is looked at with, by owner
         self._filters: dict[str, Interest] = {}
         self._is_looking = False
+        self._withholding = Withholding(store)
 
     # Life --------------------------------------------------------------------------------------
 
@@ -263,7 +264,15 @@ class Durables:
                 return
             request = _canonical(request, interest)
         try:
-            making = Making(self._start(request.since), self._store.next_place, _generation())
+            quota = client.quota
+            making = Making(
+                self._withholding.start(request.since, client.gate),
+                self._store.next_place,
+                _generation(),
+                client.identity,
+                quota.durables,
+                quota.durable_bytes,
+            )
         except InputError as error:
             client.connection.send(SubscriptionRefused(request.id, shortened(str(error))))
             return
@@ -276,27 +285,8 @@ class Durables:
                 return f"no durable subscription may be named {name} under this identity"
         present = self._subscriptions.filter_of(request.name) if request.name else None
         if present is not None and not grant.covers(from_text(present)):
-            return (
-                f"the durable subscription {request.name} has more than may be subscribed to under "
-                "this identity; remove it, and make it again"
-            )
+            return WIDER
         return None
-
-    def _start(self, since: Since | None) -> int | None:
-        """Where in the journal `since` is. Raises `InputError` for an id that is not there."""
-        store = self._store
-        match since:
-            case None:
-                return None
-            case SincePlace(place):
-                return max(place, store.bounds[0])
-            case SinceTime(begin):
-                return store.place_at(begin)
-            case SinceId(id_):
-                found = store.place_of_id(id_)
-                if found is None:
-                    raise InputError(f"the journal has no publication {id_!r} (any more)")
-                return found + 1
 
     def _asked(self, client: ClientSessionAtBroker, request: DurablesRequest) -> None:
         subscriptions, name = self._subscriptions, request.name
@@ -314,7 +304,7 @@ class Durables:
                     self._carry_out(subscriptions.remove(name))
         except InputError as error:
             reply = DurablesReply(refusal=shortened(str(error)))
-        client.connection.send(reply)
+        client.connection.send(shown(reply, client.gate))
 
     def listed(self, after: str) -> DurablesReply:
         """The durable subscriptions whose names come after one, as many as go at once."""
@@ -422,30 +412,40 @@ class Durables:
             case Join(_, reply):
                 send(reply)
             case Hand():
-                self._hand(effect, send)
+                self._hand(effect, session)
             case Tell(_, dropped, reason):
                 send(DurableNotice(id_, dropped, shortened(reason)))
             case Acknowledged(_, serial):
                 send(AcknowledgedReply(id_, serial))
             case Leave():
                 send(UnsubscribedReply(id_))
-            case Turn(_, reason):
-                send(SubscriptionRefused(id_, shortened(reason)))
+            case Turn(_, reason, is_quota):
+                cause = Cause.QUOTA if is_quota else Cause.REQUEST
+                send(SubscriptionRefused(id_, shortened(reason), cause))
 
-    def _hand(self, hand: Hand, send: Callable[[Message], None]) -> None:
-        """Send publications to a consumer; what is lost, or has outlived its time, is let go."""
+    def _hand(self, hand: Hand, session: ClientSessionAtBroker) -> None:
+        """Send publications to a consumer; what is lost, or has outlived its time, is let go.
+
+        Something that it may not see can be there all the same: somebody else has narrowed the
+        filter since, or given it up elsewhere. The consumer is turned away then.
+        """
         found, now = self._read([parcel.place for parcel in hand.parcels]), self._time()
+        if not self._may_have(hand, session.gate, found):
+            turned = self._subscriptions.turn_away(hand.consumer, WIDER, now)
+            self._loop.call_soon(self._later, turned)
+            return
         lost = [parcel.number for parcel in hand.parcels if parcel.place not in found]
         kept = [parcel for parcel in hand.parcels if parcel.place in found]
         over = {p.number for p in kept if has_outlived(found[p.place], now - p.time)}
         there = [parcel for parcel in kept if parcel.number not in over]
         if there:
-            send(
+            places = (parcel.place for parcel in there)
+            session.connection.send(
                 DurableDeliveries(
                     hand.consumer[1],
                     tuple(parcel.number for parcel in there),
                     tuple(parcel.attempt for parcel in there),
-                    tuple(parcel.place for parcel in there),
+                    self._withholding.told(places, hand.reached, session.gate),
                     tuple(found[parcel.place] for parcel in there),
                 )
             )
@@ -455,6 +455,19 @@ class Durables:
             self._carry_out(self._subscriptions.not_handed(hand.consumer, lost))
         if over:
             self._carry_out(self._subscriptions.not_handed(hand.consumer, over, OVER))
+
+    def _may_have(self, hand: Hand, gate: Gate | None, found: Mapping[int, bytes]) -> bool:
+        """Whether a consumer may see all that it is to be handed.
+
+        Nobody but itself has a hand in a subscription without a name: its filter was narrowed.
+        """
+        if gate is None or gate.grant.sees_all or not self._subscriptions.is_named(hand.consumer):
+            return True
+        return all(sees(gate.grant, encoded) for encoded in found.values())
+
+    def _later(self, effects: Sequence[Effect]) -> None:
+        self._carry_out(effects)
+        self._flush()
 
     def _read(self, places: Sequence[int]) -> dict[int, bytes]:
         """The publications at some places, as far as they are there."""

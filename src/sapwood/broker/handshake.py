@@ -82,6 +82,7 @@ class Handshake:
         """Show other credentials from now on, and judge subscriptions as these settings say."""
         self._credentials = credentials
         self._judging.is_strict = settings.strict
+        self._judging.cost_max = settings.filter_cost_max
         self._judging.declared = settings.declared
 
     def hello(self) -> Hello:

@@ -7,6 +7,10 @@ interpreter lock for less than 50 ms at a time (measured). Compiling takes some 
 for up to a third of a second again and again, so a process of its own does that, and keeps what it
 compiled (`matching.compiling.places`). Where it can be kept nowhere the broker stays with plain
 Python and says so: every start would compile anew.
+
+A client that has subscribed to many at once, and goes on, waits while kernels are loaded that are
+kept: plain Python takes three times as long for each subscription, has it moved later, and makes
+loading itself longer. Nobody else waits.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Final
@@ -64,6 +68,10 @@ class KernelLoader:
         self._threads: dict[str, Thread] = {}
         #: one thread at a time loads; the process that compiles for it, and whether to end
         self._turn = Lock()
+        #: names of sets that are being loaded, and are kept; who waits for that, and in which loop
+        self._soon: set[str] = set()
+        self._waiting: list[tuple[asyncio.AbstractEventLoop, Callable[[], None]]] = []
+        self._telling = Lock()
         self._compiling: subprocess.Popen[str] | None = None
         self._closing = False
 
@@ -83,6 +91,8 @@ class KernelLoader:
         """Let a thread load the kernels, unless one does or has."""
         if kernels.name in self._threads or self._closing:
             return
+        if not may_compile:
+            self._soon.add(kernels.name)
         thread = self._threads[kernels.name] = Thread(
             target=self._load,
             args=(kernels,),
@@ -91,6 +101,24 @@ class KernelLoader:
             daemon=True,
         )
         thread.start()
+
+    def then(self, done: Callable[[], None]) -> bool:
+        """Call `done` in the loop when what is being loaded is at hand; whether anything is."""
+        if not self._soon:
+            return False
+        with self._telling:
+            self._waiting.append((asyncio.get_running_loop(), done))
+        if not self._soon:  # since it was asked
+            self._tell_waiting()
+        return True
+
+    def _tell_waiting(self) -> None:
+        """Let those who wait go on; from any thread."""
+        with self._telling:
+            waiting, self._waiting = self._waiting, []
+        for loop, done in waiting:
+            if not self._closing:
+                loop.call_soon_threadsafe(done)
 
     async def prepare(self, needed: Iterable[KernelSet]) -> None:
         """Have kernels at hand that are needed from the first publication on; may take long."""
@@ -144,6 +172,9 @@ class KernelLoader:
                 return
             finally:
                 sys.setswitchinterval(before)
+                self._soon.discard(kernels.name)
+                if not self._soon:
+                    self._tell_waiting()
         seconds = round(time.monotonic() - begun, 1)
         self._log.info("kernels loaded", kernels=kernels.name, seconds=seconds)
 

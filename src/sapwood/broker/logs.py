@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import MutableMapping
+from contextlib import suppress
 from typing import Any, TextIO, TypeAlias
 
 import structlog
@@ -12,6 +13,22 @@ import structlog
 from sapwood.limits import REASON_CHARS_MAX
 
 Log: TypeAlias = structlog.typing.FilteringBoundLogger
+
+
+class _Lines(structlog.PrintLogger):
+    """Writes lines to a stream, and leaves out those that it does not take.
+
+    The disk that a log is written to may be full, or who reads it gone. Whoever has something to
+    say is in the middle of something else, which has to go on.
+    """
+
+    def msg(self, message: str) -> None:
+        """Write one line."""
+        with suppress(OSError):
+            super().msg(message)
+
+    log = debug = info = warn = warning = msg
+    fatal = failure = err = error = critical = exception = msg
 
 
 class Level:
@@ -50,7 +67,8 @@ def make_log(
 
     On a terminal lines are for reading, and may have `colors`; otherwise each is a JSON object; a
     `form` of `LOG_FORMATS` has all be one or the other. No control character of a text survives in
-    either. `level` is one of `LOG_LEVELS`, or a `Level` that changes.
+    either. A line that the stream does not take is left out. `level` is one of `LOG_LEVELS`, or a
+    `Level` that changes.
     """
     stream = sys.stderr if stream is None else stream
     render: tuple[structlog.typing.Processor, ...] = (structlog.processors.JSONRenderer(),)
@@ -66,7 +84,7 @@ def make_log(
             return leaves_out.has(number)
 
     log: Log = structlog.wrap_logger(
-        structlog.PrintLogger(stream),
+        _Lines(stream),
         processors=[
             leaves_out,
             structlog.processors.add_log_level,

@@ -10,7 +10,7 @@ from sapwood.broker.expiry import has_outlived
 from sapwood.limits import TURN_S
 from sapwood.model.interest import Interest
 from sapwood.session.durable.catching_up import Arrival
-from sapwood.session.durable.last_values import key_of
+from sapwood.session.durable.last_values import keys_of
 from sapwood.session.durable.subscriptions import Look
 from sapwood.store.reading import Stored
 from sapwood.wire.publications import decode_publication, has_envelope
@@ -43,8 +43,8 @@ def looked_at(
         else:
             publication = decode_publication(encoded)
             if interest.matches(publication):
-                key = key_of(publication.record, look.last_by) if look.last_by else None
-                arrivals.append(Arrival(one.place, len(encoded), age_s, key))
+                keys = keys_of(publication.record, look.last_by) if look.last_by else ()
+                arrivals.append(Arrival(one.place, len(encoded), age_s, keys))
         if time.thread_time() >= enough:
             break
     else:

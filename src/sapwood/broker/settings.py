@@ -66,8 +66,9 @@ class BrokerSettings:
     browsers may for pages of `http_origins`. With a `console` people look at the broker there.
     Clients of MQTT come to `mqtt`, `mqtt_connections_max` at a time. Spans of traced publications
     go to the collector at the URL `traces`. A `strict` one refuses subscriptions that no
-    publication can match, or none of what is `declared`. Raises `InputError` (or one of its kinds)
-    that names the option of `sapwood broker` and what it takes.
+    publication can match, or none of what is `declared`, and with a `filter_cost_max` all that cost
+    more nanoseconds for each publication (`sapwood.matching.costs`). Raises `InputError` (or one
+    of its kinds) that names the option of `sapwood broker` and what it takes.
     """
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
@@ -100,6 +101,7 @@ class BrokerSettings:
     mqtt: Address | None = None
     mqtt_connections_max: int = MQTT_CONNECTIONS_MAX
     strict: bool = False
+    filter_cost_max: float | None = None
     traces: str | None = None
     declared: Declared | None = None
 

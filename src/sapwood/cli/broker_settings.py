@@ -53,6 +53,7 @@ def _settings(told: Configuration) -> BrokerSettings:
         protocol=_protocol(told),
         engines=engines,
         strict=told["strict"],
+        filter_cost_max=told["filter_cost_max"],
         http=None if http is None else _address("--http", http, listening=True),
         gateway=told["gateway"],
         console=told["console"],

@@ -14,6 +14,7 @@ from sapwood.cli.output import (
 )
 from sapwood.errors import InputError
 from sapwood.language.never import why_never
+from sapwood.matching.costs import Cost, cost_of, nanoseconds
 from sapwood.matching.lookups import Lookup, Way
 from sapwood.model.amounts import amount
 from sapwood.model.constraint import Constraint
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 SHOWN_MAX: Final = 8
 """Covers and conjunctions that are shown; --json has all."""
+
+DEAR_NS: Final = 1_000.0
+"""Nanoseconds from which on a filter is said to be dear: some hundred others cost as much."""
 
 BESIDE_MAX: Final = 100_000
 """Filters of a file that are laid beside the one that is explained, to see how it is looked up: a
@@ -62,6 +66,7 @@ class About:
     interest: Interest
     never: str | None
     kinds: dict[str, int]
+    cost: Cost
     lookups: tuple[Lookup, ...]
     source: str | None
     covers: tuple[Cover, ...]
@@ -97,6 +102,7 @@ def about_filter(
         interest,
         why_never(interest),
         kinds_of(interest),
+        cost_of(interest),
         _lookups(interest, beside),
         source,
         tuple(covers),
@@ -181,6 +187,9 @@ def filter_text(found: About) -> str:
         kinds = ", ".join(f"{count} by {kind}" for kind, count in sorted(found.kinds.items()))
         conjunctions = amount(len(found.lookups), "conjunction")
         lines.append(f"{conjunctions}, predicates: {kinds}")
+    lines.append(f"cost: {nanoseconds(found.cost.ns)} for each publication")
+    if found.cost.ns >= DEAR_NS:
+        lines.append(f"  {found.cost.remedy()}")
     for one in found.lookups[:SHOWN_MAX]:
         lines += _lookup_lines(one)
     if len(found.lookups) > SHOWN_MAX:
@@ -199,6 +208,8 @@ _FOUND: Final[Mapping[Way, str]] = MappingProxyType(
         Way.INTERVAL: "found by a range (interval): {}",
         Way.PAIR: "found by two constraints at once (grid): {}",
         Way.PRESENCE: "tried for every record that has such a value: {}",
+        Way.SUFFIX: "found by how a text ends (suffix): {}",
+        Way.LITERAL: "found by what a text has in it (literal): {}",
         Way.PATH: "found by a path: {}",
         Way.SCAN: "tried for every record: nothing in it asks for a value that is there",
     }
@@ -213,7 +224,7 @@ def _lookup_lines(one: Lookup) -> list[str]:
         lines.append(f"    then compared: {'; '.join(map(shortened, one.compared))}")
     if one.patterns:
         texts = "; ".join(map(shortened, one.patterns))
-        lines.append(f"    searched for in each text, as no index helps: {texts}")
+        lines.append(f"    searched for in each of these texts: {texts}")
     return lines
 
 
@@ -238,6 +249,7 @@ def filter_members(found: About) -> dict[str, object]:
         "filter": str(found.interest),
         "never": found.never,
         "predicates": found.kinds,
+        "cost_ns": round(found.cost.ns, 3),
         "conjunctions": [one._asdict() for one in found.lookups],
         "source": found.source,
         "covers": covers,

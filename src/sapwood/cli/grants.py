@@ -11,7 +11,9 @@ from sapwood.cli.output import ExitStatus, json_option, print_json, print_table
 from sapwood.errors import InputError
 
 if TYPE_CHECKING:
+    from sapwood.model.interest import Interest
     from sapwood.session.grants import Grant
+    from sapwood.session.quotas import Quota
 
 
 @click.group
@@ -42,7 +44,6 @@ def check(
     from sapwood.broker.access.identities import read_identities
     from sapwood.language import parse_filter
     from sapwood.language.xpath import parse_xpath
-    from sapwood.model.interest import Interest
     from sapwood.session.grants import fields_of
 
     if filter is not None and xpath is not None:
@@ -55,11 +56,11 @@ def check(
     elif xpath is not None:
         asked = parse_xpath(xpath)
     if asked is not None:
-        said = _left(grant, asked)
+        said = _left(grant, found.quota_of(name), asked)
         if as_json:
             print_json(said)
         else:
-            click.echo(" ".join(f"{key}: {value}" for key, value in said.items()))
+            click.echo("\n".join(f"{key}: {value}" for key, value in said.items()))
         ctx.exit(ExitStatus.REJECTED if "refused" in said else ExitStatus.DONE)
     members: dict[str, object] = {"everything": True} if grant is None else fields_of(grant)
     quota = found.quota_of(name)
@@ -71,18 +72,24 @@ def check(
     ctx.exit(ExitStatus.DONE)
 
 
-def _left(grant: Grant | None, asked: object) -> dict[str, str]:
-    """What is left of a filter: all, a part, or nothing and why."""
-    from sapwood.model.interest import Interest
+def _left(grant: Grant | None, quota: Quota | None, asked: Interest) -> dict[str, str]:
+    """What is left of a filter: all, a part, or nothing and why; and what that costs."""
+    from sapwood.matching.costs import cost_of, nanoseconds
+    from sapwood.session.quotas import Account, Quota, Size, Usage, conjunctions_of
 
-    assert isinstance(asked, Interest)
-    if grant is None:
-        return {"granted": str(asked)}
-    try:
-        left = grant.narrowed(asked)
-    except InputError as error:
-        return {"refused": str(error)}
-    return {"granted" if left == asked else "narrowed to": str(left)}
+    left = asked
+    if grant is not None:
+        try:
+            left = grant.narrowed(asked)
+        except InputError as error:
+            return {"refused": str(error)}
+    cost = cost_of(left)
+    alone = Account(Usage(quota or Quota()))
+    refusal = alone.refusal("", Size(conjunctions_of(left), cost))
+    if refusal is not None:
+        return {"refused": refusal}
+    said = {"granted" if left == asked else "narrowed to": str(left)}
+    return said | {"cost": f"{nanoseconds(cost.ns)} for each publication"}
 
 
 def _cell(value: object) -> str:

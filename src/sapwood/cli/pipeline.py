@@ -13,6 +13,7 @@ from sapwood.cli.pipelines.compile import compile_command
 from sapwood.cli.pipelines.ingest import ingest_command
 from sapwood.cli.pipelines.match import match_command
 from sapwood.cli.pipelines.report import report_command
+from sapwood.cli.pipelines.similarity import similarity_command
 from sapwood.cli.pipelines.stream import stream_command
 from sapwood.cli.pipelines.synopsis import synopsis_command
 
@@ -53,6 +54,7 @@ command.add_command(stream_command)
 command.add_command(backfill_command)
 command.add_command(report_command)
 command.add_command(synopsis_command)
+command.add_command(similarity_command)
 
 
 @command.command("job")

@@ -192,7 +192,6 @@ class Summary:
             "read": self.lines.read,
             "good": self.lines.good,
             "rejected": self.lines.rejected,
-            "invisible_arrays": self.lines.invisible,
             "accepted": self.published.accepted,
             "refused": [{"id": one.id, "reason": one.reason} for one in self.published.refused],
             "rejected_file": self.rejected_file if self.incomplete else None,
@@ -201,9 +200,6 @@ class Summary:
     def text(self, *, first_rejected: str | None = None) -> str:
         """The summary in a few lines."""
         lines = [f"{amount(self.published.accepted, 'publication')} accepted"]
-        if self.lines.invisible:
-            arrays = amount(self.lines.invisible, "array")
-            lines.append(f"{arrays} in publications carried, but not visible to filters")
         refused = self.published.refused
         lines += [f"{one.id!r} refused by the broker: {one.reason}" for one in refused][
             :REFUSALS_SHOWN
@@ -253,12 +249,7 @@ def _read(
         blind = is_blind or given.is_blind
         return Publication(*content, is_blind=blind, envelope=given.envelope or envelope)
 
-    return Reading(
-        _live(file),
-        rejections,
-        decode,
-        lambda value: (value.publication.id, value.publication.invisible),
-    )
+    return Reading(_live(file), rejections, decode, lambda value: value.publication.id)
 
 
 def _live(file: str) -> str:

@@ -41,6 +41,7 @@ class Inputs:
     out: str | None
     metrics: str | None
     rejected: str | None
+    picture: str | None = None
 
 
 def run_overlay(name: str, inputs: Inputs, seed: int, *, as_json: bool, strict: bool) -> ExitStatus:
@@ -62,7 +63,13 @@ def run_overlay(name: str, inputs: Inputs, seed: int, *, as_json: bool, strict: 
         stream = stack.enter_context(replacing(out)) if out else sys.stdout.buffer
         peers, sent = tuple(subscriptions), tuple(one.publication for one in publications)
         with progress("simulating", "joins and publications") as advance:
-            run = run_semantic(protocol, peers, sent, churn=churn, seed=seed, advance=advance)
+            run = run_semantic(
+                *(protocol, peers, sent),
+                churn=churn,
+                seed=seed,
+                counts_copies=inputs.picture is not None,
+                advance=advance,
+            )
         deliveries = DeliveryWriter(stream)
         for one in sent:
             deliveries.write(one.id, run.pairs[one.id])
@@ -72,6 +79,9 @@ def run_overlay(name: str, inputs: Inputs, seed: int, *, as_json: bool, strict: 
 
             figures = msgspec.json.format(msgspec.json.encode(run.members()), indent=2)
             stack.enter_context(replacing(inputs.metrics)).write(figures + b"\n")
+        if inputs.picture is not None:
+            picture = stack.enter_context(replacing(inputs.picture))
+            picture.write(picture_of(run).encode())
     summary = Summary(subscriptions.counts, publications.counts, deliveries.count, aside)
     if as_json:
         print_json({**summary.members(), "metrics": run.members()}, err=out is None)
@@ -80,6 +90,22 @@ def run_overlay(name: str, inputs: Inputs, seed: int, *, as_json: bool, strict: 
     if not run.is_right:
         return ExitStatus.FAILED
     return ExitStatus.REJECTED if summary.rejected else ExitStatus.DONE
+
+
+def picture_of(run: SemanticRun) -> str:
+    """The overlay at the end of a run as SVG, with the way of the last publication.
+
+    Raises `InputError` where nothing was published, `LimitError` for too many peers.
+    """
+    from sapwood.charts.overlays import overlay_picture
+    from sapwood.errors import InputError
+    from sapwood.simulation.semantic.drawing import drawn
+
+    if run.last is None or run.overlay is None or not run.peers:
+        raise InputError("a picture shows the way of a publication: bring one, and a subscription")
+    name, way, wanting = run.last
+    title = f"{run.protocol.name}, {amount(len(run.overlay), 'peer')}: the way of {name}"
+    return overlay_picture(drawn(run.overlay, title, way, wanting, run.sent))
 
 
 def check_options(given: Mapping[str, object]) -> None:

@@ -91,6 +91,12 @@ if TYPE_CHECKING:
 @click.option("--out", help="File for the deliveries, or -.  [default: -]")
 @click.option("--metrics", help="File for the figures, as JSON.")
 @click.option(
+    "--picture",
+    metavar="FILE",
+    help="Under a semantic overlay: draw it at the end as SVG, with its communities, who is busy, "
+    "and the way of the last publication.",
+)
+@click.option(
     "--rejected",
     help="File for lines that cannot be used.  [default: the name of the deliveries, or else of "
     "the publications, with .rejected added]",
@@ -134,6 +140,7 @@ def command(
     seed: int,
     out: str | None,
     metrics: str | None,
+    picture: str | None,
     rejected: str | None,
     swarm: int | None,
     compare: bool,
@@ -143,11 +150,9 @@ def command(
 ) -> None:
     """Run an overlay of routers in virtual time, and check every delivery.
 
-    All advertise and subscribe first; when all is confirmed, one publication is sent every 10 ms of
-    virtual time, and faults count from the first one. Homes that a line does not name are drawn
-    with the seed. Deliveries are JSON Lines, one line per pair, in the order of the publications
-    and then of the subscriptions' ids, as `sapwood match` writes them. A publisher that has
-    advertised is refused what its advertisements do not accept.
+    All advertise and subscribe first; then one publication is sent every 10 ms of virtual time, and
+    faults count from the first. Homes that no line names are drawn with the seed. Deliveries are
+    those of `sapwood match`. Who has advertised is refused what its advertisements do not accept.
 
     Exit status: 1 also when publications were refused, 2 also when the oracle finds something lost,
     unexpected, duplicated, reordered, wrongly refused or accepted, stuck or diverged.
@@ -155,7 +160,8 @@ def command(
     ctx.with_resource(loading(InPlace(say)))
     from sapwood.files.scenarios import open_scenario
 
-    _check_choice(ctx, protocols, (swarm, out, metrics, *explain, *backups) if compare else None)
+    alone = (swarm, out, metrics, picture, *explain, *backups) if compare else None
+    _check_choice(ctx, protocols, alone)
     _run_without_topology(ctx)
     if topology is None or subscriptions is None or publications is None:
         raise _missing(ctx, topology=topology, subscriptions=subscriptions)
@@ -278,8 +284,8 @@ def _check_choice(
     if beside is not None:
         if any(option is not None for option in beside):
             raise click.UsageError(
-                "--compare prints one table: leave out --swarm, --out, --metrics, --backup and "
-                "--explain"
+                "--compare prints one table: leave out --swarm, --out, --metrics, --picture, "
+                "--backup and --explain"
             )
     elif not protocols:
         [option] = [one for one in ctx.command.params if one.name == "protocols"]
@@ -304,10 +310,23 @@ def _run_without_topology(ctx: click.Context) -> None:
         if None in files[:2]:
             raise _missing(ctx, subscriptions=files[0])
         _check_standard_input(*files)
-        options = ("subscriptions", "publications", "faults", "out", "metrics", "rejected")
+        options = (
+            "subscriptions",
+            "publications",
+            "faults",
+            "out",
+            "metrics",
+            "rejected",
+            "picture",
+        )
         inputs = Inputs(**{option: given[option] for option in options})
         switches = {switch: given[switch] for switch in ("as_json", "strict")}
         ctx.exit(run_overlay(name, inputs, given["seed"], **switches))
+    if given["picture"] is not None:
+        raise click.UsageError(
+            "--picture draws peers and their communities: give it with --protocol semantic-tree or "
+            "semantic-graph"
+        )
     if given["swarm"] is not None:
         ctx.exit(_swarm(name, given["seed"], given["swarm"], as_json=given["as_json"]))
 

@@ -36,7 +36,6 @@ class Summary:
                 "read": published.read,
                 "good": published.good,
                 "rejected": published.rejected,
-                "invisible_arrays": published.invisible,
             },
             "deliveries": self.deliveries,
             "rejected_file": self.rejected_file if self.rejected else None,
@@ -49,9 +48,6 @@ class Summary:
         subscriptions = amount(subscribed.good, "subscription")
         deliveries = amount(self.deliveries, "delivery", "deliveries")
         lines = [f"{publications} matched against {subscriptions}: {deliveries}"]
-        if published.invisible:
-            arrays = amount(published.invisible, "array")
-            lines.append(f"{arrays} in publications carried, but not visible to filters")
         if self.rejected:
             lines.append(
                 f"{amount(self.rejected, 'line')} rejected ({subscribed.rejected:,} of the "

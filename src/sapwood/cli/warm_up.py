@@ -21,7 +21,16 @@ from sapwood.pipeline.spark.arrow_rows import uncollected
 if TYPE_CHECKING:
     from sapwood.matching.readiness import KernelSet
 
-NAMES: Final = ("records", "documents", "covering", "frames", "pipeline", "sketches", "keys")
+NAMES: Final = (
+    "records",
+    "documents",
+    "covering",
+    "frames",
+    "pipeline",
+    "sketches",
+    "keys",
+    "similarity",
+)
 """The sets of kernels, in the order in which they are compiled."""
 
 
@@ -55,10 +64,10 @@ def command(ctx: click.Context, *, names: tuple[str, ...], as_json: bool) -> Non
     """Compile the kernels ahead of time, so that no command waits for them.
 
     KERNELS are records, documents (matching), covering, frames (brokers), pipeline (Spark),
-    sketches (self-stabilization, Bloom forwarding) and keys (lookup reuse); all of them if none is
-    named. They are kept in the folder that SAPWOOD_CACHE_DIR names, else beside the package, else
-    in the user's cache folder, for this version of Python and this kind of processor: run it as the
-    user, and with the environment, that brokers will have.
+    sketches (self-stabilization, Bloom forwarding), keys (lookup reuse) and similarity (near
+    XPaths); all of them if none is named. They are kept in the folder that SAPWOOD_CACHE_DIR names,
+    else beside the package, else in the user's cache folder, for this version of Python and this
+    kind of processor: run it as the user, and with the environment, that brokers will have.
     """
     warmed: list[Warmed] = []
     for one in warm(kernel_sets(names or NAMES)):
@@ -98,6 +107,10 @@ def kernel_sets(names: Iterable[str]) -> Iterator[KernelSet]:
                 from sapwood.routing.forwarding.reuse.kernels.choice import KEYS
 
                 yield KEYS
+            case "similarity":
+                from sapwood.similarity.kernels.choice import SIMILARITY
+
+                yield SIMILARITY
             case _:
                 from sapwood.covering.batch.covers import PIPELINE
 

@@ -144,7 +144,7 @@ class DurableDelivery(Delivery):
 
     `number` counts those of the mailbox, `attempt` how often this one was delivered, to this
     consumer or another: 1 for what was certainly never delivered before. `place` is that in the
-    broker's journal.
+    broker's journal; who may not see all of that gets a sealed one, which has no order.
     """
 
     __slots__ = ("_done", "attempt", "generation", "number", "place")

@@ -27,6 +27,12 @@ T_co = TypeVar("T_co", covariant=True)
 _OBJECTS: Final = (inspect.StructType, inspect.DataclassType, inspect.TypedDictType)
 """What has named fields."""
 
+_ARRAYS: Final = (
+    *(inspect.ListType, inspect.SetType, inspect.FrozenSetType),
+    *(inspect.VarTupleType, inspect.CollectionType),
+)
+"""What has elements of one type."""
+
 
 class RecordType(Generic[T]):
     """A class of the application whose objects records are read as, and the schema that it is.
@@ -107,6 +113,12 @@ def _alternatives(described: inspect.Type) -> tuple[inspect.Type, ...]:
         return _alternatives(described.type)
     if isinstance(described, inspect.UnionType):
         return tuple(inner for one in described.types for inner in _alternatives(one))
+    # The elements of an array are the values of its attribute; an empty one has none.
+    if isinstance(described, _ARRAYS):
+        return (*_alternatives(described.item_type), inspect.NoneType())
+    if isinstance(described, inspect.TupleType):
+        inner = (_alternatives(one) for one in described.item_types)
+        return (*(one for some in inner for one in some), inspect.NoneType())
     return (described,)
 
 

@@ -84,8 +84,6 @@ class Counts:
     good: int = 0
     #: Lines that were handed to the `Rejections`.
     rejected: int = 0
-    #: Arrays in publications: carried, but invisible to filters.
-    invisible: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +109,14 @@ class Reading(Generic[T]):
         path: str,
         rejections: Rejections,
         decode: Callable[[bytes], T],
-        describe: Callable[[T], tuple[str, int]],
+        id_of: Callable[[T], str],
     ) -> None:
-        """Read `path`; `describe` gives a value's id and how many of its arrays are invisible."""
+        """Read `path`, in which each value has an id of its own."""
         self.path = path
         self.counts = Counts()
         self._rejections = rejections
         self._decode = decode
-        self._describe = describe
+        self._id_of = id_of
 
     def __iter__(self) -> Iterator[T]:
         return (value for _, value, _ in self._good())
@@ -139,7 +137,7 @@ class Reading(Generic[T]):
         self.counts.read += 1
         try:
             value = self._decode(line)
-            id_, invisible = self._describe(value)
+            id_ = self._id_of(value)
             first = first_lines.setdefault(id_, number)
             if first != number:
                 raise InputError(f"id {id_!r} was on line {first} already; give it its own id")
@@ -148,7 +146,6 @@ class Reading(Generic[T]):
             self.reject(number, _reason(error), line)
             return None
         self.counts.good += 1
-        self.counts.invisible += invisible
         return value
 
     def reject(self, number: int, reason: str, text: bytes) -> None:
@@ -175,7 +172,7 @@ class PublicationReading(Reading[PublicationLine]):
             path,
             rejections,
             decode,
-            lambda value: (value.publication.id, value.publication.invisible),
+            lambda value: value.publication.id,
         )
         self._decode_flat = decode_flat or decode_flat_lines
 
@@ -241,7 +238,7 @@ def read_subscriptions(
     if dialect is not None:
         DIALECTS.named(dialect)
     decode = _at_home(partial(decode_subscription, dialect=dialect), check_home)
-    return Reading(path, rejections, decode, lambda value: (value.id, 0))
+    return Reading(path, rejections, decode, lambda value: value.id)
 
 
 def read_subscription_texts(
@@ -254,7 +251,7 @@ def read_subscription_texts(
     if dialect is not None:
         DIALECTS.named(dialect)
     decode = partial(_unread_subscription, dialect=dialect)
-    return Reading(path, rejections, decode, lambda value: (value.id, 0))
+    return Reading(path, rejections, decode, lambda value: value.id)
 
 
 def _unread_subscription(line: bytes, dialect: str | None) -> SubscriptionText:
@@ -291,7 +288,7 @@ def read_advertisements(
 ) -> Reading[AdvertisementLine]:
     """The advertisements in the file `path` (`-` is standard input), in its order."""
     decode = _at_home(decode_advertisement, check_home)
-    return Reading(path, rejections, decode, lambda value: (value.id, 0))
+    return Reading(path, rejections, decode, lambda value: value.id)
 
 
 def _at_home(decode: Callable[[bytes], H], check_home: CheckHome | None) -> Callable[[bytes], H]:

@@ -24,8 +24,8 @@ below: without a bound, one name of a megabyte over 4,096 attributes would be gi
 
 RECORD_VALUES_MAX: Final = 65_536
 """Values in one encoded record, those in arrays and the names in objects included. What is in
-arrays is not seen by filters and yet has to be checked at each hop; long arrays belong into a text
-or a document. A record of 64 KiB cannot hold more."""
+arrays has to be checked at each hop; long arrays belong into a text or a document. A record of
+64 KiB cannot hold more."""
 
 RECORD_DEPTH_MAX: Final = 64
 """Nested objects in one record, levels. Precedent: the same depth as for XML documents."""

@@ -76,6 +76,11 @@ DURABLE_RECENT_BYTES: Final = 33_554_432
 """Bytes of publications for mailboxes that a broker remembers, 32 MiB, so that what is handed out
 soon is not read from the disk. What is not committed yet is remembered beyond."""
 
+SAME_ID_MAX: Final = 1_000
+"""Publications of one id, the last ones, among which one is looked for that a client may see: some
+tens of microseconds each. Ids are meant to be different; who gives many the same one is not served
+beyond."""
+
 LAST_VALUES_MAX: Final = 262_144
 """Different keys whose last publications are looked for in the journal for one subscription: some
 40 MB while it looks. Precedent: JOURNAL_IDS_REMEMBERED_MAX."""

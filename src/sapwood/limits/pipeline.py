@@ -107,3 +107,14 @@ has the rest."""
 STREAM_JOURNAL_ROWS_PER_BATCH: Final = 1_000_000
 """Publications of a journal in one batch of a stream, unless configured: some seconds of work, so
 that a query that begins with a long history shows what it does."""
+
+NEAR_GROUP_FILTERS_MAX: Final = 50_000
+"""Distinct filters of one kind that one task compares for near pairs: of tree patterns some 70
+bytes for each node of their expansions, 350 MB with 100 nodes each. More are cut into blocks."""
+
+NEAR_LABELS_MAX: Final = 100_000
+"""Sets of attributes by which record filters are cut into blocks; with more they are one block."""
+
+CLUSTER_PAIRS_MAX: Final = 2_000_000
+"""Near pairs of which `compile --cluster` makes clusters, in the driver: some 400 MB as Python has
+them. Of more the nearest are taken."""

@@ -33,6 +33,9 @@ CLUSTER_MEMBERS: Final = 8
 """Children of a hot peer that share one copy of a publication: ours, the work names no value
 (L2826). The hot peer sends an eighth of its copies, and one of eight children sends seven."""
 
+HOT_CHILDREN: Final = 32
+"""Children beyond which a peer is hot, and clusters them: ours, the work names no value."""
+
 CLOSEST_NEIGHBORS: Final = 10
 """Neighbors that a peer of the similarity graph chooses by similarity (n; table 9.3)."""
 
@@ -42,3 +45,7 @@ RANDOM_NEIGHBORS: Final = 1
 PROXIMITY_BYTES_MAX: Final = 1 << 27
 """Bytes of remembered proximities, four a pair: 128 MiB, all pairs of 5,700 different interests.
 Beyond it all are forgotten and found again when they are needed."""
+
+PICTURE_PEERS_MAX: Final = 5_000
+"""Peers of one picture: 5,000 dots and 50,000 lines, some 2 MB, are all that one can see, and more
+than many a viewer likes. A part of the subscriptions makes a smaller one."""

@@ -286,6 +286,10 @@ class AutoEngine:
             return np.array(engine.match(record), np.int32)
         return engine.found(record, limit)
 
+    def reads(self, attribute: str) -> bool:
+        """Whether a filter may read an attribute."""
+        return self._serving.reads(attribute)
+
     def flattener(self) -> Flattener | None:
         """What makes `EncodedRecords`; `None` while counting serves."""
         serving = self._serving

@@ -27,7 +27,7 @@ from sapwood.matching.corpus import Case, cases
 from sapwood.matching.index import Index
 from sapwood.matching.reference import holds
 from sapwood.matching.samples import Sampler
-from sapwood.model.publication import Publication, Record, flatten
+from sapwood.model.publication import Publication, flatten
 
 MakeIndex: TypeAlias = Callable[[], Index]
 LoadIndex: TypeAlias = Callable[[Path], Index]
@@ -217,7 +217,7 @@ class _Model:
             return
         raise AssertionError(f"{self.title}: {name!r} was removed, but is not there")
 
-    def check(self, records: list[Record]) -> None:
+    def check(self, records: list[Mapping[str, Any]]) -> None:
         """Every way of matching, on all records."""
         index = self.index
         index.validate()
@@ -235,7 +235,7 @@ class _Model:
                 self._expect_ids(ways, record, got, wanted)
         _expect(index.match_many([]), [], f"{self.title}: match_many of nothing")
 
-    def _check_one(self, record: Record, wanted: list[str]) -> None:
+    def _check_one(self, record: Mapping[str, Any], wanted: list[str]) -> None:
         self._expect_ids("match", record, self.index.match(record), wanted)
         publication = Publication("p", record)
         self._expect_ids("match, publication", record, self.index.match(publication), wanted)
@@ -250,10 +250,11 @@ class _Model:
             f"{self.title}: match_count of {dict(record)!r}, which matches {wanted}",
         )
 
-    def _expected(self, record: Record) -> list[str]:
-        return sorted(name for name, tree in self.trees.items() if holds(tree, record))
+    def _expected(self, record: Mapping[str, Any]) -> list[str]:
+        flat = flatten(record).record
+        return sorted(name for name, tree in self.trees.items() if holds(tree, flat))
 
-    def _decoded(self, records: list[Record]) -> list[list[str]]:
+    def _decoded(self, records: list[Mapping[str, Any]]) -> list[list[str]]:
         offsets, slots = self.index.match_slots([flatten(record).record for record in records])
         _expect(len(offsets), len(records) + 1, f"{self.title}: offsets of match_slots")
         ids = [self.index.ids[slot] for slot in slots.tolist()]

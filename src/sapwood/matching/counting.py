@@ -98,6 +98,10 @@ class CountingEngine(UnbatchedEngine[Filter, Record]):
         """The slots whose filters accept `record`, ascending, each once."""
         return sorted({self._slots[key] for key in self._matched(record)})
 
+    def reads(self, attribute: str) -> bool:
+        """Whether a filter reads an attribute."""
+        return attribute in self._attributes
+
     def match_any(self, record: Record) -> bool:
         """Whether any filter accepts `record`; stops at the first tally that is full.
 

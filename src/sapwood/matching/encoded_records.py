@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.model.publication import Record
+from sapwood.model.publication import ManyValued, Record
 
 I64: TypeAlias = npt.NDArray[np.int64]
 
@@ -38,11 +38,15 @@ class EncodedRecords(Sequence[Record]):
     `encoded[offsets[i]:offsets[i + 1]]`. Whoever makes one answers for what is in it: flat records,
     as `model.publication.flatten` gives them. Nobody checks it again.
 
+    Those at the places in `several`, ascending, have attributes with several values, which are
+    arrays in the map: no kernel reads these (`matching.rows`). `None` where there are none.
+
     The records {"a": 1} and {} are `dd 00 00 00 02  81 a1 61 01  80` with the offsets 5, 9, 10.
     """
 
     encoded: bytes
     offsets: I64
+    several: I64 | None = None
 
     def __len__(self) -> int:
         """How many records."""
@@ -61,11 +65,17 @@ class EncodedRecords(Sequence[Record]):
             return self.take(np.arange(start, stop, step, dtype=np.int64))
         place = range(len(self))[at]
         first, last = self.offsets[place : place + 2].tolist()
-        return _RECORD.decode(memoryview(self.encoded)[first:last])
+        record = _RECORD.decode(memoryview(self.encoded)[first:last])
+        if self.several is not None and place in self.several:
+            return many_valued(record)
+        return record
 
     def __iter__(self) -> Iterator[Record]:
         """All records, decoded by one call."""
-        return iter(_RECORDS.decode(self.encoded))
+        records: list[dict[str, Any]] = _RECORDS.decode(self.encoded)
+        for place in () if self.several is None else self.several.tolist():
+            records[place] = many_valued(records[place])
+        return iter(records)
 
     def take(self, places: npt.NDArray[np.integer[Any]]) -> EncodedRecords:
         """The records at some places, in that order."""
@@ -75,7 +85,18 @@ class EncodedRecords(Sequence[Record]):
         offsets += HEADER_BYTES
         pieces = zip(firsts.tolist(), lasts.tolist(), strict=True)
         parts = [self.encoded[first:last] for first, last in pieces]
-        return EncodedRecords(b"".join((header(len(places)), *parts)), offsets)
+        several = self.several
+        if several is not None:
+            several = np.flatnonzero(np.isin(places, several))
+            several = several if len(several) else None
+        return EncodedRecords(b"".join((header(len(places)), *parts)), offsets, several)
+
+
+def many_valued(record: dict[str, Any]) -> ManyValued:
+    """A record whose arrays are the values of attributes, as decoders give them."""
+    return ManyValued(
+        (name, tuple(value) if type(value) is list else value) for name, value in record.items()
+    )
 
 
 def header(count: int) -> bytes:

@@ -19,8 +19,7 @@ from sapwood.language import parse_filter
 from sapwood.language.written import Written, as_given, given_interest, read_interest
 from sapwood.matching.documents.engines import DocumentEngineInfo
 from sapwood.matching.documents.protocol import DocumentEngine
-from sapwood.matching.engines import EngineInfo
-from sapwood.matching.protocol import Bulk, Engine, ReadingEncoded, Remembering, Unsorted
+from sapwood.matching.protocol import Bulk, ReadingEncoded, Remembering, Unsorted
 from sapwood.matching.sizes import memory_of
 from sapwood.matching.storage import Folder
 from sapwood.matching.texts import TextColumn
@@ -218,18 +217,14 @@ def parted(
     return records, documents
 
 
-def record_store(info: EngineInfo) -> FilterStore[Engine, Filter]:
-    """The store for filters of records, with that engine."""
-    return FilterStore("records", info.make, lambda given: as_given(given).text, _read_filter)
-
-
 def document_store(info: DocumentEngineInfo) -> FilterStore[DocumentEngine, TreePattern]:
     """The store for tree patterns, with that engine."""
     return FilterStore("documents", info.make, _write_pattern, _read_pattern)
 
 
 @lru_cache(_READ_KEPT)
-def _read_filter(text: str) -> Filter:
+def read_filter(text: str) -> Filter:
+    """The filter that a text says, kept for whoever asks again."""
     return parse_filter(text)
 
 

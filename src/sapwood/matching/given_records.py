@@ -28,9 +28,9 @@ Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
 """A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
 
 _NAMES: Final = frozenset({str})
-_VALUES: Final = frozenset({bool, int, float, str, list, tuple, type(None)})
-"""Types that the encoder writes as what they are. Of lists it does not matter what is in them: no
-filter sees it."""
+_VALUES: Final = frozenset({bool, int, float, str, type(None)})
+"""Types that the encoder writes as what they are. In lists there may be others, of which no filter
+sees what the encoder writes."""
 
 _MEMBERS: Final = _VALUES | {dict}
 
@@ -49,7 +49,7 @@ def encoded_records(
     """The flat views of some records, or `None` if `flatten` has to look at one of them."""
     parts: list[bytes] = []
     for record in records:
-        packed = _packed(record)
+        packed = _packed(record) or _packed_flat(record)
         if packed is None:
             return None
         parts.append(packed)
@@ -67,6 +67,17 @@ def _packed(record: dict[str, Any]) -> bytes | None:
         return _ENCODER.encode(record)
     except (TypeError, ValueError, OverflowError, RecursionError):
         return None  # A mapping in a list, half of a surrogate pair, a number beyond 64 bits.
+
+
+def _packed_flat(record: dict[str, Any]) -> bytes | None:
+    """The flat view of a record with arrays in MessagePack; `None` where it has none, or no view.
+
+    It is flattened again, to itself, as all others are.
+    """
+    try:
+        return _ENCODER.encode(flatten(record).record)
+    except (ValueError, InputError):
+        return None
 
 
 def _is_plain(record: dict[str, Any], depth: int) -> bool:

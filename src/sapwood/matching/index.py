@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -24,17 +23,17 @@ from sapwood.errors import (
 from sapwood.language.never import warn_if_never
 from sapwood.language.written import given_interest
 from sapwood.matching.documents.engines import DOCUMENT_ENGINES, DocumentEngineInfo
-from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.engines import ENGINES, EngineInfo
-from sapwood.matching.filter_store import FilterStore, document_store, parted, record_store
+from sapwood.matching.filter_store import FilterStore, document_store, parted
 from sapwood.matching.given_records import Matchable, encoded_record, encoded_records, parts_of
 from sapwood.matching.index_header import HEADER, chosen_engine, read_header, write_header
 from sapwood.matching.ordering import ARRANGED_MAX, IdOrder
 from sapwood.matching.protocol import ALL, Accounting, Engine, SlotBatch, Slots
+from sapwood.matching.record_store import RecordStore
+from sapwood.matching.rows import rows_of
 from sapwood.matching.sizes import held_bytes, own_bytes
-from sapwood.matching.slot_batches import match_present, no_match, united
+from sapwood.matching.slot_batches import match_present, united
 from sapwood.matching.storage import Folder, PathName, opened, replaced
-from sapwood.matching.tables import RecordTable
 from sapwood.matching.texts import TextColumn
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
@@ -56,7 +55,7 @@ enough for threads to take turns at what only one may do, which is to make lists
 _HELD_MAX: Final = 1 << 22
 """Matches that are held as slots at a time, beside those of one publication."""
 
-_FEW: Final = 64
+_FEW: Final = 20
 """Ids that are sorted as texts at once faster than by their ranks."""
 
 _DICT: Final = frozenset({dict})
@@ -93,7 +92,7 @@ class Index:
         self._info = ENGINES.chosen(records)
         self._document_info = DOCUMENT_ENGINES.chosen(documents)
         self._warns = warns
-        self._records = record_store(self._info)
+        self._records = RecordStore(self._info)
         self._documents = document_store(self._document_info)
         #: slot -> id; "" where the slot is free
         self._ids = TextColumn()
@@ -255,7 +254,7 @@ class Index:
             members = decode_object(line, "record")
             check_members(line, members)
             return self.match(members)
-        return self._sorted(self._found(record, ALL))
+        return self._sorted(self._records.found(record))
 
     def found(self, publication: Matchable, limit: int = ALL) -> Slots:
         """The slots whose filters accept the publication, in any order; errors as `match`.
@@ -267,7 +266,7 @@ class Index:
         if encoded is not None:
             return encoded
         record, document = parts_of(publication)
-        slots = _NO_SLOTS if record is None else self._found(record, limit)
+        slots = _NO_SLOTS if record is None else self._records.found(record, limit)
         if document is not None and self._documents.engine is not None:
             seen = np.array(self._documents.engine.match(document), np.int32)
             slots = np.concatenate((slots, seen))
@@ -279,8 +278,8 @@ class Index:
         if encoded is not None:
             return len(encoded) > 0
         record, document = parts_of(publication)
-        records, documents = self._records.engine, self._documents.engine
-        if record is not None and records is not None and records.match_any(record):
+        documents = self._documents.engine
+        if record is not None and self._records.match_any(record):
             return True
         return document is not None and documents is not None and documents.match_any(document)
 
@@ -290,8 +289,8 @@ class Index:
         if encoded is not None:
             return len(encoded)
         record, document = parts_of(publication)
-        records, documents = self._records.engine, self._documents.engine
-        count = 0 if record is None or records is None else records.match_count(record)
+        documents = self._documents.engine
+        count = 0 if record is None else self._records.match_count(record)
         if document is not None and documents is not None:
             count += documents.match_count(document)
         return count
@@ -380,13 +379,6 @@ class Index:
         records = None if flattener is None else encoded_record(publication, flattener)
         return None if records is None else reading.found_encoded(records, limit)
 
-    def _found(self, record: Record, limit: int) -> Slots:
-        """The slots whose filters accept a record, in any order; so many are enough."""
-        engine, unsorted = self._records.engine, self._records.unsorted
-        if unsorted is not None:
-            return unsorted.found(record, limit)
-        return np.array([] if engine is None else engine.match(record), np.int32)
-
     def _sorted(self, slots: Slots) -> list[str]:
         """The ids of what one publication matches."""
         if len(slots) > _FEW:
@@ -434,18 +426,13 @@ class Index:
         `matching.encoded_records.EncodedRecords`: nothing is decoded then. Raises `DocumentError`
         or `LimitError` for a document that is none.
         """
-        flat, trees = self._records.engine, self._documents.engine
-        unsorted = self._records.unsorted
-        match = no_match if flat is None else flat.match_slots
-        if unsorted is not None and not in_order:
-            match = partial(unsorted.found_many, max_matches=max_matches, limit=limit)
-        if unsorted is None or in_order or documents is not None:
+        trees = self._documents.engine
+        if self._records.unsorted is None or in_order or documents is not None:
             # These match all that they get.
             records = records[: max(1, max_matches // max(1, len(self)))]
-        if isinstance(records, RecordTable | EncodedRecords):
-            found = match(records)
-        else:
-            found = match_present(records, match)
+        found = self._records.match_slots(
+            records, in_order=in_order, max_matches=max_matches, limit=limit
+        )
         if documents is None or trees is None:
             return found
         return united(found, match_present(documents[: len(records)], trees.match_slots))
@@ -474,7 +461,10 @@ class Index:
         """
         engine = self._records.engine
         records = [record for record, _ in map(parts_of, publications) if record is not None]
-        return engine.touched_bytes(records) if isinstance(engine, Accounting) else None
+        if not isinstance(engine, Accounting):
+            return None
+        rows = rows_of(records, self._records.reads, ALL).rows
+        return engine.touched_bytes(rows)
 
     def fold(self) -> None:
         """Do what the engine has put off so that matching is as fast as it can be.

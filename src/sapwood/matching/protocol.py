@@ -46,7 +46,8 @@ class Engine(Protocol):
     """A set of filters by slot that tells which of them accept a record.
 
     The caller keeps the slots right: `add` only with a free slot, `remove` only with a taken one.
-    Records are flat views (`sapwood.model.publication.flatten`) and hold no NaN.
+    Records are flat views (`sapwood.model.publication.flatten`) and hold no NaN; every attribute
+    has one value. Those that have several come as rows (`matching.rows`).
 
     Any number of threads may call the `match` methods at the same time; `add`, `remove`,
     `save` and `load` need the engine for themselves.
@@ -153,6 +154,14 @@ class ReadingEncoded(Unsorted, Protocol):
 
     def found_encoded(self, records: EncodedRecords, limit: int = ALL) -> Slots:
         """`found` for a single record."""
+
+
+@runtime_checkable
+class KnowingAttributes(Protocol):
+    """An engine that knows which attributes its filters read."""
+
+    def reads(self, attribute: str) -> bool:
+        """Whether a filter may read an attribute: `False` only if none does."""
 
 
 @runtime_checkable

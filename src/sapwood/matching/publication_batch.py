@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.matching.encoded_records import EncodedRecords
-from sapwood.model.publication import Publication
+from sapwood.model.publication import ManyValued, Publication
 
 if TYPE_CHECKING:
     from sapwood.xml import Document
@@ -161,6 +161,15 @@ def rows_in(whole: Sequence[Publication], part: Sequence[Publication]) -> list[i
 def may_have_documents(batch: Sequence[Publication]) -> bool:
     """Whether any of some publications may have a document."""
     return not isinstance(batch, PublicationBatch) or batch.documents is not None
+
+
+def places_of_several(batch: Sequence[Publication]) -> list[int]:
+    """The places of the publications of which an attribute has several values."""
+    if isinstance(batch, PublicationBatch):
+        several = batch.records.several
+        places: list[int] = [] if several is None else several.tolist()
+        return places
+    return [place for place, one in enumerate(batch) if type(one.record) is ManyValued]
 
 
 def has_documents(batch: Sequence[Publication]) -> bool:

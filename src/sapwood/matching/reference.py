@@ -5,13 +5,17 @@ the pattern matcher is used, so that it can bear witness against all of them. Ne
 down during the evaluation: every leaf is asked whether it, or its negation, *holds*, and a
 comparison with an absent attribute or with a value of another type holds neither way.
 
+Where attributes have several values the tree is evaluated for each choice of one value of every
+attribute that it names; one for which it holds will do.
+
 Cost: every filter's whole tree for every record. Use it to check others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -35,7 +39,7 @@ from sapwood.language.syntax import (
 )
 from sapwood.matching.protocol import SlotBatch, batch_of
 from sapwood.model.filter import Filter
-from sapwood.model.publication import Record, Value
+from sapwood.model.publication import ManyValued, Record, Value
 
 _BOOLEAN: Final = "boolean"
 _NUMBER: Final = "number"
@@ -96,17 +100,54 @@ class ReferenceEngine:
 
 
 def holds(node: Node, record: Record, *, negated: bool = False) -> bool:
-    """Whether the condition, or with `negated` its negation, holds for the record."""
+    """Whether the condition, or with `negated` its negation, holds for a flat record.
+
+    If attributes have several values, for one choice of these.
+    """
+    return any(_holds(node, row, negated=negated) for row in _choices(node, record))
+
+
+def holds_of_all(node: Node, record: Record) -> bool:
+    """Whether it holds for every choice of one value of each attribute."""
+    return all(_holds(node, row, negated=False) for row in _choices(node, record))
+
+
+def _choices(node: Node, record: Record) -> Iterator[Record]:
+    """The record with one value of each attribute that the condition names, in all ways."""
+    if type(record) is not ManyValued:
+        yield record
+        return
+    several = [name for name in {*_names(node)} if isinstance(record.get(name), tuple)]
+    for chosen in product(*(record[name] for name in several)):
+        yield {**record, **dict(zip(several, chosen, strict=True))}
+
+
+def _names(node: Node) -> Iterator[str]:
+    """The attributes that a condition names, some more than once."""
+    match node:
+        case Constant():
+            pass
+        case Not(operand=operand):
+            yield from _names(operand)
+        case And(operands=operands) | Or(operands=operands):
+            for operand in operands:
+                yield from _names(operand)
+        case _:
+            yield node.attribute
+
+
+def _holds(node: Node, record: Record, *, negated: bool) -> bool:
+    """Whether the condition, or with `negated` its negation, holds for a record of one row."""
     match node:
         case Constant(value=value):
             return value != negated
         case Not(operand=operand):
-            return holds(operand, record, negated=not negated)
+            return _holds(operand, record, negated=not negated)
         case And(operands=operands):
-            asked = (holds(operand, record, negated=negated) for operand in operands)
+            asked = (_holds(operand, record, negated=negated) for operand in operands)
             return any(asked) if negated else all(asked)
         case Or(operands=operands):
-            asked = (holds(operand, record, negated=negated) for operand in operands)
+            asked = (_holds(operand, record, negated=negated) for operand in operands)
             return all(asked) if negated else any(asked)
         case _:
             return _leaf_holds(node, record, negated=negated)

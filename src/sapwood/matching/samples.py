@@ -7,11 +7,12 @@ that begin alike, texts outside the basic plane.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from sapwood.model.printing import print_attribute, print_value
-from sapwood.model.publication import Record, Value
+from sapwood.model.publication import Value
 
 _NAMES: Final = ("a", "b", "c", "d", "detail.state", "unit price")
 _NUMBERS: Final = (
@@ -66,9 +67,14 @@ class Sampler:
         operands = (self.filter_text(depth - 1) for _ in range(self._random.randint(2, 3)))
         return word.join(f"({operand})" for operand in operands)
 
-    def record(self) -> Record:
-        """A flat record; each attribute is present more often than not."""
-        return {name: self._value(_INFINITIES) for name in _NAMES if self.chance(0.7)}
+    def record(self) -> Mapping[str, Any]:
+        """A record; each attribute is present more often than not, and some are arrays."""
+        return {name: self._member() for name in _NAMES if self.chance(0.7)}
+
+    def _member(self) -> Value | list[Value]:
+        if self.chance(0.9):
+            return self._value(_INFINITIES)
+        return [self._value(_INFINITIES) for _ in range(self.pick(4))]
 
     def _condition(self) -> str:
         name = print_attribute(self._random.choice(_NAMES))

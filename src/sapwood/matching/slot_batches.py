@@ -57,3 +57,13 @@ def united(first: SlotBatch, second: SlotBatch) -> SlotBatch:
     slots = np.concatenate((first.slots, second.slots))
     order = np.lexsort((slots, owners))
     return SlotBatch(first.offsets + second.offsets, slots[order])
+
+
+def joined(batches: Sequence[SlotBatch]) -> SlotBatch:
+    """The matches of several batches of records, one after the other."""
+    if len(batches) == 1:
+        return batches[0]
+    counts = np.concatenate([np.diff(batch.offsets) for batch in batches])
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    counts.cumsum(out=offsets[1:])
+    return SlotBatch(offsets, np.concatenate([batch.slots for batch in batches]))

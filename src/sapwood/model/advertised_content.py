@@ -44,6 +44,10 @@ class AdvertisedContent:
     def matches(self, publication: Publication, /) -> bool:
         """Whether a publication is accepted."""
 
+    def holds_all_of(self, publication: Publication, /) -> bool:
+        """Whether all that a publication says is within, as it has to be of what is advertised."""
+        return self.matches(publication)
+
     @abstractmethod
     def covers(self, other: AdvertisedContent, /) -> bool:
         """Whether every publication that `other` accepts is accepted here, if that can be told.

@@ -18,6 +18,8 @@ from sapwood.model.publication import Record
 class Conjunction:
     """A record is accepted iff each attribute's constraint accepts its value (or its absence).
 
+    Of an attribute with several values one has to be accepted; attributes are looked at one by one.
+
     `constraints` is sorted by attribute name and holds neither an empty nor a total constraint;
     `()` accepts every record.
     """
@@ -50,6 +52,10 @@ class Conjunction:
                 return False
         return True
 
+    def takes(self, record: Record) -> bool:
+        """Whether all values of all constrained attributes are accepted, not only one of each."""
+        return all(constraint.takes(record.get(name)) for name, constraint in self.constraints)
+
     def covers(self, other: Conjunction) -> bool:
         """Whether every record that `other` accepts is accepted here.
 
@@ -68,7 +74,7 @@ class Conjunction:
         return True
 
     def intersects(self, other: Conjunction) -> bool:
-        """Whether some record may be accepted by both; see `intersect`."""
+        """Whether some record may be accepted by both with the same values; see `intersect`."""
         others = dict(other.constraints)
         return not any(
             name in others and constraint.intersect(others[name]).is_empty

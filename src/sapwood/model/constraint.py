@@ -15,7 +15,7 @@ from typing import Final
 from sapwood.model import numbers as number_sets
 from sapwood.model import strings as string_sets
 from sapwood.model.numbers import ALL_NUMBERS, NO_NUMBERS, Number, Numbers
-from sapwood.model.publication import Value
+from sapwood.model.publication import Value, Values
 from sapwood.model.readings import Reading
 from sapwood.model.strings import ALL_STRINGS, NO_STRINGS, Strings, TextTest
 
@@ -47,15 +47,23 @@ class Constraint:
         patterns = (texts.required, texts.forbidden)
         return hash((self.absent, self.booleans, numbers, texts.ranges, patterns))
 
-    def accepts(self, value: Value | None) -> bool:
-        """Whether `value` is in the set; `None` stands for an absent attribute."""
+    def accepts(self, value: Value | Values | None) -> bool:
+        """Whether `value`, or one of several, is in the set; `None` stands for absence."""
         if value is None:
             return self.absent
         if isinstance(value, bool):
             return value in self.booleans
         if isinstance(value, str):
             return self.strings.accepts(value)
+        if isinstance(value, tuple):
+            return any(map(self.accepts, value))
         return number_sets.accepts(self.numbers, value)
+
+    def takes(self, value: Value | Values | None) -> bool:
+        """Whether `value`, or each of several, is in the set."""
+        if isinstance(value, tuple):
+            return all(map(self.accepts, value))
+        return self.accepts(value)
 
     def covers(self, other: Constraint) -> bool:
         """Whether every value of `other` is in this; complete but for general patterns."""

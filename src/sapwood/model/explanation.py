@@ -15,8 +15,8 @@ from typing import Any, Final
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
-from sapwood.model.printing import print_constraint, print_value
-from sapwood.model.publication import Publication, Record, Value
+from sapwood.model.printing import print_attribute, print_constraint, print_value
+from sapwood.model.publication import Publication, Record, Value, Values
 
 SHOWN_CHARS_MAX: Final = 80
 """Of a longer text in a publication the beginning is shown: an explanation is read by people."""
@@ -49,8 +49,9 @@ class Way:
 class Explanation:
     """Whether a publication matches, and why.
 
-    If it does, `ways` holds the one that was met, without failures. If it does not, each way has
-    failures; there are no ways where none was tried, and `note` says why not.
+    If it does, `ways` holds the one that was met, without failures, and `note` says by which
+    elements of arrays. If it does not, each way has failures; there are no ways where none was
+    tried, and `note` says why not.
     """
 
     matches: bool
@@ -79,7 +80,8 @@ def explained(filter: Filter, publication: Publication) -> Explanation:
     for one in filter.conjunctions:
         failed = failing(one, publication.record)
         if not failed:
-            return Explanation(matches=True, ways=(Way(str(one), ()),))
+            met = _elements_met(one, publication.record)
+            return Explanation(matches=True, ways=(Way(str(one), ()),), note=met)
         failures = tuple(
             Failure(print_constraint(name, constraint), _found(publication, name, constraint))
             for name, constraint in failed
@@ -89,6 +91,18 @@ def explained(filter: Filter, publication: Publication) -> Explanation:
     return Explanation(matches=False, ways=tuple(way for _, _, way in closest_first))
 
 
+def _elements_met(conjunction: Conjunction, record: Record) -> str | None:
+    """Which element of each array meets the constraint on it, where there are several."""
+    met: list[str] = []
+    for name, constraint in conjunction.constraints:
+        values: Value | Values | None = record.get(name)
+        if isinstance(values, tuple):
+            first = next(value for value in values if constraint.accepts(value))
+            shown = shortened(print_value(first))
+            met.append(f"{print_attribute(name)} by {shown}, one of {len(values)} elements")
+    return f"met in {', in '.join(met)}" if met else None
+
+
 def shortened(shown: str) -> str:
     """A text as it is shown, not too long."""
     return shown if len(shown) <= SHOWN_CHARS_MAX else f"{shown[: SHOWN_CHARS_MAX - 3]}..."
@@ -96,10 +110,12 @@ def shortened(shown: str) -> str:
 
 def _found(publication: Publication, name: str, constraint: Constraint) -> str:
     """What is in the place of the value that the constraint asks for."""
-    value = publication.record.get(name)
+    value: Value | Values | None = publication.record.get(name)
     if value is None:
         assert publication.attributes is not None, "only records are asked"
         return _unseen(_carried(publication.attributes, name))
+    if isinstance(value, tuple):
+        return _none_of(value, constraint)
     kind, asked = _kind(value), _kinds(constraint)
     shown = shortened(print_value(value))
     if not asked:
@@ -107,6 +123,17 @@ def _found(publication: Publication, name: str, constraint: Constraint) -> str:
     if kind in asked:
         return shown
     return f"{shown}, {_ONE[kind]}: only {' or '.join(asked)} can satisfy this"
+
+
+def _none_of(values: Values, constraint: Constraint) -> str:
+    """The values of an attribute that has several, none of which is asked for."""
+    asked = _kinds(constraint)
+    shown = shortened(", ".join(map(print_value, values)))
+    if not asked:
+        return f"{shown}: it must be absent"
+    if any(_kind(value) in asked for value in values):
+        return f"none of {len(values)} elements: {shown}"
+    return f"none of {len(values)} elements: {shown}: only {' or '.join(asked)} can satisfy this"
 
 
 _ONE: Final[Mapping[str, str]] = MappingProxyType(
@@ -129,7 +156,7 @@ def _kinds(constraint: Constraint) -> tuple[str, ...]:
 def _unseen(carried: object) -> str:
     """Why filters see no value where this is carried."""
     if isinstance(carried, list | tuple):
-        return "an array, which filters do not see"
+        return "an array without an element that filters see"
     if isinstance(carried, Mapping):
         return "an object: filters see its members, by dotted names"
     return "absent"

@@ -8,13 +8,18 @@ from itertools import islice, product
 from typing import Any, Final, NamedTuple
 
 from sapwood.errors import LimitError
-from sapwood.limits import CONJUNCTIONS_MAX, COVERING_STEPS_MAX, NORMAL_FORM_STEPS_MAX
+from sapwood.limits import (
+    CONJUNCTIONS_MAX,
+    COVERING_STEPS_MAX,
+    NORMAL_FORM_STEPS_MAX,
+)
+from sapwood.limits.arrays import RECORD_ROWS_MAX
 from sapwood.model import canonical, packing
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.conjunction import EVERY_RECORD, Conjunction, conjunction
 from sapwood.model.constraint import ANYTHING
 from sapwood.model.interest import Interest
-from sapwood.model.publication import Publication, Record, flatten
+from sapwood.model.publication import ManyValued, Publication, Record, Value, Values, flatten
 from sapwood.model.reduction import Allowance
 
 _set: Final = object.__setattr__
@@ -181,6 +186,35 @@ class Filter(Interest):
             return publication.attributes is not None and self.accepts(publication.record)
         return self.accepts(flatten(publication).record)
 
+    def holds_all_of(self, publication: Publication) -> bool:
+        """Whether every choice of one value of each attribute is accepted, and not only one.
+
+        Where attributes have one value this is `matches`. Complete unless values of more than
+        `RECORD_ROWS_MAX` kinds in all would have to be combined; then it says `False`.
+        """
+        record = publication.record
+        if type(record) is not ManyValued:
+            return self.matches(publication)
+        if any(one.takes(record) for one in self.conjunctions):
+            return True
+        kinds = {
+            name: self._kinds(name, record[name])
+            for name in self.attributes
+            if type(record.get(name)) is tuple
+        }
+        if math.prod(map(len, kinds.values())) > RECORD_ROWS_MAX:
+            return False
+        return all(
+            self.accepts({**record, **dict(zip(kinds, chosen, strict=True))})
+            for chosen in product(*kinds.values())
+        )
+
+    def _kinds(self, name: str, values: Values) -> list[Value]:
+        """One of all values that the same conjunctions accept, of each such kind."""
+        constraints = [one.constraint(name) for one in self.conjunctions]
+        kinds = {tuple([one.accepts(value) for one in constraints]): value for value in values}
+        return [*kinds.values()]
+
     def accepts(self, record: Record) -> bool:
         """Whether a flat record is accepted."""
         for one in self.conjunctions:  # noqa: SIM110 - see `Conjunction.accepts`
@@ -225,8 +259,10 @@ class Filter(Interest):
     def intersects(self, other: Interest) -> bool:
         """Whether some record may be accepted by both; none is accepted by a tree pattern.
 
-        Never `False` where a record refutes it; complete without general `like` patterns, for up
-        to `limits.COVERING_STEPS_MAX` pairs of conjunctions. Otherwise `True` where it cannot tell.
+        By the same values, that is: `x < 2` and `x > 4` do not intersect, although each accepts a
+        record with 1 and 5 in an array. Never `False` where a record refutes it; complete without
+        general `like` patterns, for up to `limits.COVERING_STEPS_MAX` pairs of conjunctions.
+        Otherwise `True` where it cannot tell.
         """
         if not isinstance(other, Filter):
             return False
@@ -237,6 +273,8 @@ class Filter(Interest):
 
     def intersection(self, other: Filter, *, steps_max: int = NORMAL_FORM_STEPS_MAX) -> Filter:
         """The filter that accepts what both accept; `NOTHING` where that is surely nothing.
+
+        Where an attribute has several values one of them has to be accepted by both.
 
         Raises `LimitError` as `from_conjunctions` does.
         """

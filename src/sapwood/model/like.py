@@ -99,6 +99,10 @@ class _Segment:
         return -1
 
 
+_NO_LETTERS: Final = _Segment.of("")
+"""What stands before a `%` that comes first: patterns by the hundred thousand share it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """A `like` pattern as tokens, in one form for patterns that differ only in spelling.
@@ -112,7 +116,8 @@ class Pattern:
 
     def __post_init__(self) -> None:
         letters = "".join(map(_letter, self.tokens))
-        segments = map(_Segment.of, letters.split(_ANY_RUN_LETTER))
+        parts = letters.split(_ANY_RUN_LETTER)
+        segments = (_Segment.of(part) if part else _NO_LETTERS for part in parts)
         object.__setattr__(self, "_segments", tuple(segments))
         object.__setattr__(self, "_letters", letters)
 
@@ -173,6 +178,30 @@ class Pattern:
     def suffix(self) -> str:
         """The literal characters after the last wildcard."""
         return _leading_literals(self.tokens[::-1])[::-1]
+
+    @property
+    def is_suffix(self) -> bool:
+        """Whether the pattern is one `%` and then literal characters."""
+        return (
+            bool(self.tokens)
+            and self.tokens[0] is Wildcard.ANY_RUN
+            and len(self.suffix) == len(self.tokens) - 1
+        )
+
+    @property
+    def is_infix(self) -> bool:
+        """Whether the pattern is literal characters between two `%`."""
+        return (
+            self.tokens[-1:] == self.tokens[:1] == (Wildcard.ANY_RUN,)
+            and len(self._segments) == 3
+            and self._segments[1].places is None
+        )
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """The runs of literal characters in their order; every text that fits has all of them."""
+        runs = self._letters.replace(_ANY_CHAR_LETTER, _ANY_RUN_LETTER).split(_ANY_RUN_LETTER)
+        return tuple(run for run in runs if run)
 
     def matches(self, text: str) -> bool:
         """Whether the whole of `text` fits the pattern."""

@@ -132,6 +132,8 @@ def checked(given: bytes) -> bytes:
             if (before is not None and name <= before) or len(name) > ATTRIBUTE_NAME_CHARS_MAX:
                 raise InputError(f"a packed filter has {name[:64]!r} where no attribute may be")
             before = name
+            if _is_few(flags, intervals, text_ranges):
+                continue
             if not _is_normal(flags, intervals, text_ranges):
                 raise InputError(f"a packed filter says of {name[:64]!r} what no form does")
     if not all(form) and len(form) > 1:
@@ -139,6 +141,14 @@ def checked(given: bytes) -> bytes:
     if _ENCODER.encode(form) != given:
         raise InputError("a packed filter is written at more length than needed")
     return given
+
+
+def _is_few(flags: int, intervals: Sequence[_Interval], text_ranges: Sequence[_Range]) -> bool:
+    """Whether some whole numbers are all that is accepted, in their one form: as a rule."""
+    if flags or text_ranges or len(intervals) != 1:
+        return False
+    low, high, ends = intervals[0]
+    return type(low) is type(high) is int and low <= high <= INTEGER_MAX and not ends
 
 
 def _is_normal(flags: int, intervals: Sequence[_Interval], text_ranges: Sequence[_Range]) -> bool:

@@ -1,13 +1,14 @@
 """Publications: an identity, and a record of typed attributes or an XML document, or both.
 
 A record may be nested, as JSON is. Filters see its *flat view*: nested objects become dotted
-names, `null` is the same as absent, and arrays are carried but not visible (they are counted).
+names, `null` is the same as absent, and an array gives its attribute several values, one for each
+element.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import FrozenInstanceError, dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
@@ -28,13 +29,29 @@ if TYPE_CHECKING:
 Value: TypeAlias = bool | int | float | str
 """What an attribute may hold. `bool` is a type of its own here, never a number."""
 
+Values: TypeAlias = tuple[Value, ...]
+"""The values of an attribute that has several: the elements of an array."""
+
 _Content: TypeAlias = tuple[
     str, Mapping[str, Any] | None, bytes | None, bytes | None, bool, Envelope | None
 ]
 """All that is published, in the order of the constructor."""
 
 Record: TypeAlias = Mapping[str, Value]
-"""A flat view: attribute name to value; absent attributes are simply not there."""
+"""A flat view: attribute name to value; absent attributes are simply not there.
+
+Where an attribute has several values the flat view is a `ManyValued`."""
+
+
+class ManyValued(dict[str, Any]):
+    """A flat view in which one attribute at least has several values: a tuple of these.
+
+    They are different, two or more, in the order of the array. What reads values of a record one by
+    one is handed its *rows* instead (`matching.rows`), each with one value of every attribute.
+    """
+
+    __slots__ = ()
+
 
 _PLAIN_KINDS: Final = frozenset({bool, int, float, str})
 _NUMPY_KINDS: Final = frozenset("biufU")
@@ -50,20 +67,20 @@ _set: Final = object.__setattr__
 class FlatView:
     """A record as filters see it: typed attributes by name.
 
-    `invisible` counts the arrays that were left out.
+    `has_arrays` says whether the record holds arrays, of which filters may see less than is there.
     """
 
     record: Record
-    invisible: int
+    has_arrays: bool
 
 
 class Publication:
     """A publication: a record, a document, or both, and a payload beside them.
 
     `attributes` is the record as it was given: nested objects and arrays included, so that a
-    subscriber receives what was published. `record` is its flat view, `invisible` counts the
-    arrays that are not in it. `document` is XML as it came; `read_document` looks into it. What
-    is `None` is not there: no record filter accepts a publication without a record (not even
+    subscriber receives what was published. `record` is its flat view, `has_arrays` says whether
+    there are arrays in it. `document` is XML as it came; `read_document` looks into it. What is
+    `None` is not there: no record filter accepts a publication without a record (not even
     `price is null`), no XPath one without a document.
 
     The `payload` is bytes that subscribers get and nobody else looks at: no filter sees them, no
@@ -85,8 +102,8 @@ class Publication:
         "document",
         "encoded",
         "envelope",
+        "has_arrays",
         "id",
-        "invisible",
         "is_blind",
         "payload",
         "record",
@@ -101,7 +118,7 @@ class Publication:
     #: what travels beside the content; `None` where nothing does
     envelope: Envelope | None
     record: Record
-    invisible: int
+    has_arrays: bool
     #: what it travels as; `None` as long as nobody has read it from that, or written it so.
     #: Depends on what is compared, which never changes
     encoded: bytes | None
@@ -144,7 +161,7 @@ class Publication:
         _set(self, "envelope", envelope)
         _set(self, "written_at", None)
         _set(self, "record", view.record)
-        _set(self, "invisible", view.invisible)
+        _set(self, "has_arrays", view.has_arrays)
         _set(self, "encoded", None)
         _set(self, "born", None)
         _set(self, "_contents", None)
@@ -161,7 +178,7 @@ class Publication:
         _set(made, "envelope", None)
         _set(made, "written_at", None)
         _set(made, "record", record)
-        _set(made, "invisible", 0)
+        _set(made, "has_arrays", False)  # noqa: FBT003 - the value, which has a name
         _set(made, "encoded", None)
         _set(made, "born", None)
         _set(made, "_contents", None)
@@ -253,33 +270,99 @@ def _made_again(content: _Content) -> Publication:
     return Publication(id_, record, document, payload, is_blind=is_blind, envelope=envelope)
 
 
-_NO_RECORD: Final = FlatView(MappingProxyType({}), 0)
+_NO_RECORD: Final = FlatView(MappingProxyType({}), has_arrays=False)
 
 
 def flatten(attributes: Mapping[str, Any]) -> FlatView:
     """The flat view of a possibly nested record.
 
-    `{"detail": {"state": "up"}, "tags": ["a"], "note": None}` gives `{"detail.state": "up"}` and
-    one invisible array. An array inside an array counts once. Two paths that give the same dotted
-    name (`{"a": {"b": 1}, "a.b": 2}`) are refused, since a filter could not tell them apart.
+    `{"detail": {"state": "up"}, "tags": ["a", "b"], "note": None}` gives `{"detail.state": "up",
+    "tags": ("a", "b")}`. Two paths that give the same dotted name (`{"a": {"b": 1}, "a.b": 2}`) are
+    refused, since a filter could not tell them apart; elements of arrays of the same name are
+    values of one attribute.
     """
     if is_plain(attributes):
-        return FlatView(dict(attributes), 0)
+        return FlatView(dict(attributes), has_arrays=False)
     if not isinstance(attributes, Mapping):
         kind = type(attributes).__name__
         raise InvalidValueError("attributes", f"a record is an object of named values, not {kind}")
     record: dict[str, Value] = {}
-    invisible = 0
+    arrays: list[tuple[str, Sequence[Any]]] = []
     for name, value in _leaves(attributes):
         if isinstance(value, list | tuple):
-            invisible += 1
+            arrays.append((name, value))
         elif value is not None:
             if name in record:
                 raise InvalidValueError(name, "given twice, nested and dotted; rename one of them")
             record[name] = check_value(name, value)
     if len(record) > ATTRIBUTES_MAX:
         raise LimitError("ATTRIBUTES_MAX", ATTRIBUTES_MAX, len(record), "the number of attributes")
-    return FlatView(record, invisible)
+    if not arrays:
+        return FlatView(record, has_arrays=False)
+    return FlatView(_with_elements(record, arrays), has_arrays=True)
+
+
+def _with_elements(
+    record: dict[str, Value], arrays: Iterable[tuple[str, Sequence[Any]]]
+) -> dict[str, Value]:
+    """A flat view with the elements of arrays: a `ManyValued` where that makes several values."""
+    values: dict[str, dict[tuple[bool, Value], Value]] = {}
+    for path, array in arrays:
+        for name, value in _elements(path, array):
+            # As in filters, 1 and 1.0 are one value, and 1 and true are two.
+            values.setdefault(name, {}).setdefault((value is True or value is False, value), value)
+    whole = dict[str, Any](record)
+    for name, distinct in values.items():
+        own = record.get(name)
+        if own is not None:
+            distinct.setdefault((own is True or own is False, own), own)
+        some = tuple(distinct.values())
+        whole[name] = some[0] if len(some) == 1 else some
+    is_many = any(type(value) is tuple for value in whole.values())
+    return ManyValued(whole) if is_many else whole
+
+
+def _elements(path: str, array: Sequence[Any]) -> Iterator[tuple[str, Value]]:
+    """All (dotted name, value) that the elements of an array give, without recursion.
+
+    What no attribute may hold, or have as its name, was never an error in an array: nobody looked
+    there. It is carried on, and no filter sees it; so is what is too deep to travel.
+    """
+    stack: list[Iterator[tuple[str, Any]]] = [iter([(path, element) for element in array])]
+    while stack:
+        for name, value in stack[-1]:
+            if isinstance(value, list | tuple):
+                inner = [(name, element) for element in value]
+            elif isinstance(value, Mapping):
+                inner = [
+                    (f"{name}.{key}", member)
+                    for key, member in value.items()
+                    if isinstance(key, str) and _may_follow(name, key)
+                ]
+            else:
+                seen = None if value is None else _visible(value)
+                if seen is not None:
+                    yield name, seen
+                continue
+            if inner and len(stack) < RECORD_DEPTH_MAX:
+                stack.append(iter(inner))
+                break
+        else:
+            stack.pop()
+
+
+def _may_follow(path: str, key: str) -> bool:
+    """Whether a name below a path gives a name that an attribute may have."""
+    is_short = len(path) + 1 + len(key) <= ATTRIBUTE_NAME_CHARS_MAX
+    return is_short and (key.isascii() or _is_well_formed(key))
+
+
+def _visible(value: object) -> Value | None:
+    """An element as a value, or `None` if no attribute may hold it."""
+    try:
+        return check_value("", value)
+    except InvalidValueError:
+        return None
 
 
 def is_plain(attributes: Mapping[str, Any]) -> bool:

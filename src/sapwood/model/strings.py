@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from sapwood.limits import SUCCESSORS_MAX
 from sapwood.model import ranges
-from sapwood.model.like import Pattern
+from sapwood.model.like import Pattern, Wildcard
 from sapwood.model.numbers import ALL_NUMBERS
 from sapwood.model.readings import NUMERIC, TOTAL, Reading
 
@@ -179,9 +179,10 @@ def covers(a: Strings, b: Strings) -> bool:
     members = b.points()
     if members is not None:
         return all(a.accepts(text) for text in members)
-    return all(any(p.covers(q) for q in b.required) for p in a.required) and all(
-        _is_excluded(p, b) for p in a.forbidden
-    )
+    begun = tuple(_beginning(*one) for one in b.ranges) if a.required else ()
+    return all(
+        any(p.covers(q) for q in b.required) or all(p.covers(q) for q in begun) for p in a.required
+    ) and all(_is_excluded(p, b) for p in a.forbidden)
 
 
 def narrowed(
@@ -231,6 +232,19 @@ def prefix_end(prefix: str) -> str | None:
             return prefix[:-1] + chr(code)
         prefix = prefix[:-1]
     return None
+
+
+def _beginning(low: str, high: str | None) -> Pattern:
+    """The pattern of what all texts of a range begin with."""
+    at = 0
+    if high is not None:
+        while at < min(len(low), len(high)) and low[at] == high[at]:
+            at += 1
+        if at < len(low) and prefix_end(low[: at + 1]) == high:
+            at += 1
+            while low[at : at + 1] == chr(_MAX_CODE_POINT):  # nothing is above that
+                at += 1
+    return Pattern((*low[:at], Wildcard.ANY_RUN))
 
 
 def _is_excluded(pattern: TextTest, strings: Strings) -> bool:

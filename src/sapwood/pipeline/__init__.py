@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from sapwood.pipeline.matching.subscriptions import SubscriptionSet, compile_subscriptions
     from sapwood.pipeline.matching.versions import CompiledSet
     from sapwood.pipeline.report.job import ReportJob
+    from sapwood.pipeline.similarity.job import SimilarityJob
+    from sapwood.pipeline.similarity.workers import Known, read_known
     from sapwood.pipeline.spark.session import describe, local_session, open_session
     from sapwood.pipeline.stream.backfill import BackfillJob
     from sapwood.pipeline.stream.following import FollowedSet
@@ -35,12 +37,14 @@ __all__ = (
     "CompiledSet",
     "FollowedSet",
     "IngestJob",
+    "Known",
     "Lake",
     "Layout",
     "MatchJob",
     "Output",
     "PipelineWarning",
     "ReportJob",
+    "SimilarityJob",
     "StreamJob",
     "SubscriptionSet",
     "SynopsisJob",
@@ -54,6 +58,7 @@ __all__ = (
     "match_sharded",
     "open_lake",
     "open_session",
+    "read_known",
     "rejected_publications",
 )
 
@@ -63,12 +68,14 @@ _HOMES: Final = (
     ("CompiledSet", "matching.versions"),
     ("FollowedSet", "stream.following"),
     ("IngestJob", "ingest.job"),
+    ("Known", "similarity.workers"),
     ("Lake", "tables.lake"),
     ("Layout", "matching.sharding"),
     ("MatchJob", "matching.job"),
     ("Output", "matching.output"),
     ("PipelineWarning", "matching.match"),
     ("ReportJob", "report.job"),
+    ("SimilarityJob", "similarity.job"),
     ("StreamJob", "stream.stream"),
     ("SubscriptionSet", "matching.subscriptions"),
     ("SynopsisJob", "synopsis.job"),
@@ -82,6 +89,7 @@ _HOMES: Final = (
     ("match_sharded", "matching.sharding"),
     ("open_lake", "tables.lake"),
     ("open_session", "spark.session"),
+    ("read_known", "similarity.workers"),
     ("rejected_publications", "tables.publications"),
 )
 

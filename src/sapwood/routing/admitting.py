@@ -1,5 +1,9 @@
 """Which publications of a batch their client may publish: what it has advertised accepts them.
 
+All of its values, that is: where an attribute has several, a subscription asks for one, and an
+advertisement, or a grant, speaks of each. What routers know of advertisements tells them which
+subscriptions to hand on, so a value that nobody has advertised would not arrive everywhere.
+
 Advertisements of one client are few, and publications many. So the filters of those in force are an
 index of their own, made when a batch first comes and again when there are others: a batch of
 records is matched against it by one call.
@@ -18,7 +22,7 @@ from sapwood.matching.batch_matches import match_documents, match_records
 from sapwood.matching.engine_names import Engines
 from sapwood.matching.index import Index
 from sapwood.matching.protocol import SlotBatch
-from sapwood.matching.publication_batch import PublicationBatch
+from sapwood.matching.publication_batch import PublicationBatch, places_of_several
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
 from sapwood.model.patterns.pattern import TreePattern
@@ -62,7 +66,7 @@ def objection_to(
             "advertise a filter that accepts the publication first"
         )
     for part in publication.parts():
-        accepting = [entry for entry in own if entry.filter.matches(part)]
+        accepting = [entry for entry in own if entry.filter.holds_all_of(part)]
         if not accepting:
             return (
                 "none of the client's advertisements accepts the publication: advertise a "
@@ -83,6 +87,8 @@ class Promised:
     keys: tuple[str, ...]
     records: Index
     documents: Index
+    #: those in the index of records
+    filters: tuple[Filter, ...]
     #: those that no index holds: the paths of documents
     others: tuple[AdvertisedContent, ...]
 
@@ -137,10 +143,11 @@ def promised(
 ) -> Promised:
     """Filters, ready to be compared with publications."""
     records, documents = Index(*engines), Index(*engines)
-    records.take([one for one in filters if isinstance(one, Filter)])
+    of_records = tuple(one for one in filters if isinstance(one, Filter))
+    records.take(of_records)
     documents.take([one for one in filters if isinstance(one, TreePattern)])
     others = tuple(one for one in filters if not isinstance(one, Filter | TreePattern))
-    return Promised(keys, records, documents, others)
+    return Promised(keys, records, documents, of_records, others)
 
 
 def _judged(accepting: Promised, publications: Sequence[Publication]) -> _Verdicts:
@@ -150,6 +157,9 @@ def _judged(accepting: Promised, publications: Sequence[Publication]) -> _Verdic
     some = publications[:count]
     has_record, has_document = _parts(some)
     accepted = _any(found) | ~has_record
+    for place in places_of_several(some):
+        if accepted[place]:
+            accepted[place] = any(one.holds_all_of(some[place]) for one in accepting.filters)
     if has_document.any():
         here = match_documents(accepting.documents, some, _HELD_MAX)
         count = len(here.offsets) - 1

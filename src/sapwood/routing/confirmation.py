@@ -15,6 +15,9 @@ turn comes it is not in force; what is withdrawn before, or waits on that link a
     n goes    {}                                       a, b, c are to be settled
     settle 2  a and b are in force; c is withdrawn
     settle 2  nothing is left
+
+Something else may have to be done here first, as an advertisement is confirmed only behind all that
+it makes wanted: then it is *held*, and not in force before it is released, whatever is confirmed.
 """
 
 from __future__ import annotations
@@ -36,21 +39,34 @@ class Confirmations:
     #: waiting[link][r] == the subscriptions that wait for r on that link, in order of arrival
     #: sent[link] has the number under which each that is propagated there was last sent
     #: confirmed[link] is part of what was propagated there; the links are those that are up
+    #: held are not in force, whether they are awaited or not
     """
 
-    __slots__ = ("_severed", "awaited", "confirmed", "sent", "waiting")
+    __slots__ = ("_severed", "awaited", "confirmed", "held", "sent", "waiting")
 
     def __init__(self) -> None:
         self.awaited: dict[str, dict[str, str]] = {}
         self.waiting: dict[str, dict[str, dict[str, None]]] = {}
         self.confirmed: dict[str, set[str]] = {}
         self.sent: dict[str, dict[str, int]] = {}
+        self.held: set[str] = set()
         #: links that are gone, and what waited on each, as far as nobody has looked at it since
         self._severed: deque[tuple[str, Iterator[str]]] = deque()
 
     def in_force(self, key: str) -> bool:
-        """Whether nothing is awaited for the subscription."""
-        return key not in self.awaited
+        """Whether nothing is awaited for the subscription, and it is not held."""
+        return key not in self.awaited and key not in self.held
+
+    @property
+    def unconfirmed(self) -> int:
+        """How many are not in force."""
+        return len(self.awaited) + sum(key not in self.awaited for key in self.held)
+
+    def release(self, keys: Iterable[str]) -> list[str]:
+        """Hold these no longer; returns those that are in force because of it."""
+        released = [key for key in keys if key in self.held]
+        self.held.difference_update(released)
+        return [key for key in released if key not in self.awaited]
 
     def link_up(self, link: str) -> None:
         """Begin with a link on which nothing is confirmed."""
@@ -114,11 +130,25 @@ class Confirmations:
 
         One that crossed with a withdrawal, or answers an earlier sending, says nothing.
         """
-        if self.sent[link].get(representative) != sending:
-            return []
-        self.confirmed[link].add(representative)
-        keys = self.waiting[link].pop(representative, {})
-        return [key for key in keys if self._settle(key, link)]
+        return self.confirm_many(link, ((representative, sending),))
+
+    def confirm_many(self, link: str, confirmed: Iterable[tuple[str, int]]) -> list[str]:
+        """Take in several confirmations of one link, in order."""
+        sent, known, waiting = self.sent[link], self.confirmed[link], self.waiting[link]
+        awaited, held = self.awaited, self.held
+        found: list[str] = []
+        for representative, sending in confirmed:
+            if sent.get(representative) != sending:
+                continue
+            known.add(representative)
+            for key in waiting.pop(representative, ()):
+                links = awaited[key]
+                del links[link]
+                if not links:
+                    del awaited[key]
+                    if key not in held:
+                        found.append(key)
+        return found
 
     def withdraw(
         self, link: str, representative: str, heir: Callable[[str], str | None]
@@ -149,6 +179,7 @@ class Confirmations:
 
     def discard(self, key: str) -> None:
         """Forget a subscription that waits no longer because it was withdrawn."""
+        self.held.discard(key)
         for link, representative in self.awaited.pop(key, {}).items():
             keys = self.waiting.get(link, {}).get(representative, {})
             if key in keys:  # and not only on a link of that name that is gone
@@ -204,10 +235,10 @@ class Confirmations:
         return self._settle(key, link)
 
     def _settle(self, key: str, link: str) -> bool:
-        """Strike a link off what a subscription awaits; whether that was the last."""
+        """Strike a link off what a subscription awaits; whether it is in force because of that."""
         awaited = self.awaited[key]
         del awaited[link]
         if awaited:
             return False
         del self.awaited[key]
-        return True
+        return key not in self.held

@@ -12,30 +12,7 @@ accepts that is *in force*. Advertisements travel to every router, but for those
 (`propagation/promises.py`). One that comes over a link is answered first by the subscriptions that
 it makes wanted there, then it travels on, and when every other link has confirmed it, or what
 covers it there, it is confirmed.
-Why nothing is lost, for a publication p that was accepted under an advertisement A in force, and a
-subscription S that was in force before and accepts p:
-
-1. Call the routers from A's home to that of S r0 ... rk. As soon as r(i) knows A, from r(i-1), and
-   S, or a subscription that stands for it, from beyond, it has sent one that stands for S to
-   r(i-1), for A intersects all that accept p; and it keeps one there, as a change is said before
-   what it replaces is withdrawn.
-2. Where S (or what stands for it) was at r(i) when A came, the answer precedes the confirmation of
-   A on the same FIFO link; and r(i-1) confirms only after it. So where A found S at rk, r0 has the
-   last confirmation of A only after every router on the way has what stands for S.
-3. Where S came to r(i) later than A, it waits until what stands for it is confirmed by r(i-1). If
-   that one, too, came to r(i-1) later than A, the same holds there, and so on as far as r0; if
-   not, step 2 holds from r(i-1) on. So S is in force only after every router on the way has what
-   stands for it, or A is in force only then.
-
-Where another advertisement stands for A on the link from r(i) to r(i+1), because it covers A, read
-"A" there as that one: what intersects A intersects it. It may have come to r(i) from elsewhere, and
-long before. Then what stands for S has come to r(i) for its sake, before r(i) had its confirmation,
-and is there when A comes from r(i-1), which is step 2 for r(i); or S came to r(i+1) later, which is
-step 3. When it goes, what is covered by nothing else is told first, so that at r(i+1) always
-something from r(i) covers A; A stays in force, as nothing that it makes wanted is missing.
-
-A withdrawal of A follows p on every link, and what it makes unwanted is withdrawn after it was
-read; so a publication that was accepted before is delivered.
+Why nothing is lost is argued in `answering.py`.
 """
 
 from __future__ import annotations
@@ -53,6 +30,7 @@ from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.routing.admitting import TOO_MANY, Admission, objection_to
+from sapwood.routing.answering import Answering
 from sapwood.routing.client_entries import ADVERTISEMENTS, cycle_reason, unexpected_message
 from sapwood.routing.client_rows import ClientRows
 from sapwood.routing.counting import Counting
@@ -151,6 +129,7 @@ class RoutingCore:
         #: of how many filters the engines were there when forwarding was made last
         self.ready_made = 0
         self._admission = Admission(engines)
+        self._answering = Answering()
         identity = f"{name}.{incarnation}"
         self.advertisements: EntryPropagation[AdvertisedContent] = EntryPropagation(
             ADVERTISEMENTS, identity, protocol.propagation.promises(identity)
@@ -187,6 +166,9 @@ class RoutingCore:
         ignored, as it crossed with the end of the link.
         """
         effects = self.subscriptions.settle(self._apply(change))
+        if self._answering:
+            done = self._answering.done(self.subscriptions.behind)
+            effects += self.advertisements.unhold(done)
         self._renumber()
         return effects
 
@@ -445,6 +427,7 @@ class RoutingCore:
         """A link is gone: drop all that came over it, and withdraw it elsewhere."""
         if neighbor not in self.subscriptions.entries.received:
             return []
+        self._answering.link_down(neighbor)
         effects = self.subscriptions.link_down(neighbor, self.protocol.at_once)
         return [*effects, *self.advertisements.link_down(neighbor)]
 
@@ -484,7 +467,10 @@ class RoutingCore:
             reason = cycle_reason(f"advertisement {key}", known, neighbor)
             return self._close(neighbor, reason, for_good=False)
         # Before the confirmation, which may follow at once: see the module.
-        effects = self.subscriptions.advertised(neighbor, key, wanted)
+        effects = self.subscriptions.advertised(neighbor, key, wanted, self.protocol.at_once)
+        if neighbor in self.subscriptions.behind:
+            self.advertisements.confirmations.held.add(key)
+            self._answering.begin(neighbor, key)
         spread = self.advertisements.receive(neighbor, key, wanted, message.sending)
         return [*effects, *spread]
 
@@ -492,7 +478,8 @@ class RoutingCore:
         if key not in self.advertisements.entries.received[neighbor]:
             return []
         effects = self.advertisements.retract(neighbor, key)
-        return [*effects, *self.subscriptions.unadvertised(neighbor, key)]
+        at_once = self.protocol.at_once
+        return [*effects, *self.subscriptions.unadvertised(neighbor, key, at_once)]
 
     # Publications in batches -------------------------------------------------------------------
 

@@ -53,7 +53,17 @@ class Holders:
     """
 
     __slots__ = (
-        *("_free", "_second", "befores", "names", "nexts", "numbers", "places", "renamed"),
+        *(
+            "_free",
+            "_second",
+            "_shared",
+            "befores",
+            "names",
+            "nexts",
+            "numbers",
+            "places",
+            "renamed",
+        ),
     )
 
     def __init__(self) -> None:
@@ -62,6 +72,7 @@ class Holders:
         self.nexts, self.befores, self.places = array(NUMBERS), array(NUMBERS), array(NUMBERS)
         self.renamed: list[int] = []
         self._free: list[int] = []
+        self._shared: list[int] = []
         self._second = 0
 
     @property
@@ -90,6 +101,15 @@ class Holders:
         self.renamed.append(number)
         return number
 
+    def shared(self, count: int) -> list[int]:
+        """The numbers below `count`, and more, as objects that all tables share.
+
+        One of Python's takes 32 bytes, and a place here 8.
+        """
+        if len(self._shared) < count:
+            self._shared.extend(range(len(self._shared), count))
+        return self._shared
+
     def take_many(self, keys: Sequence[str], places: I32 | None = None) -> int:
         """Number several new keys, each of which holds a filter alone; returns the first number.
 
@@ -99,7 +119,8 @@ class Holders:
             places = np.zeros(len(keys), np.int32)
         assert self.is_dense, "free numbers are taken first"
         first, nobody = len(self.names), array(NUMBERS, (NOBODY,)) * len(keys)
-        fresh = range(first, first + len(keys))
+        last = first + len(keys)
+        fresh = self.shared(last)[first:last]
         self.names.extend(keys)
         self.nexts.extend(nobody)
         self.befores.extend(nobody)

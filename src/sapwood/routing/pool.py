@@ -210,7 +210,7 @@ class Pool:
 
     def add_many_for_client(self, keys: Sequence[str], contents: Sequence[Kept]) -> list[int]:
         """`add_for_client` for each of some keys and filters as they are kept; their slots."""
-        slots, fresh = self._prepare(contents)
+        slots, fresh = self._prepare(contents, is_shared=True)
         is_fresh = slots is fresh  # nobody holds one of them, and none comes twice
         if not self.holders.is_dense:  # numbers that are free are taken
             return [self._hold(key, slot) for key, slot in zip(keys, slots, strict=True)]
@@ -445,7 +445,9 @@ class Pool:
             self._settle(slot, content)
         return slot
 
-    def _prepare(self, contents: Sequence[Kept]) -> tuple[list[int], list[int]]:
+    def _prepare(
+        self, contents: Sequence[Kept], *, is_shared: bool = False
+    ) -> tuple[list[int], list[int]]:
         """Let all of some filters have a slot, which somebody has to hold next.
 
         Returns the slots of all, and those that were taken for them: the same list where the
@@ -459,6 +461,9 @@ class Pool:
             unknown = [one for one, slot in zip(contents, found, strict=True) if slot is None]
         places = [added.setdefault(one, len(added)) for one in unknown]
         fresh = self._index.take([*added])
+        if fresh and is_shared:  # with the numbers of clients' keys, as objects
+            shared = self.holders.shared(max(fresh) + 1)
+            fresh = [shared[slot] for slot in fresh]
         if fresh:
             known.update(zip(added, fresh, strict=True))
             self._provide(max(fresh))

@@ -10,6 +10,8 @@ from typing import Final
 from sapwood.errors import FrameError, InputError, InvariantError, LimitError
 from sapwood.language.plain import plain_filter
 from sapwood.limits import FRAME_OVERHEAD_BYTES, SUBSCRIPTIONS_AT_ONCE_MAX
+from sapwood.limits.bulk import SUBSCRIPTIONS_AT_FIRST
+from sapwood.matching.costs import cost_of
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
@@ -25,10 +27,10 @@ from sapwood.routing.inputs import (
     Input,
 )
 from sapwood.session.connection import Connection, shortened
-from sapwood.session.grants import Gate
+from sapwood.session.grants import SEPARATOR, Gate
 from sapwood.session.judging import JUDGED, Judge, Judgement, Request
 from sapwood.session.ledger import PublisherLedger
-from sapwood.session.quotas import Account, conjunctions_of
+from sapwood.session.quotas import Account, Quota, Size, conjunctions_of
 from sapwood.wire.durable import DurableRequest
 from sapwood.wire.greetings import Greeting
 from sapwood.wire.messages import (
@@ -95,6 +97,7 @@ class ClientSessionAtBroker:
     __slots__ = (
         "_account",
         "_acknowledged",
+        "_at_once",
         "_is_silent",
         "_judged",
         "_judging",
@@ -134,6 +137,8 @@ class ClientSessionAtBroker:
         self._judged: Judgement | None = None
         #: what the client has stated since it came back, until it says that this is all
         self.restated: Restated | None = Restated() if is_remembered else None
+        #: of a request for many subscriptions, those in its first part
+        self._at_once = SUBSCRIPTIONS_AT_FIRST
         #: whether answers are to nothing that the client has asked for
         self._is_silent = False
         for sequence, reason in ledger.resume(acknowledged):
@@ -143,6 +148,17 @@ class ClientSessionAtBroker:
     def kept_session(self) -> str:
         """What tells in a later life of the broker whether this is the same client: see `Gate`."""
         return self.ledger.session + ("" if self.gate is None else self.gate.tag)
+
+    @property
+    def identity(self) -> str:
+        """Whose client it is; empty where nobody says who he is."""
+        name, separator, _ = self.name.partition(SEPARATOR)
+        return name if separator else ""
+
+    @property
+    def quota(self) -> Quota:
+        """What it may use."""
+        return Quota() if self._account is None else self._account.usage.quota
 
     # Requests ----------------------------------------------------------------------------------
 
@@ -276,23 +292,24 @@ class ClientSessionAtBroker:
                 yield UnsubscribeManyRequest(some)
             return
         read: list[Judgement] = []
+        most, self._at_once = self._at_once, SUBSCRIPTIONS_AT_ONCE_MAX
         for id_, text in zip(message.ids, message.filters, strict=True):
             request = SubscribeRequest(id_, text)
             # Plain, most often: read in no time, as it is no work.
             plain = plain_filter(text) if isinstance(text, str) else None
             if plain is not None:
                 read.append(Judgement(request, plain))
-                if len(read) == SUBSCRIPTIONS_AT_ONCE_MAX:
+                if len(read) == most:
                     yield ReadMany(read)
-                    read = []
+                    read, most = [], SUBSCRIPTIONS_AT_ONCE_MAX
                 continue
             judged = self._judging.judge(request)
             is_read = isinstance(judged, Judgement)
             if isinstance(judged, Judgement):
                 read.append(judged)
-            if read and (len(read) == SUBSCRIPTIONS_AT_ONCE_MAX or not is_read):
+            if read and (len(read) == most or not is_read):
                 yield ReadMany(read)
-                read = []
+                read, most = [], SUBSCRIPTIONS_AT_ONCE_MAX
             if not is_read:
                 yield request
         if read:
@@ -337,8 +354,14 @@ class ClientSessionAtBroker:
             except InputError as error:
                 self.connection.send(SubscriptionRefused(id_, shortened(str(error)), Cause.GRANT))
                 return None
+        cost = self._judging.cost_of(asked)
+        if cost is not None and (dear := self._judging.why_dear(cost)) is not None:
+            self.connection.send(SubscriptionRefused(id_, shortened(dear), Cause.QUOTA))
+            return None
         if self._account is not None:
-            size = conjunctions_of(asked)
+            if cost is None and self._account.usage.quota.cost is not None:
+                cost = cost_of(asked)
+            size = Size(conjunctions_of(asked), cost)
             refusal = self._account.refusal(id_, size)
             if refusal is not None:
                 self.connection.send(SubscriptionRefused(id_, shortened(refusal), Cause.QUOTA))

@@ -26,7 +26,12 @@ from sapwood.model.patterns.pattern import TreePattern
 from sapwood.model.publication import Publication
 from sapwood.routing.admitting import Promised, promised, unaccepted
 
+SEPARATOR: Final = "/"
+"""What stands between an identity and the rest of a client's name, so in no identity."""
+
 _TAG_BYTES: Final = 8
+
+_EVERY_DOCUMENT: Final = "//*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,22 @@ class Grant:
                 f"{allowed}"
             )
         return both
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether nothing has to be hidden."""
+        documents = any(str(one) == _EVERY_DOCUMENT for one in self.subscribe_documents)
+        return self.operates or (documents and self.subscribe == EVERYTHING)
+
+    def sees(self, publication: Publication) -> bool:
+        """Whether a publication may be seen.
+
+        Of one that is blind nothing is left here but its payload: the first router has looked.
+        """
+        if publication.attributes is None and publication.document is None:
+            return True
+        seen = (self.subscribe, *self.subscribe_documents)
+        return any(one.matches(publication) for one in seen)
 
     def covers(self, asked: Interest) -> bool:
         """Whether all of a filter may be subscribed to."""

@@ -30,6 +30,7 @@ from sapwood.limits import (
     NORMAL_FORM_STEPS_MAX,
     REFUSALS_REMEMBERED_MAX,
 )
+from sapwood.matching.costs import Cost, cost_of, nanoseconds
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
@@ -86,11 +87,14 @@ class Judge:
         *,
         is_strict: bool = False,
         declared: Declared | None = None,
+        cost_max: float | None = None,
     ) -> None:
         self._elsewhere = elsewhere
         self.is_strict = is_strict
         #: what is published, where somebody says so
         self.declared = declared
+        #: what a filter may cost, nanoseconds for each publication
+        self.cost_max = cost_max
         self._refused: dict[bytes, LimitError] = {}
         #: normal forms that were begun in full: what tests count instead of seconds
         self.pieces = 0
@@ -101,6 +105,19 @@ class Judge:
         if why is None and self.declared is not None:
             why = self.declared.why_never(interest)
         return why
+
+    def cost_of(self, interest: Interest) -> Cost | None:
+        """What a filter costs, where that is bounded for all."""
+        return None if self.cost_max is None else cost_of(interest)
+
+    def why_dear(self, cost: Cost) -> str | None:
+        """Why a filter costs more than any may; `None` where it does not."""
+        if self.cost_max is None or cost.ns <= self.cost_max:
+            return None
+        return (
+            f"the filter costs {nanoseconds(cost.ns)} for each publication, and "
+            f"--filter-cost-max is {nanoseconds(self.cost_max)}: {cost.remedy()}"
+        )
 
     def judge(self, request: Request) -> Judgement | Callable[[], Judgement]:
         """The judgement of a request, or the work that leads to it, which raises nothing."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from sapwood.errors import InputError
+from sapwood.matching.costs import Cost, nanoseconds
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 
@@ -20,19 +21,28 @@ BURST_S: Final = 1.0
 """Seconds of a rate that may come at once: what a rate "a second" lets anybody expect."""
 
 
+class BeyondQuotaError(InputError):
+    """What is asked for would be more than an identity may have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quota:
     """What an identity may use of a broker; `None` is without bound.
 
-    So many `subscriptions` with so many `conjunctions` in all (an XPath is one), and what it
-    publishes a second, in publications and in bytes as they travel. Raises `InputError` for a
-    number that bounds nothing.
+    So many `subscriptions` with so many `conjunctions` in all (an XPath is one), which cost a
+    publication so many nanoseconds in all (`sapwood.matching.costs`), and what it publishes a
+    second, in publications and in bytes as they travel. It may have made so many `durables`, for
+    whose mailboxes `durable_bytes` are set aside in all. Raises `InputError` for a number that
+    bounds nothing.
     """
 
     subscriptions: int | None = None
     conjunctions: int | None = None
     publications_per_s: float | None = None
     bytes_per_s: float | None = None
+    cost: float | None = None
+    durables: int | None = None
+    durable_bytes: int | None = None
 
     def __post_init__(self) -> None:
         for name, value in self.said().items():
@@ -80,10 +90,19 @@ class Bucket:
 class Usage:
     """What one identity uses of one broker: its sessions share it.
 
-    #: subscriptions and conjunctions are the sums over its accounts, `accounts` says how many
+    #: subscriptions, conjunctions and cost are the sums over its accounts, of which there are so
+    #: many `accounts`
     """
 
-    __slots__ = ("_bytes", "_publications", "accounts", "conjunctions", "quota", "subscriptions")
+    __slots__ = (
+        "_bytes",
+        "_publications",
+        "accounts",
+        "conjunctions",
+        "cost",
+        "quota",
+        "subscriptions",
+    )
 
     def __init__(self, quota: Quota) -> None:
         #: may change, and counts from then on
@@ -91,6 +110,7 @@ class Usage:
         self.accounts = 0
         self.subscriptions = 0
         self.conjunctions = 0
+        self.cost = 0.0
         self._publications = Bucket()
         self._bytes = Bucket()
 
@@ -135,18 +155,18 @@ class Usage:
 class Account:
     """What one session has of what its identity uses.
 
-    #: _sizes has the conjunctions of each subscription that is stated
+    #: _sizes has what each subscription uses that is stated
     """
 
     __slots__ = ("_sizes", "usage")
 
     def __init__(self, usage: Usage) -> None:
         self.usage = usage
-        self._sizes: dict[str, int] = {}
+        self._sizes: dict[str, Size] = {}
         usage.accounts += 1
 
-    def refusal(self, id_: str, size: int) -> str | None:
-        """Why a subscription of so many conjunctions may not be stated; `None` where it may.
+    def refusal(self, id_: str, size: Size) -> str | None:
+        """Why a subscription that uses so much may not be stated; `None` where it may.
 
         One that is stated already is changed: it may always become smaller.
         """
@@ -154,18 +174,35 @@ class Account:
         bound = quota.subscriptions
         if former is None and bound is not None and usage.subscriptions >= bound:
             return _why("subscriptions", bound, usage.subscriptions)
-        bound, before = quota.conjunctions, former or 0
-        if bound is not None and size > before and usage.conjunctions - before + size > bound:
+        before = former or NO_SIZE
+        bound, more = quota.conjunctions, size.conjunctions - before.conjunctions
+        if bound is not None and more > 0 and usage.conjunctions + more > bound:
             return _why("conjunctions", bound, usage.conjunctions)
+        if quota.cost is not None and size.cost is not None:
+            more_ns = size.cost.ns - (0.0 if before.cost is None else before.cost.ns)
+            if more_ns > 0 and usage.cost + more_ns > quota.cost:
+                return (
+                    f"the quota cost of this identity is {nanoseconds(quota.cost)} for each "
+                    f"publication, of which {nanoseconds(usage.cost)} are in use, and the filter "
+                    f"costs {nanoseconds(size.cost.ns)}: {size.cost.remedy()}; or withdraw some, "
+                    "or have it raised"
+                )
         return None
 
-    def state(self, id_: str, size: int) -> None:
-        """A subscription is stated, or changed to so many conjunctions."""
+    def state(self, id_: str, size: Size) -> None:
+        """A subscription is stated, or changed to one that uses so much."""
         former = self._sizes.get(id_)
         if former is None:
             self.usage.subscriptions += 1
-        self.usage.conjunctions += size - (former or 0)
+        self._count(size, former or NO_SIZE)
         self._sizes[id_] = size
+
+    def _count(self, size: Size, former: Size) -> None:
+        usage = self.usage
+        usage.conjunctions += size.conjunctions - former.conjunctions
+        for sign, one in ((1, size), (-1, former)):
+            if one.cost is not None:
+                usage.cost += sign * one.cost.ns
 
     def withdraw(self, ids: Sequence[str]) -> None:
         """Subscriptions are withdrawn; those that never were are passed over."""
@@ -173,12 +210,24 @@ class Account:
             size = self._sizes.pop(id_, None)
             if size is not None:
                 self.usage.subscriptions -= 1
-                self.usage.conjunctions -= size
+                self._count(NO_SIZE, size)
+        if not self.usage.subscriptions:
+            self.usage.cost = 0.0  # what is added and taken away again leaves no rounding
 
     def close(self) -> None:
         """The session is over."""
         self.withdraw(tuple(self._sizes))
         self.usage.accounts -= 1
+
+
+class Size(NamedTuple):
+    """What one subscription uses: conjunctions, and what it costs where that is bounded."""
+
+    conjunctions: int
+    cost: Cost | None = None
+
+
+NO_SIZE: Final = Size(0)
 
 
 def conjunctions_of(interest: Interest) -> int:
@@ -189,9 +238,12 @@ def conjunctions_of(interest: Interest) -> int:
 def _why(name: str, bound: float, used: float | None = None) -> str:
     """The reason of a refusal."""
     if used is None:
-        remedy = "publish more slowly"
-        said = f"{bound:,g}"
-    else:
-        remedy = "withdraw some"
-        said = f"{bound:,}, of which {used:,} are in use"
+        said = f"the quota {name} of this identity is {bound:,g}"
+        return f"{said}: publish more slowly, or have it raised"
+    return why_beyond(name, bound, used, "withdraw some")
+
+
+def why_beyond(name: str, bound: float, used: float, remedy: str) -> str:
+    """The reason of a refusal where something is counted."""
+    said = f"{bound:,}, of which {used:,} are in use"
     return f"the quota {name} of this identity is {said}: {remedy}, or have it raised"

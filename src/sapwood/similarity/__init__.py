@@ -15,6 +15,7 @@ from sapwood.similarity.estimates import Constants, Similarity
 from sapwood.similarity.knowledge import Knowledge
 from sapwood.similarity.layout import of_bytes, to_bytes
 from sapwood.similarity.many import all_proximities, all_similarities
+from sapwood.similarity.near.pairs import Near, near_pairs
 from sapwood.similarity.opposition import Opposition
 from sapwood.similarity.synopsis import Synopsis, SynopsisBuilder
 
@@ -22,6 +23,7 @@ __all__ = [
     "CompressedSynopsis",
     "Constants",
     "Knowledge",
+    "Near",
     "Opposition",
     "Similarity",
     "Synopsis",
@@ -29,6 +31,7 @@ __all__ = [
     "all_proximities",
     "all_similarities",
     "compressed",
+    "near_pairs",
     "of_bytes",
     "to_bytes",
 ]

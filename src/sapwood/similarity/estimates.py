@@ -132,7 +132,7 @@ class Similarity:
 
     def probability(self, filter_: Interest) -> float:
         """The share of all documents that the filter is expected to accept."""
-        every = self._steps_of(_pattern(filter_))
+        every = self.steps(_pattern(filter_))
         return max(self._chance(one, self.knowledge.root) for one in every)
 
     def estimate(self, one: TreePattern, other: TreePattern) -> float:
@@ -143,7 +143,7 @@ class Similarity:
         """
         expansions = self.expansions(one)
         # Last, since what is known may be forgotten before: identities are of steps that stay.
-        asked = self._steps_of(other)
+        asked = self.steps(other)
         if expansions is not self._within:
             self._within = expansions
             self._options_known.clear()
@@ -159,19 +159,28 @@ class Similarity:
         if found is None:
             if len(self._expansions) >= SIMILARITIES_KNOWN_MAX >> 4:
                 self._expansions.clear()
-            made = [(step, expanded(step, self.knowledge)) for step in self._steps_of(pattern)]
-            some = [(step, one) for step, one in made if one is not None]
-            shares = [self._chance(step, self.knowledge.root) for step, _ in some]
-            total = sum(shares)
-            found = tuple(
-                (share / total if total else 1 / len(some), one)
-                for share, (_, one) in zip(shares, some, strict=True)
-            )
+            found = self.expanded(pattern)
             self._expansions[pattern] = found
         return found
 
-    def _steps_of(self, pattern: TreePattern) -> tuple[Step, ...]:
-        """The steps of a pattern's alternatives, each among those that are known."""
+    def expanded(self, pattern: TreePattern) -> tuple[tuple[float, Occurrence], ...]:
+        """The same as `expansions`, of which nothing is remembered."""
+        made = [(step, expanded(step, self.knowledge)) for step in self.steps(pattern)]
+        some = [(step, one) for step, one in made if one is not None]
+        if len(some) == 1:
+            return ((1.0, some[0][1]),)
+        shares = [self._chance(step, self.knowledge.root) for step, _ in some]
+        total = sum(shares)
+        return tuple(
+            (share / total if total else 1 / len(some), one)
+            for share, (_, one) in zip(shares, some, strict=True)
+        )
+
+    def steps(self, pattern: TreePattern) -> tuple[Step, ...]:
+        """The steps of a pattern's alternatives; equal ones are one object.
+
+        Raises `LimitError` beyond `limits.COVERING_ALTERNATIVES_MAX` alternatives.
+        """
         found = self._patterns.get(pattern)
         if found is None:
             if len(self._patterns) >= SIMILARITIES_KNOWN_MAX >> 4:
@@ -277,13 +286,13 @@ class Similarity:
         """The probability that an occurrence has the text and the branches that a step asks."""
         weight = 1.0
         for wanted in step.texts:
-            weight *= self._text(wanted, found.texts)
+            weight *= self.text(wanted, found.texts)
         if not weight:
             return _REFUTED
         below, is_refuted = self._joint(step.steps, found) if step.steps else _Value(1.0)
         return _Value(weight * below, is_refuted)
 
-    def _text(self, wanted: Texts, there: Sequence[Texts]) -> float:
+    def text(self, wanted: Texts, there: Sequence[Texts]) -> float:
         """The probability that a text is wanted, given the sets that it is in."""
         if any(wanted.includes(one) for one in there):
             return 1.0
@@ -327,7 +336,7 @@ class Similarity:
         weighed = knowledge.attributes(above) if step.is_attribute else knowledge.elements(above)
         for place, _ in weighed:
             if step.accepts(place) and (not step.needs_text or knowledge.holds_text(place)):
-                chance = self._share(above, place, len(weighed))
+                chance = self.share(above, place, len(weighed))
                 chance *= self.constants.unknown_text ** len(step.texts)
                 for one in step.steps:
                     chance *= self._chance(one, place)
@@ -336,12 +345,12 @@ class Similarity:
             name = None if step.test is None else step.test.local
             for place, _ in weighed:
                 if name is None or knowledge.reaches(place, name):
-                    share = self._share(above, place, len(weighed))
+                    share = self.share(above, place, len(weighed))
                     best = max(best, share * self._chance(step, place))
         self._chances[key] = best
         return best
 
-    def _share(self, above: Place, place: Place, beside: int) -> float:
+    def share(self, above: Place, place: Place, beside: int) -> float:
         """The probability of a place where the one above it is there."""
         documents, having = self.knowledge.count(above), self.knowledge.count(place)
         if documents and having is not None:

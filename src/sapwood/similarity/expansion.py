@@ -168,6 +168,8 @@ def _settled(draft: _Draft, knowledge: Knowledge) -> bool:
         _share(draft)
         if len({one.number for one in draft.children}) < draft.numbers:
             return False
+        if draft.numbers <= 1:
+            return True
         certain = [one for one in draft.children if one.probability >= 1]
         gone = [
             other
@@ -198,11 +200,14 @@ def _conflict(above: _Draft, one: _Draft, other: _Draft, knowledge: Knowledge) -
 
 
 def _finished(draft: _Draft, knowledge: Knowledge) -> Occurrence:
-    opposed = frozenset(
-        (at, other)
-        for at, other in combinations(range(len(draft.children)), 2)
-        if _conflict(draft, draft.children[at], draft.children[other], knowledge)
-    )
+    opposed = frozenset[tuple[int, int]]()
+    # Those for one step are alternatives anyway, and most elements are asked for one step below.
+    if draft.numbers > 1:
+        opposed = frozenset(
+            (at, other)
+            for at, other in combinations(range(len(draft.children)), 2)
+            if _conflict(draft, draft.children[at], draft.children[other], knowledge)
+        )
     children = tuple(_finished(one, knowledge) for one in draft.children)
     return Occurrence(draft.place, draft.number, draft.probability, draft.texts, children, opposed)
 

@@ -52,9 +52,10 @@ class Answers:
         self._time = time
         self._asking_again = asking_again
 
-    def give(self, router: str, answer: Answer, now: float) -> None:
-        """A client gets something from its router.
+    def give(self, router: str, answer: Answer, now: float, since: float) -> None:
+        """A client gets something from its router, which said so at the time `since`.
 
+        What a client has asked for since then that does not answer.
         One that has left hears nothing of what it asked for, and one of its name that came since
         is another.
         """
@@ -68,9 +69,9 @@ class Answers:
                     name = SubscriptionName(router, client, id_)
                     history.delivered(now, publication.id, name)
             case Subscribed(client, id_):
-                self._begin(router, client, (id_,), now)
+                self._begin(router, client, (id_,), now, since)
             case SubscribedMany(client, ids):
-                self._begin(router, client, ids, now)
+                self._begin(router, client, ids, now, since)
             case Unsubscribed(client, id_):
                 self._end(router, client, (id_,), now)
             case UnsubscribedMany(client, ids):
@@ -88,9 +89,11 @@ class Answers:
                 if not self._end_again(router, client, subject, now):
                     history.refused(now, ClientName(router, client), subject)
 
-    def _begin(self, router: str, client: str, ids: tuple[str, ...], now: float) -> None:
+    def _begin(
+        self, router: str, client: str, ids: tuple[str, ...], now: float, since: float
+    ) -> None:
         for id_ in ids:
-            self._history.subscribed(now, SubscriptionName(router, client, id_))
+            self._history.subscribed(now, SubscriptionName(router, client, id_), since)
 
     def _supplied(self, router: str, said: Supply) -> None:
         for id_ in said.subscriptions:

@@ -185,9 +185,12 @@ class History:
         self.unsupplied.pop(name, None)
         self._ask(self.subscriptions, now, name, wanted)
 
-    def subscribed(self, now: float, name: SubscriptionName) -> None:
-        """The home router says that the subscription is in force."""
-        self._confirm(self.subscriptions, now, name)
+    def subscribed(self, now: float, name: SubscriptionName, since: float | None = None) -> None:
+        """The home router has said, at the time `since`, that the subscription is in force.
+
+        It may have been changed since then: that is not answered with this.
+        """
+        self._confirm(self.subscriptions, now, name, now if since is None else since)
 
     def unsubscribe(self, now: float, name: SubscriptionName) -> None:
         """A client asks its home router to withdraw a subscription."""
@@ -210,7 +213,7 @@ class History:
 
     def advertised(self, now: float, name: AdvertisementName) -> None:
         """The home router says that the advertisement is in force."""
-        self._confirm(self.advertisements, now, name)
+        self._confirm(self.advertisements, now, name, now)
 
     def unadvertise(self, now: float, name: AdvertisementName) -> None:
         """A client asks its home router to withdraw an advertisement."""
@@ -448,8 +451,8 @@ class History:
         epochs.append(Epoch(stated, asked, is_change=is_there))
         self.owed[name] = None
 
-    def _confirm(self, lives: dict[N, list[Epoch[Any]]], now: float, name: N) -> None:
-        chain = _unfinished(lives, name)
+    def _confirm(self, lives: dict[N, list[Epoch[Any]]], now: float, name: N, since: float) -> None:
+        chain = [epoch for epoch in _unfinished(lives, name) if epoch.asked.time <= since]
         if chain and chain[-1].confirmed is None:
             moment = chain[-1].confirmed = self._moment(now)
             for former in chain[:-1]:

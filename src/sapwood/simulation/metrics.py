@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from sapwood.overlay.topology import Hop, Topology
-from sapwood.simulation.history import Published
+from sapwood.simulation.history import History, Moment, Published
 from sapwood.simulation.oracle import Judgment
 from sapwood.simulation.simulator import Outcome
 from sapwood.simulation.timekeeping import Bounds
@@ -20,9 +23,9 @@ from sapwood.simulation.world import World
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """Virtual seconds from acceptance to delivery, over all pairs; 0 where nothing was delivered.
+    """Quantiles of delays in seconds, as a rule virtual ones; 0 where there were none.
 
-    A quantile is the smallest delay that at least that share of the pairs did not exceed.
+    A quantile is the smallest delay that at least that share of them did not exceed.
     """
 
     p50: float
@@ -76,6 +79,13 @@ class Metrics:
     each one, `tables` the entries per router at the end, `hops` the pairs by the number of links
     between the two homes in the overlay in which the publication was sent, as long as no link
     fails; those that no links joined then are left out.
+
+    `delay_s` is from acceptance to delivery, over all pairs. `update_s` is from a client's asking
+    for a subscription, another filter, or the end of one until it hears that this is done: in
+    force, or withdrawn. `recovery_s` is from the return of the last link that was down until
+    nothing was left that could still change a routing table (XNet 6.3.2, with the way back to the
+    client). `processing_s` is the processor time of each router, where that was measured
+    (`Stopwatch`).
     """
 
     protocol: str
@@ -97,6 +107,9 @@ class Metrics:
     false_positives: LinkUse
     hops: Mapping[int, int]
     delay_s: Delays
+    update_s: Delays
+    recovery_s: Delays
+    processing_s: Mapping[str, float]
     tables: Mapping[str, Mapping[str, int]]
     verdicts: Verdicts
     bounds: Bounds
@@ -117,7 +130,13 @@ class Metrics:
 
 
 def measure(
-    outcome: Outcome, judgment: Judgment, *, protocol: str, engine: str, seed: int
+    outcome: Outcome,
+    judgment: Judgment,
+    *,
+    protocol: str,
+    engine: str,
+    seed: int,
+    processing_s: Mapping[str, float] = MappingProxyType({}),
 ) -> Metrics:
     """The figures of a simulation and of the oracle's judgment on it."""
     world = outcome.world
@@ -153,6 +172,9 @@ def measure(
         false_positives=link_use(world, judgment.interested),
         hops=dict(sorted(hops.items())),
         delay_s=quantiles(delays),
+        update_s=quantiles(update_delays(history)),
+        recovery_s=quantiles(recovery_delays(history)),
+        processing_s=dict(processing_s),
         tables={name: router.table_sizes() for name, router in world.routers.items()},
         verdicts=_verdicts(judgment),
         bounds=world.time.bounds,
@@ -172,6 +194,40 @@ def link_use(world: World, interested: Mapping[str, Iterable[str]]) -> LinkUse:
         checked += len(crossed)
         needless += sum(hop not in needed for hop in crossed)
     return LinkUse(sum(map(len, world.tally.crossings.values())), checked, needless)
+
+
+def update_delays(history: History) -> list[float]:
+    """The seconds that each change of what clients want took until its client heard of the end.
+
+    What a client that has gone had asked for does not count.
+    """
+    found: list[float] = []
+    for lives in history.subscriptions.values():
+        for life, following in zip_longest(lives, lives[1:]):
+            if life.confirmed is not None:
+                found.append(_between(life.asked, life.confirmed))
+            changed = following is not None and following.is_change
+            if life.left is not None and life.leaving is not None and not changed:
+                gone = life.left.order == life.leaving.order
+                found.extend(() if gone else (_between(life.leaving, life.left),))
+    return found
+
+
+def recovery_delays(history: History) -> list[float]:
+    """For each time that an overlay settled, the seconds since its last link had returned."""
+    outages = {id(one): one for both in history.outages.values() for one in both}.values()
+    joined = sorted(one.joined for one in outages if one.joined is not None)
+    ends = [one.settled for one in (*outages, *history.unrests) if one.settled is not None]
+    found: dict[Moment, float] = {}
+    for settled in sorted(ends):
+        place = bisect_right(joined, settled)
+        if place and joined[place - 1] not in found:
+            found[joined[place - 1]] = _between(joined[place - 1], settled)
+    return list(found.values())
+
+
+def _between(begun: Moment, ended: Moment) -> float:
+    return round(ended.time - begun.time, 9)
 
 
 def quantiles(delays: list[float]) -> Delays:

@@ -353,6 +353,11 @@ class Network:
         return written.life == self._lives[written.router]
 
     @property
+    def now(self) -> float:
+        """The time."""
+        return self._agenda.now
+
+    @property
     def writes_at_once(self) -> bool:
         """Whether stores take no time."""
         return self._timing.commit_s == 0

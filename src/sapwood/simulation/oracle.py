@@ -39,7 +39,7 @@ from sapwood.language.xpath.parser import parse as parse_path
 from sapwood.language.xpath.syntax import Path
 from sapwood.limits import ORACLE_PAIRS_MAX, VERDICT_EXAMPLES_MAX
 from sapwood.matching.documents.reference import holds as path_holds
-from sapwood.matching.reference import holds
+from sapwood.matching.reference import holds, holds_of_all
 from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.model.patterns.advertisements import Advertisement
@@ -156,6 +156,13 @@ class Meaning:
             return document is not None and path_holds(tree, document)
         return publication.attributes is not None and holds(tree, publication.record)
 
+    def accepts_all_of(self, advertised: AdvertisedContent, publication: Publication) -> bool:
+        """Whether all values of a publication are within what somebody has advertised."""
+        tree = None if isinstance(advertised, Advertisement) else self.tree(advertised)
+        if tree is None or isinstance(tree, Path) or publication.attributes is None:
+            return self.accepts(advertised, publication)
+        return holds_of_all(tree, publication.record)
+
     def tree(self, wanted: AdvertisedContent) -> Node | Path:
         """The syntax tree of a filter; equal ones of equal texts, most often."""
         tree = self._trees.get(id(wanted))
@@ -222,7 +229,7 @@ def judge(
         interested[id_] = frozenset(homes)
         progress(number)
     unexpected, duplicated, reordered, recovered = _judge_deliveries(history, evidence)
-    admission = judge_admission(history, evidence.meaning.accepts, advertised=advertised)
+    admission = judge_admission(history, evidence.meaning.accepts_all_of, advertised=advertised)
     return Judgment(
         checked=len(checked),
         must=must,

@@ -67,9 +67,10 @@ class Tail(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An effect that waits; what is to be sent, for the life of the link that it was meant for."""
+    """An effect that waits, since a time; what is to be sent, for the life of the link then."""
 
     effect: Effect
+    since: float
     session: int | None = None
 
 

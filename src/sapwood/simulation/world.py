@@ -566,7 +566,8 @@ class World(Requests):
             del self._unchecked[name]
             self.routers[name].validate()
 
-    def _carry_out(self, router: str, effect: Effect) -> None:
+    def _carry_out(self, router: str, effect: Effect, since: float) -> None:
+        """Let an effect happen that a router has asked for at that time."""
         match effect:
             case Send(neighbor, message):
                 kind, count = counted(message)
@@ -578,7 +579,7 @@ class World(Requests):
                     self._note_down(router, neighbor, reason)
             case SendMany():
                 for message in effect.publications.messages():
-                    self._carry_out(router, Send(effect.neighbor, message))
+                    self._carry_out(router, Send(effect.neighbor, message), since)
             case Release():
                 self.stored.release(router, effect)
             case Connect() | Disconnect():
@@ -588,9 +589,9 @@ class World(Requests):
             case DeliverMany() | AcceptedMany() | Remaining():
                 raise InvariantError("here publications come one by one, and so do effects")
             case _:
-                self._answers.give(router, effect, self.now)
+                self._answers.give(router, effect, self.now, since)
 
     def _kept(self, router: str, unit: Unit) -> None:
         """Something is written, and so is what it delivers: into mailboxes that clients empty."""
         for delivery in self._asking_again.deliveries(router, unit):
-            self._answers.give(router, delivery, self.now)
+            self._answers.give(router, delivery, self.now, self.now)

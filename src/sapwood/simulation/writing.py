@@ -29,8 +29,8 @@ class Doom:
 class Writing:
     """What the stores of a world are at.
 
-    `carry_out` lets an effect happen, `kept` is told of what is written, `crash` stops a router,
-    and `feed` hands an input to one.
+    `carry_out` lets an effect happen that waited since a time, `kept` is told of what is written,
+    `crash` stops a router, and `feed` hands an input to one.
 
     #: _gathered has what is not written yet, of routers that run
     """
@@ -39,7 +39,7 @@ class Writing:
         self,
         stored: Stored,
         network: Network,
-        carry_out: Callable[[str, Effect], None],
+        carry_out: Callable[[str, Effect, float], None],
         kept: Callable[[str, Unit], None],
         crash: Callable[[str, Tail], None],
         feed: Callable[[str, Input], None],
@@ -75,7 +75,7 @@ class Writing:
             gathered[-1].waiting.extend(self._held(router, at_once))
         else:
             for effect in at_once:
-                self._carry_out(router, effect)
+                self._carry_out(router, effect, self._network.now)
         if not rest:
             return
         unit = unit_of(rest, self._held(router, rest))
@@ -131,12 +131,12 @@ class Writing:
         if not gathered:
             del self._gathered[router]
 
-    def _carry_out(self, router: str, effect: Effect) -> None:
+    def _carry_out(self, router: str, effect: Effect, since: float) -> None:
         """Let an effect happen; what is to be read is what is written by then."""
         if isinstance(effect, Recall):
             self._network.read(router, self._stored.recalled(router, effect))
         else:
-            self._carry_out_rest(router, effect)
+            self._carry_out_rest(router, effect, since)
 
     def _ends(self, router: str, doom: Doom | None) -> bool:
         """Whether a router crashes before its next step."""
@@ -155,10 +155,11 @@ class Writing:
 
     def _held(self, router: str, effects: Sequence[Effect]) -> list[Held]:
         """Effects that have to wait."""
+        now = self._network.now
         return [
-            Held(one, self._network.session(router, one.neighbor))
+            Held(one, now, self._network.session(router, one.neighbor))
             if isinstance(one, Send | SendMany)
-            else Held(one)
+            else Held(one, now)
             for one in effects
         ]
 
@@ -169,4 +170,4 @@ class Writing:
             session = self._network.session(router, effect.neighbor)
             if session is None or session != held.session:
                 return
-        self._carry_out(router, effect)
+        self._carry_out(router, effect, held.since)

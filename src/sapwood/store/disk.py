@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import errno
 import os
+import tempfile
 from pathlib import Path
 from typing import Final, Protocol
 
 FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """The errors of a disk that has no room, or no more for this user or this file."""
+
+
+_PROBE_BYTES: Final = 4096
 
 
 class File(Protocol):
@@ -117,3 +121,13 @@ def write_all(file: File, data: bytes | bytearray) -> None:
         if taken == 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         done += taken
+
+
+def missing_room(folder: Path) -> int:
+    """The error of `FULL` for which a folder takes no more bytes now; 0 if it takes some."""
+    try:
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+            file.write(bytes(_PROBE_BYTES))
+    except OSError as error:
+        return error.errno if error.errno in FULL else 0
+    return 0

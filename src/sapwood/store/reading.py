@@ -97,23 +97,19 @@ class Reader:
                         return place
         return end
 
-    def place_of_id(self, id_: str, end: int) -> int | None:
-        """The place of the last publication with an id, if it is kept."""
+    def places_of_id(self, id_: str, end: int) -> Iterator[int]:
+        """The places of the publications with an id that are kept, the last one first."""
         encoded = id_.encode()
         for segment in reversed(tuple(self._segments())):
             if segment.has_lines:
                 continue
-            found: int | None = None
+            found: list[int] = []
             for commit in read_commits(segment):
                 if isinstance(commit, Damage):
                     continue
                 for place, entry in _entries(commit):
-                    ids = _ids(entry)
-                    if encoded in ids:
-                        found = place + len(ids) - 1 - ids[::-1].index(encoded)
-            if found is not None and found < end:
-                return found
-        return None
+                    found += (at for at, one in enumerate(_ids(entry), place) if one == encoded)
+            yield from (one for one in reversed(found) if one < end)
 
     def _commits(self, start: int, end: int) -> Iterator[Commit]:
         """The commits with a publication between two places."""

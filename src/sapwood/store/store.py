@@ -269,9 +269,9 @@ class Store:
         """The first place such that nothing published at a time or after it stands before it."""
         return self._reader.place_at(time, self.done)
 
-    def place_of_id(self, id_: str) -> int | None:
-        """The place of the last publication with an id, if it is kept."""
-        return self._reader.place_of_id(id_, self.done)
+    def places_of_id(self, id_: str) -> Iterator[int]:
+        """The places of the publications with an id that are kept, the last one first."""
+        return self._reader.places_of_id(id_, self.done)
 
     def _check_kept(self, place: int) -> None:
         first = self.bounds[0]

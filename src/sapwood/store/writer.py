@@ -35,7 +35,7 @@ from sapwood.limits.store import (
 from sapwood.routing.inputs import Record
 from sapwood.store.checkpoints import path_of, remove_others
 from sapwood.store.compacting import Compaction
-from sapwood.store.disk import FULL
+from sapwood.store.disk import FULL, missing_room
 from sapwood.store.durability import Durability
 from sapwood.store.layout import Commit, Entry, Released, write_commit
 from sapwood.store.log import Log
@@ -124,6 +124,10 @@ class Writer:
         self._changes_size = 0
         self._applied_at = self._synced_at = self._rested_at = clock()
         self._is_synced = True
+        #: whoever waits for `due_s` looks again within the interval, without being told
+        self._is_awaited = False
+        #: the last look found something to sync, so the next one may as well
+        self._was_busy = False
         #: makes checkpoints, and when there is enough for one
         self.compaction: Compaction | None = None
         self._compact_from = 0
@@ -170,8 +174,8 @@ class Writer:
             if len(data) > _BUFFER_BYTES_MAX:
                 self._buffer = bytearray()
             self._hold = gathered.hold
-            is_due = self._is_synced and self._policy.durability.interval_s > 0.0
-            self._is_synced = False
+            is_due = not self._is_awaited and self._policy.durability.interval_s > 0.0
+            self._is_synced, self._is_awaited = False, True
             return self._note(number, place, gathered, entries) or is_due
 
     def _note(self, number: int, place: int, gathered: Gathered, entries: list[Entry]) -> bool:
@@ -199,10 +203,17 @@ class Writer:
         self._synced_at = self._clock()
 
     def due_s(self) -> float | None:
-        """Seconds until `rest` has something to do; `None` for not before the next commit."""
+        """Seconds until `rest` may have something to do; `None` for not before the next commit.
+
+        While commits come, that is every interval: being told of the first one behind each sync
+        would wake who waits for it twice as often.
+        """
         now, due = self._clock(), list[float]()
-        if not self._is_synced and self._policy.durability.interval_s:
-            due.append(self._synced_at + self._policy.durability.interval_s)
+        if interval_s := self._policy.durability.interval_s:
+            with self._appending:
+                self._is_awaited = self._was_busy or not self._is_synced
+            if self._is_awaited:
+                due.append(self._synced_at + interval_s)
         if self._changes:
             due.append(self._applied_at + STORE_APPLY_S)
         if self.compaction is not None and self.compaction.is_under_way:
@@ -219,6 +230,7 @@ class Writer:
         now = self._rested_at = self._clock()
         interval_s = self._policy.durability.interval_s
         if interval_s and not 0 <= now - self._synced_at < interval_s:
+            self._was_busy = not self._is_synced
             self.sync()
         is_late = not 0 <= now - self._applied_at < STORE_APPLY_S
         if self._changes and (is_late or self._changes_size >= STORE_CHANGES_MAX):
@@ -342,6 +354,14 @@ class Writer:
 
 
 def _of_sqlite(error: sqlite3.Error, state: StateFile) -> Exception:
-    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+    """What an error of the state file comes to.
+
+    SQLite knows one error of a disk without room, ENOSPC; a quota or a limit of files that is
+    reached is for it as a disk that fails.
+    """
+    code = getattr(error, "sqlite_errorcode", 0)
+    if code == sqlite3.SQLITE_FULL:
         return StoreFullError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    if code & 0xFF == sqlite3.SQLITE_IOERR and (full := missing_room(state.path.parent)):
+        return StoreFullError(full, os.strerror(full))
     return EnvironmentMissingError(f"{state.path} cannot be written: {error}")

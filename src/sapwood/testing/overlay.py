@@ -10,13 +10,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import IO, Final, Self
 
 from sapwood.errors import EnvironmentMissingError, InputError, UnknownNameError
@@ -31,21 +31,31 @@ STOP_S: Final = 15.0
 LOG_TAIL_CHARS: Final = 2000
 
 
-def started(arguments: Sequence[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
-    """The command `sapwood` in a process of its own, with its errors in `log`."""
+def started(
+    arguments: Sequence[str], log: IO[bytes], environment: Mapping[str, str] = MappingProxyType({})
+) -> subprocess.Popen[bytes]:
+    """The command `sapwood` in a process of its own, with its errors in `log`.
+
+    It has this process's environment, changed by `environment`.
+    """
     return subprocess.Popen(  # noqa: S603 - our own command
         (sys.executable, "-m", "sapwood", *arguments),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=log,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
     )
 
 
 class BrokerProcess:
     """One broker process, and the lines of its standard output."""
 
-    def __init__(self, name: str, arguments: Sequence[str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.name = name
         self.address = ""
         #: neighbors whose links are up
@@ -54,7 +64,7 @@ class BrokerProcess:
         self._log: IO[bytes] = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - closed in `close`
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._ended = False
-        self.process = started(("broker", "--name", name, *arguments), self._log)
+        self.process = started(("broker", "--name", name, *arguments), self._log, environment)
         self._reader = threading.Thread(target=self._read, name=f"read {name}", daemon=True)
         self._reader.start()
 
@@ -132,8 +142,9 @@ class BrokerProcesses:
     """Broker processes in an overlay; a context manager that starts and ends them.
 
     `names` are the brokers' names and `edges` the links, as pairs of names. When it is entered,
-    all links are up. `options` are further arguments of `sapwood broker`, for every broker; with
-    `data`, each has a folder of its name there for what it keeps.
+    all links are up. `options` are further arguments of `sapwood broker`, for every broker, and
+    `environment` changes the environment of this process for them; with `data`, each has a folder
+    of its name there for what it keeps.
 
     Raises `InputError` for links that are no tree, unless the protocol lets them form circles, and
     `EnvironmentMissingError` with the end of a broker's log where one does not start.
@@ -145,6 +156,7 @@ class BrokerProcesses:
     engine: str = "auto"
     options: Sequence[str] = ()
     data: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
     #: the processes by name, in the order they were started
     processes: dict[str, BrokerProcess] = field(default_factory=dict, init=False)
     #: each broker's neighbors that start before it, which it dials
@@ -229,6 +241,7 @@ class BrokerProcesses:
                 *keeping,
                 *self.options,
             ),
+            self.environment,
         )
 
     def _wait_listening(self, name: str) -> None:

@@ -20,7 +20,7 @@ acknowledged. Runs of numbers travel as pairs of a first and a last one: 3, 4, 5
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta, Struct
 
@@ -36,6 +36,12 @@ from sapwood.wire.greetings import Reason
 from sapwood.wire.interests import InterestText
 
 Numbers: TypeAlias = tuple[Count, ...]
+
+SEALED_FIRST: Final = 1 << 62
+"""Places from here on are sealed: they say where to go on, and have no order."""
+
+PLACE_NOW: Final = SEALED_FIRST - 1
+"""A place behind all that a journal has: from now on."""
 
 _Attribute: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ATTRIBUTE_NAME_CHARS_MAX)]
 
@@ -80,7 +86,10 @@ class SinceId(Struct, array_like=True, frozen=True, tag="id"):
 
 
 class SincePlace(Struct, array_like=True, frozen=True, tag="place"):
-    """From a place in the journal; what is not kept any more is left out. 0 is all."""
+    """From a place in the journal; what is not kept any more is left out. 0 is all.
+
+    Who was told sealed places says one of them, and one more: behind it.
+    """
 
     place: Count
 
@@ -165,7 +174,7 @@ class DurableDeliveries(Struct, array_like=True, frozen=True, tag=65, gc=False):
     """Publications out of a mailbox, in columns.
 
     `attempts` is 1 for what was certainly never handed out before. `places` are those in the
-    broker's journal.
+    broker's journal, or sealed ones (`session.sealed_places`), each of which is behind all before.
     """
 
     id: Id

@@ -32,7 +32,7 @@ from sapwood.model.fields import Count, Name
 from sapwood.timing.link_bounds import Stamp
 
 MAGIC: Final = "sapwood"
-VERSION: Final = 7
+VERSION: Final = 8
 
 _Listens: TypeAlias = Annotated[str, Meta(max_length=ADDRESS_CHARS_MAX)]
 

@@ -208,12 +208,12 @@ _ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=_plain)
 
 
 def _check_arrays(publication: Publication) -> None:
-    """Look into arrays, which filters do not see and the model therefore did not check.
+    """Look into arrays, of which the model takes what filters can compare, and leaves the rest.
 
     What JSON has may be in them, and no deeper than `limits.RECORD_DEPTH_MAX`: otherwise one hop
     could read what the next cannot.
     """
-    if publication.attributes is None or not publication.invisible:
+    if publication.attributes is None or not publication.has_arrays:
         return
     level: list[tuple[str, object]] = list(publication.attributes.items())
     for _ in range(RECORD_DEPTH_MAX - 1):  # as `deeper` holds what has values one level below it

@@ -21,11 +21,19 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shape", choices=("tree", "mesh", "both"), default="both")
     parser.add_argument("--publications", type=int, default=200_000, help="of each campaign")
-    parser.add_argument("--kills", type=int, default=40, help="of brokers; other faults besides")
+    parser.add_argument(
+        "--kills", type=int, default=40, help="of brokers, half at points; others besides"
+    )
     parser.add_argument(
         "--seconds", type=float, default=90.0, help="over which publications and faults are spread"
     )
+    parser.add_argument(
+        "--pause", type=float, default=0.05, help="seconds between two windows of a publisher"
+    )
     parser.add_argument("--durability", default="fsync")
+    parser.add_argument(
+        "--keep-bytes", type=int, default=1 << 24, help="of publications nobody needs any more"
+    )
     parser.add_argument("--folder", type=Path, help="kept; else a temporary one")
     given = parser.parse_args()
     right = True
@@ -34,8 +42,10 @@ def main() -> int:
             continue
         with tempfile.TemporaryDirectory(prefix="sapwood-chaos-") as temporary:
             folder = (given.folder or Path(temporary)) / name
-            options = ("--durability", given.durability)
-            settings = Settings(folder, shape, given.publications, given.seconds, options=options)
+            options = ("--durability", given.durability, "--keep-bytes", str(given.keep_bytes))
+            settings = Settings(
+                folder, shape, given.publications, given.seconds, given.pause, options=options
+            )
             faults = draw(
                 given.seed,
                 shape,
@@ -49,6 +59,7 @@ def main() -> int:
             verdict = asyncio.run(campaign.run(faults))
             took = round(time.monotonic() - begun, 1)
             line = {"shape": name, "seed": given.seed, "seconds": took, "faults": campaign.done}
+            line["died"] = {"at points": len(campaign.died), "statements": len(set(campaign.died))}
             print(json.dumps(line | asdict(verdict)), flush=True)  # noqa: T201 - the result
             right = right and verdict.is_right
     return 0 if right else 1

@@ -1,7 +1,8 @@
 """A campaign: real brokers and clients, faults on schedule, and a verdict on every delivery.
 
 All processes listen on the loopback and reach each other through proxies, so links can be cut.
-Brokers keep a store, restart on the same port with it, and are killed with SIGKILL. When all
+Brokers keep a store, restart on the same port with it, and are killed with SIGKILL, or kill
+themselves so before a statement of their store (`planted`). When all
 publishers are done everything is mended, and the campaign waits until what is due has arrived, or
 nothing arrives any more.
 """
@@ -9,6 +10,7 @@ nothing arrives any more.
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
 import signal
 import socket
@@ -17,17 +19,21 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from sapwood_lab.chaos import publisher, subscriber
+from sapwood_lab.chaos import planted, publisher, subscriber
 from sapwood_lab.chaos.judge import Heard, Verdict, judge
-from sapwood_lab.chaos.plan import Fault, Shape
+from sapwood_lab.chaos.plan import Fault, Point, Shape
 from sapwood_lab.chaos.proxy import Proxy
 from sapwood_lab.chaos.workload import Wish, wish
 
-READY_S: Final = 60.0
+READY_S: Final = 300.0
 """How long a process may take until it says that it is there."""
+
+POINT_S: Final = 3.0
+"""How long a broker may take until it comes to the point where it dies; then it is killed there."""
 
 CALM_S: Final = 2.0
 """How long nothing may arrive when all that is due has arrived: what is too much would."""
@@ -37,14 +43,16 @@ CALM_S: Final = 2.0
 class Settings:
     """What a campaign is made of.
 
-    `publications` are those of all publishers together, over `seconds`; `quiet_s` is how long
-    nothing may arrive before what is missing counts as lost; `options` go to each broker.
+    `publications` are those of all publishers together, over `seconds`, some every `pause_s`;
+    `quiet_s` is how long nothing may arrive before what is missing counts as lost; `options` go to
+    each broker.
     """
 
     folder: Path
     shape: Shape
     publications: int = 100_000
     seconds: float = 60.0
+    pause_s: float = 0.05
     publishers: int = 4
     durable: int = 10
     plain: int = 6
@@ -54,24 +62,40 @@ class Settings:
 
 @dataclass(slots=True)
 class Program:
-    """A process that is started again whenever it was killed, until it ends by itself."""
+    """A process that is started again whenever it was killed, until it ends by itself.
+
+    `order` is the file that says at which point it is to die, for one that can be told.
+    """
 
     command: list[str]
     error: Path
+    order: Path | None = None
     process: asyncio.subprocess.Process | None = None
     starts: int = 0
     lines: list[str] = field(default_factory=list)
 
     async def start(self, awaited: str | None) -> None:
-        """Start it; wait for the line that begins with `awaited`."""
+        """Start it; wait for the line that begins with `awaited`.
+
+        Raises `ProcessLookupError` where it comes to the point where it was to die.
+        """
         with self.error.open("ab") as error:
             self.process = await asyncio.create_subprocess_exec(
-                *self.command, stdout=asyncio.subprocess.PIPE, stderr=error
+                *self.command,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=error,
+                env=None if self.order is None else os.environ | {planted.ORDER: str(self.order)},
             )
         self.starts += 1
         if awaited is not None:
-            async with asyncio.timeout(READY_S):
-                await self._until(awaited)
+            try:
+                async with asyncio.timeout(READY_S):
+                    await self._until(awaited)
+            except TimeoutError:
+                if self.order is not None:  # let it write down where its threads are
+                    self.signal(signal.SIGUSR1)
+                    await asyncio.sleep(1.0)
+                raise RuntimeError(f"{self.command[2:5]} is not ready; see {self.error}") from None
 
     async def _until(self, awaited: str) -> None:
         assert self.process is not None
@@ -81,12 +105,31 @@ class Program:
             if self.lines[-1].startswith(awaited):
                 return
         status = await self.process.wait()
+        if self.order is not None and status == -signal.SIGKILL:
+            raise ProcessLookupError
         raise RuntimeError(f"{self.command[2:5]} ended with {status}; see {self.error}")
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal, if it runs."""
         if self.process is not None and self.process.returncode is None:
             self.process.send_signal(number)
+
+    async def die(self, point: Point) -> None:
+        """Let it die at a point; one that does not come there is killed."""
+        assert self.order is not None
+        assert self.process is not None
+        await asyncio.to_thread(self.order.write_text, f"{point.area} {point.statements}")
+        if point.area == "open":
+            await self.kill()
+            with suppress(ProcessLookupError):
+                await self.start("listening")
+        else:
+            self.signal(signal.SIGUSR2)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POINT_S):
+                await self.process.wait()
+        await self.kill()
+        self.order.unlink(missing_ok=True)
 
     async def kill(self) -> None:
         """SIGKILL."""
@@ -117,11 +160,15 @@ class Campaign:
         """Carry it out, and judge."""
         try:
             await self._start()
-            finished = asyncio.create_task(self._publish())
-            started = time.monotonic()
-            tasks = [asyncio.create_task(self._after(started, fault)) for fault in faults]
-            await asyncio.gather(finished, *tasks)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._publish())
+                started = time.monotonic()
+                for fault in faults:
+                    tasks.create_task(self._after(started, fault))
+            self._say("mended")
+            self._check_brokers()
             await self._settle()
+            self._check_brokers()
         finally:
             for program in (*self.publishers, *self.subscribers, *self.brokers):
                 program.signal(signal.SIGCONT)
@@ -167,11 +214,13 @@ class Campaign:
             ]
             own = settings.folder / f"b{number}"
             command = [
-                *(sys.executable, "-m", "sapwood", "broker", "--name", f"b{number}"),
+                *(sys.executable, "-m", "sapwood_lab.chaos.planted"),
+                *("broker", "--name", f"b{number}"),
                 *("--listen", f"127.0.0.1:{ports[number]}", "--data", str(own)),
                 *(*peers, "--protocol", protocol_of(shape), *settings.options),
             ]
-            self.brokers.append(Program(command, settings.folder / f"b{number}.err"))
+            error, order = (settings.folder / f"b{number}.{kind}" for kind in ("err", "order"))
+            self.brokers.append(Program(command, error, order))
             await self.brokers[-1].start("listening")
         for number in range(settings.durable + settings.plain):
             kind = "durable" if number < settings.durable else "plain"
@@ -194,7 +243,8 @@ class Campaign:
         settings = self.settings
         each = settings.publications // settings.publishers
         for number in range(settings.publishers):
-            arguments = (f"p{number}", str(each), str(settings.seconds), str(settings.folder))
+            numbers = (each, settings.seconds, settings.pause_s)
+            arguments = (f"p{number}", *map(str, numbers), str(settings.folder))
             self.publishers.append(self._client("publisher", number, *arguments))
 
         async def finish(program: Program) -> None:
@@ -209,15 +259,23 @@ class Campaign:
 
         await asyncio.gather(*map(finish, self.publishers))
 
+    @property
+    def died(self) -> list[str]:
+        """The statements before which brokers have died at a point, `file:line` each."""
+        files = (program.order.with_suffix(".died") for program in self.brokers if program.order)
+        return [line for file in files if file.exists() for line in file.read_text().splitlines()]
+
     # Faults ------------------------------------------------------------------------------------
 
     async def _after(self, started: float, fault: Fault) -> None:
         await asyncio.sleep(max(0.0, started + fault.at_s - time.monotonic()))
         self.done[fault.kind] = self.done.get(fault.kind, 0) + 1
+        self._say(f"{fault}")
         match fault.kind:
-            case "kill broker" | "stop broker" | "fill disk":
+            case "kill broker" | "kill at point" | "stop broker" | "fill disk":
                 async with self._locks[fault.victim]:
                     await self._trouble(self.brokers[fault.victim], fault)
+                self._say(f"over: {fault}")
             case "kill publisher":
                 self.publishers[fault.victim].signal(signal.SIGKILL)
             case "kill subscriber":
@@ -238,6 +296,11 @@ class Campaign:
                 await broker.kill()
                 await asyncio.sleep(fault.lasts_s)
                 await broker.start("listening")
+            case "kill at point":
+                assert fault.point is not None
+                await broker.die(fault.point)
+                await asyncio.sleep(fault.lasts_s)
+                await broker.start("listening")
             case "stop broker":
                 broker.signal(signal.SIGSTOP)
                 await asyncio.sleep(fault.lasts_s)
@@ -249,6 +312,17 @@ class Campaign:
                 await asyncio.sleep(fault.lasts_s)
                 with suppress(ProcessLookupError):
                     resource.prlimit(broker.process.pid, resource.RLIMIT_FSIZE, (free, free))
+
+    def _say(self, what: str) -> None:
+        """Write down what happens, for whoever looks into a campaign that went wrong."""
+        with (self.settings.folder / "campaign.log").open("a") as story:
+            story.write(f"{datetime.now(UTC).isoformat()} {what}\n")
+
+    def _check_brokers(self) -> None:
+        """See that every broker runs. Raises `RuntimeError`: whoever ended was not killed."""
+        for broker in self.brokers:
+            if broker.process is None or broker.process.returncode is not None:
+                raise RuntimeError(f"a broker has ended by itself; see {broker.error}")
 
     async def _settle(self) -> None:
         """Wait until all that is due has arrived, or nothing arrives any more."""

@@ -1,6 +1,7 @@
-"""A publisher of a campaign: `... sapwood_lab.chaos.publisher ADDRESS NAME COUNT SECONDS FOLDER`.
+"""A publisher of a campaign: `... chaos.publisher ADDRESS NAME COUNT SECONDS PAUSE FOLDER`.
 
-It spreads its publications over the seconds of a campaign, so that faults meet some on their way.
+It spreads its publications over the seconds of a campaign, so that faults meet some on their way:
+some of them every `PAUSE` seconds.
 It writes `tried N` before it publishes the numbers below N, and `accepted N` when these are
 accepted, behind `refused N` for each of them that was not. Killed and started again it goes on
 behind what was accepted, so that what was in doubt is published again, under the same ids.
@@ -16,15 +17,12 @@ from time import monotonic
 from typing import Final
 
 import sapwood
-from sapwood.errors import ConnectionLostError
+from sapwood.errors import ConnectionLostError, HandshakeError
 from sapwood_lab.chaos.judge import Published
 from sapwood_lab.chaos.workload import number_of, publication
 
-WINDOW: Final = 256
+WINDOW: Final = 2048
 """Publications between two lines of the log, at most."""
-
-PAUSE_S: Final = 0.05
-"""Seconds between two windows, where these are not full."""
 
 AGAIN_S: Final = 0.1
 
@@ -44,14 +42,16 @@ def read(log: Path) -> Published:
     return Published(max(found["accepted"]), max(found["tried"]), frozenset(found["refused"]))
 
 
-async def publish(address: str, name: str, count: int, seconds: float, folder: Path) -> None:
+async def publish(
+    address: str, name: str, folder: Path, *, count: int, seconds: float, pause: float
+) -> None:
     """Publish all that is not accepted yet, at the pace of so many in so many seconds, or slower.
 
     What was not published in time, as the broker was not there, is not made up for in a burst.
     """
     log = log_of(folder, name)
     done = read(log).accepted
-    window = min(WINDOW, max(1, round(count / seconds * PAUSE_S)))
+    window = min(WINDOW, max(1, round(count / seconds * pause)))
     pause = window * seconds / count
     with log.open("ab", buffering=0) as written:
         async with sapwood.connect(address, name, state=folder / f"{name}.state") as client:
@@ -70,18 +70,27 @@ async def publish(address: str, name: str, count: int, seconds: float, folder: P
 
 
 async def keep_trying(work: Callable[[], Awaitable[None]]) -> None:
-    """Do the work, again from the beginning where no broker answers at first."""
+    """Do the work, again from the beginning where no broker answers at first, or not in time."""
     while True:
         try:
             await work()
-        except ConnectionLostError:
+        except (ConnectionLostError, HandshakeError):
             await asyncio.sleep(AGAIN_S)
         else:
             return
 
 
 if __name__ == "__main__":
-    _, address, name, count, seconds, folder = sys.argv
+    _, address, name, *numbers, folder = sys.argv
     asyncio.run(
-        keep_trying(lambda: publish(address, name, int(count), float(seconds), Path(folder)))
+        keep_trying(
+            lambda: publish(
+                address,
+                name,
+                Path(folder),
+                count=int(numbers[0]),
+                seconds=float(numbers[1]),
+                pause=float(numbers[2]),
+            )
+        )
     )

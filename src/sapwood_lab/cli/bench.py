@@ -24,6 +24,7 @@ SUBJECTS: Final = (
     "compile",
     "broker",
     "forwarding",
+    "synopsis",
 )
 DEFAULT_SUBJECTS: Final = ("records", "network", "spark")
 
@@ -34,6 +35,7 @@ class Options:
 
     seconds: float
     fill_seconds: float
+    cold_seconds: float = 0.0
     workloads: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()
@@ -98,7 +100,7 @@ def _names(
     "documents-covering: patterns (1000 to 100000); documents-tables: XPEs (3000); "
     "compile: subscriptions (100000,1000000); spark-match: "
     "subscriptions (100000); broker: subscriptions (1 to 100000); forwarding: subscriptions "
-    "(100000).",
+    "(100000); synopsis: documents (10000,100000).",
 )
 @click.option(
     "--clients",
@@ -175,6 +177,13 @@ def _names(
     show_default=True,
     help="records, documents: how long an engine may take to add its subscriptions; broker: how "
     "long it may take until they are in force.",
+)
+@click.option(
+    "--cold-seconds",
+    default=0.0,
+    show_default=True,
+    help="broker: how long it is measured once more with an empty cache of compiled kernels; it "
+    "takes about 30 s until they are compiled beside a load.",
 )
 @click.option(
     "--export",
@@ -345,6 +354,7 @@ def _measure_broker(options: Options) -> dict[str, Any]:
             durabilities=options.durabilities,
             seconds=options.seconds / 10,
             fill_seconds=options.fill_seconds,
+            cold_seconds=options.cold_seconds,
             data=options.data,
         ),
         say,
@@ -402,6 +412,12 @@ def _measure_compile(options: Options) -> list[dict[str, Any]]:
     return run_compile_bench(options.sizes or SIZES)
 
 
+def _measure_synopsis(options: Options) -> list[dict[str, Any]]:
+    from sapwood_lab.benchmarks.synopsis import SIZES, run_synopsis_bench
+
+    return run_synopsis_bench(options.sizes or SIZES)
+
+
 def _print_covering(rows: list[dict[str, Any]]) -> None:
     from sapwood_lab.benchmarks.covering import print_covering
 
@@ -457,6 +473,7 @@ _MEASURES: Final[Mapping[str, Callable[[Options], Any]]] = MappingProxyType(
         "compile": _measure_compile,
         "broker": _measure_broker,
         "forwarding": _measure_forwarding,
+        "synopsis": _measure_synopsis,
     }
 )
 _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
@@ -472,5 +489,6 @@ _TABLES: Final[Mapping[str, Callable[[Any], None]]] = MappingProxyType(
         "compile": _print_rows,
         "broker": _print_broker,
         "forwarding": _print_rows,
+        "synopsis": _print_rows,
     }
 )

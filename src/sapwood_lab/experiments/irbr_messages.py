@@ -19,8 +19,9 @@ here are the dossier's (4.1). What can be compared is the order of the curves.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from math import log
 from random import Random
 from typing import Final
 
@@ -37,6 +38,8 @@ ATTRIBUTES: Final = (1, 5, 25)
 STEPS: Final = 10
 PUBLICATIONS: Final = 40
 PROTOCOLS: Final = ("irbr", "scribe", "rpf", "rpf_plain")
+LOAD_FACTOR: Final = 3
+"""c of bar iv: ours, the dossier names none. 15 times the mean among 1,000 routers."""
 
 GIVEN: Final = ("routers", "attributes", "last", "seed")
 COLUMNS: Final = (
@@ -296,7 +299,42 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
         _all_below("and in its plain form", rows, "publish_irbr", "publish_rpf_plain"),
         _all_below("the busiest router has less to do by IRBR than the rendezvous of Scribe",
                    rows, "busiest_irbr", "busiest_scribe"),
+        *_bars(rows),
     )  # fmt: skip
+
+
+def _bars(rows: Sequence[Row]) -> Iterator[Finding]:
+    """What the dossier expects of costs and of loads (4.3, bars iii and iv)."""
+    rates = sorted({number(row["rate"]) for row in rows}, reverse=True)
+    by_rate = [line([row for row in rows if row["rate"] == rate], "subscriptions",
+                    "subscribe_irbr") for rate in rates]  # fmt: skip
+    ends = [(points[0][1], points[-1][1]) for points in by_rate]
+    yield Finding(
+        "a subscription costs less by IRBR the more there are (bar iii)",
+        all(first > last for first, last in ends),
+        "; ".join(f"rate {rate:g}: {first:.1f} to {last:.1f}"
+                  for rate, (first, last) in zip(rates, ends, strict=True)),
+    )  # fmt: skip
+    yield Finding(
+        "and the less the more often one covers another (bar iii)",
+        all(a[1] <= b[1] for a, b in pairwise(ends)),
+        ", ".join(f"{last:.1f} with {rate:g}" for rate, (_, last) in zip(rates, ends, strict=True)),
+    )
+    bounds = [LOAD_FACTOR * log(number(row["routers"]), SPACE.base) for row in rows]
+    over = {
+        name: sum(number(row[f"busiest_{name}"]) > most
+                  for row, most in zip(rows, bounds, strict=True))
+        for name in PROTOCOLS[:2]
+    }  # fmt: skip
+    most_of = {name: max(number(row[f"busiest_{name}"]) for row in rows) for name in over}
+    yield Finding(
+        f"no router has more than {LOAD_FACTOR} log4 N times the mean to do by IRBR, and Scribe's "
+        "rendezvous has (bar iv)",
+        not over["irbr"] and over["scribe"] > 0,
+        f"more in {over['irbr']} and {over['scribe']} of {len(rows)} rows; at most "
+        f"{most_of['irbr']:.1f} and {most_of['scribe']:.1f} times, {min(bounds):.1f} allowed",
+        "The dossier leaves the constant open; with few who want a publication the mean is small.",
+    )
 
 
 def _all_below(claim: str, rows: Sequence[Row], lower: str, upper: str, why: str = "") -> Finding:

@@ -32,14 +32,13 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.planetlab import CONSUMERS, PRODUCER, planetlab
 from sapwood.overlay.topology import Topology
 from sapwood.routing.effects import Connect, Effect
-from sapwood.routing.inputs import Input, Receive
-from sapwood.routing.messages import UpkeepNote
+from sapwood.routing.inputs import Input
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
-from sapwood.routing.strategies import Protocol
 from sapwood.routing.upkeep.failover.choice import planned
 from sapwood.routing.upkeep.failover.plans import plans_for
 from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.stopwatch import Stopwatch
 from sapwood.simulation.world import World
 from sapwood_lab.experiments import planetlab_recovery
 from sapwood_lab.experiments.design import Choices, Configuration, Design
@@ -90,30 +89,21 @@ COLUMNS: Final = (
 )
 
 
-class _Watch:
-    """What the routers of a world do: processor time, and when one last heard of another."""
+class _Watch(Stopwatch):
+    """What the routers of a world do, and when one of them first went elsewhere."""
 
     def __init__(self) -> None:
-        self.seconds = 0.0
-        self.heard = 0.0
+        super().__init__(time.process_time)
         self.moved = math.inf
 
-    def maker(self, chosen: Protocol) -> Callable[[str, int], Router]:
-        """Makes routers that are watched."""
-        watch = self
+    def attend(self, world: World) -> None:
+        """Look at what the routers of a world do."""
 
-        class Watched(Router):
-            def handle(self, input: Input, now: float) -> list[Effect]:
-                begun = time.process_time()
-                effects = super().handle(input, now)
-                watch.seconds += time.process_time() - begun
-                if isinstance(input, Receive) and not isinstance(input.message, UpkeepNote):
-                    watch.heard = now
-                if any(isinstance(effect, Connect) for effect in effects):
-                    watch.moved = min(watch.moved, now)
-                return effects
+        def look(_: str, __: Input, effects: Sequence[Effect]) -> None:
+            if any(isinstance(effect, Connect) for effect in effects):
+                self.moved = min(self.moved, world.now)
 
-        return lambda name, incarnation: Watched(name, chosen, incarnation=incarnation)
+        world.watch = look
 
 
 def measure(configuration: Configuration) -> list[Row]:
@@ -127,10 +117,11 @@ def measure(configuration: Configuration) -> list[Row]:
         router = world.routers["r18"]
         assert isinstance(router, Router)
         row["tops"] = sum(one.neighbor == FAILED for one in router.told())
-        watch.seconds, watch.moved = 0.0, math.inf
+        watch.restart()
+        watch.moved = math.inf
         world.crash_router(FAILED)
         world.drain()
-        row[f"failover_{scenario}_s"] = round(watch.heard - watch.moved + watch.seconds, 3)
+        row[f"failover_{scenario}_s"] = round(watch.delay_s(watch.moved), 3)
         row[f"messages_{scenario}"] = sum(world.tally.messages.values()) - before
     watch = _Watch()
     size, seed = configuration["subscriptions"], configuration["seed"]
@@ -204,6 +195,7 @@ def _populated(configuration: Configuration, scenario: int) -> tuple[_Watch, Wor
     plans = plans_for(topology, SCENARIOS[scenario], PRODUCER)
     watch = _Watch()
     world = World(topology, watch.maker(planned(protocol(PROTOCOL), plans)), validate=False)
+    watch.attend(world)
     _populate(world, interests(documents(name, XNET), size, seed))
     return watch, world
 
@@ -223,7 +215,7 @@ def _delays(watch: _Watch, world: World) -> dict[str, Cell]:
     for consumer in CONSUMERS:
         way_s = _way_s(tree, consumer)
         for name, act in _acts(world, consumer).items():
-            watch.seconds = 0.0
+            watch.restart()
             act()
             world.drain()
             found.setdefault(name, []).append(1000 * (way_s + watch.seconds))

@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Final
 
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
 from sapwood.overlay.planetlab import CONSUMERS, PRODUCER
 from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.stopwatch import Stopwatch
 from sapwood.simulation.world import World
 from sapwood_lab.experiments.report import Cell, Finding, Row, is_within
 
@@ -85,15 +86,8 @@ TIMED: Final = tuple(column(outage, router) for router in ROUTERS for outage in 
 PUBLISHED: Final = tuple(f"published_{name}" for name in TIMED)
 
 
-class Watch(Protocol):
-    """What is known of the routers of a world: see `planetlab`."""
-
-    seconds: float
-    heard: float
-
-
 def recoveries(
-    watch: Watch, world: World, fresh: Iterator[Interest], size: int, seed: int
+    watch: Stopwatch, world: World, fresh: Iterator[Interest], size: int, seed: int
 ) -> dict[str, Cell]:
     """The recovery delay of each outage, one after the other, of a world at rest."""
     share = min(1.0, size / SIZE_MIN)
@@ -104,11 +98,11 @@ def recoveries(
         for outage_s in OUTAGES_S:
             world.crash_router(router)
             _arrivals(world, share * outage_s, fresh, generator)
-            watch.seconds, watch.heard = 0.0, world.now
+            watch.restart()
             returned = world.now
             world.return_router(router)
             world.drain()
-            delay_s = watch.heard - returned + watch.seconds
+            delay_s = watch.delay_s(returned)
             found[column(outage_s, router)] = round(1000 * delay_s, 1)
             percent = max(percent, 100 * delay_s / (share * outage_s))
     return {**found, PERCENT: round(percent, 3)}

@@ -9,6 +9,11 @@ How close interests are is the work's similarity (chapter 8). Whether it was tol
 documents or of both is not said (L3195): here of both. What none of the documents of the synopsis
 had is taken to be impossible, as the work has it (L3102): a pattern that none of them could match
 is close to nothing but what covers it or is covered by it.
+
+Links by chance carry publications in both directions (L2862), or, as the sentence on rho can be
+read (L2870), to those that a peer chose and not back (`one_way`). The first has a *floor* that
+neither similarity nor size lowers: a peer has 2 r such links, to peers that want anything, and gets
+in vain what any of them wants. So 20 % in vain, and 16 % with half of rho, fit the second only.
 """
 
 from __future__ import annotations
@@ -91,6 +96,8 @@ PUBLISHED: Final[Mapping[tuple[int, int], Degrees]] = MappingProxyType(
 COLUMNS: Final = (
     *("peers", "n", "rho_pct", "interests"),
     *(f"{what}_{tags}_pct" for tags in TAGS for what in ("uninterested", "fp", "fn")),
+    *(f"{what}_one_way_{tags}_pct" for tags in TAGS for what in ("fp", "fn")),
+    *(f"fp_floor{way}_{tags}_pct" for tags in TAGS for way in ("", "_one_way")),
     *("degree_mean", "published_degree_mean", "degree_max", "published_degree_max"),
     *("degree_deviation", "published_degree_deviation"),
 )
@@ -127,7 +134,12 @@ def linked(
 
 
 def accuracies(
-    graph: SimilarityGraph[TreePattern], hits: NDArray[np.bool_], forwarding: float, seed: int
+    graph: SimilarityGraph[TreePattern],
+    hits: NDArray[np.bool_],
+    forwarding: float,
+    seed: int,
+    *,
+    one_way: bool = False,
 ) -> list[Accuracy]:
     """Who got each document in vain, and who missed it; `hits` are rows by interest."""
     links, random = Links(graph.state), Random(seed)  # noqa: S311 - reproducible
@@ -138,12 +150,23 @@ def accuracies(
         wanting = wanted[np.maximum(interests, 0)] & there
         candidates = np.flatnonzero(wanting if wanting.any() else there)
         publisher = int(candidates[random.randrange(len(candidates))])
-        received = links.received(wanting, publisher, random.getrandbits(64), forwarding)
+        coins = random.getrandbits(64)
+        received = links.received(wanting, publisher, coins, forwarding, one_way=one_way)
         got, both, count = (
             int(np.count_nonzero(some)) for some in (received, received & wanting, wanting)
         )
         found.append(Accuracy(len(graph), count, got - both, count - both))
     return found
+
+
+def floor_of(found: Sequence[Accuracy], links: int) -> float:
+    """The share of peers that get a document in vain by links by chance alone, on the mean.
+
+    Of a document that a share p of the peers wants, one that does not want it is linked by chance
+    to `links` peers, whatever they want: it gets none only if none of those wants it.
+    """
+    shares = [1 - one.uninterested_ratio for one in found]
+    return round(100 * fmean((1 - p) * (1 - (1 - p) ** links) for p in shares), 2)
 
 
 def ratios(found: Sequence[Accuracy], suffix: str) -> dict[str, float]:
@@ -184,7 +207,14 @@ def measure(configuration: Configuration) -> list[Row]:
             }
             for tags in TAGS:
                 hits = hits_of(source, tags, documents, peers, seed)
-                row.update(ratios(accuracies(graph, hits, chance, seed), f"_{tags}_pct"))
+                both = accuracies(graph, hits, chance, seed)
+                row.update(ratios(both, f"_{tags}_pct"))
+                if chance == 1:
+                    row[f"fp_floor_{tags}_pct"] = floor_of(both, 2)
+                    row[f"fp_floor_one_way_{tags}_pct"] = floor_of(both, 1)
+                one_way = accuracies(graph, hits, chance, seed, one_way=True)
+                found = ratios(one_way, f"_one_way_{tags}_pct")
+                row.update({name: found[name] for name in found if name[0] == "f"})
             rows.append(row)
     return rows
 

@@ -22,7 +22,8 @@ from sapwood.model.patterns.pattern import TreePattern
 from sapwood.overlay.semantic.accuracy import together
 from sapwood.overlay.semantic.hierarchy.hierarchy import Hierarchy
 from sapwood.overlay.semantic.hierarchy.joining import Cost
-from sapwood.overlay.semantic.spreading import Clusters, spread_by_clusters, spread_in_hierarchy
+from sapwood.overlay.semantic.hierarchy.options import Clusters
+from sapwood.overlay.semantic.spreading import spread_by_clusters, spread_in_hierarchy
 from sapwood_lab.experiments.design import Choices, Configuration, Design
 from sapwood_lab.experiments.report import Chart, Finding, Report, Row, line, number, table
 from sapwood_lab.experiments.semantic_peers import (

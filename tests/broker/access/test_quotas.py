@@ -168,3 +168,70 @@ def test_what_those_use_who_are_not_connected_is_forgotten_at_last(
     assert admitted(authenticator, "c0").usage is first
     assert admitted(authenticator, "c5").usage is others[-1]
     assert admitted(authenticator, "c1").usage is not others[0]
+
+
+@pytest.mark.network
+async def test_filters_that_cost_more_than_is_left_are_refused(tmp_path: Path) -> None:
+    async with (
+        hub(tmp_path, quota("ann", cost=4_000.0)) as broker,
+        sapwood.connect(str(broker.address), token="ann") as ann,
+    ):
+        first = await ann.subscribe("name like '%ab%'")
+        await ann.subscribe("a = 1")
+        with pytest.raises(InputError, match=r"quota cost .* most of it is name like '%ab%'"):
+            await ann.subscribe("name like '%ab%' or name like '%cd%'")
+        group = await ann.subscribe_many(["b = 1", "name like '%e%' or name like '%f%'"])
+        (why,) = group.refused.values()
+        assert why.startswith("the quota cost of this identity is 4,000 ns")
+        await ann.unsubscribe(first)
+        await ann.subscribe("name like '%ef%'")
+
+
+@pytest.mark.network
+async def test_no_filter_may_cost_more_than_the_broker_lets_any(tmp_path: Path) -> None:
+    more = {"identities": identities(tmp_path, *WHO), "filter_cost_max": 100.0}
+    async with (
+        running(settings("hub", data=tmp_path / "data", **more)) as broker,
+        sapwood.connect(str(broker.address), token="ann") as ann,
+    ):
+        said = "--filter-cost-max is 100 ns: most of it is name like '%ab%', tried on each text"
+        with pytest.raises(InputError, match=said):
+            await ann.subscribe("name like '%ab%'")
+        with pytest.raises(InputError, match=said):
+            await ann.subscribe("name like '%ab%'", durable="mine")
+        await ann.subscribe("name like '%ab%' and a = 1")
+        broker.handshake.take(None, settings("hub", filter_cost_max=1.0))
+        with pytest.raises(InputError, match=r"-max is 1 ns: most of it is b > 1"):
+            await ann.subscribe("b > 1")
+
+
+@pytest.mark.network
+async def test_durable_subscriptions_and_what_is_set_aside_for_them_are_bounded(
+    tmp_path: Path,
+) -> None:
+    bounds = quota("ann", durables=2, durable_bytes=1_000_000)
+    async with hub(tmp_path, bounds, data=tmp_path / "data") as broker:
+        address = str(broker.address)
+        async with sapwood.connect(address, token="ann") as ann:
+            await ann.subscribe("a = 1", durable="one", max_bytes=300_000)
+            with pytest.raises(InputError, match=r"quota durable_bytes .* is 1,000,000, of which"):
+                await ann.subscribe("a = 2", durable="two", max_bytes=800_000)
+            await ann.subscribe("a = 2", durable="two")
+            (_, two) = await ann.durables()
+            assert two.policy.bytes_max == 700_000
+            with pytest.raises(InputError, match=r"quota durables .* is 2, of which 2 are in use"):
+                await ann.subscribe("a = 3", durable="three")
+            await ann.subscribe("a = 3", since="all")  # ends with the connection: on no quota
+        async with sapwood.connect(address, token="bob") as bob:
+            await bob.subscribe("a = 3", durable="bobs")
+            await bob.remove_durable("one")
+    async with (
+        hub(tmp_path, bounds, data=tmp_path / "data") as broker,
+        sapwood.connect(str(broker.address), token="ann") as ann,
+    ):
+        with pytest.raises(InputError, match="quota durable_bytes"):
+            await ann.subscribe("a = 2", durable="two", max_bytes=1_000_001)
+        await ann.subscribe("a = 2", durable="two", max_bytes=900_000)
+        await ann.subscribe("a = 3", durable="three", max_bytes=100_000)
+        with pytest.raises(InputError, match="quota durables"):
+            await ann.subscribe("a = 4", durable="four")

@@ -97,6 +97,7 @@ OTHER: dict[str, Value] = {
     "protocol": "failover+covering",
     "engine": ("counting",),
     "strict": True,
+    "filter_cost_max": 1500.0,
     "http": "127.0.0.1:9",
     "gateway": True,
     "console": True,

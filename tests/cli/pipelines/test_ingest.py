@@ -20,7 +20,7 @@ def test_ingest_reads_csv_with_what_options_say(tmp_path: Path) -> None:
     )
     assert done.exit_code == 1, done.output
     assert json.loads(done.stdout) == {
-        "publications": {"read": 3, "good": 2, "rejected": 1, "invisible_arrays": 0},
+        "publications": {"read": 3, "good": 2, "rejected": 1},
         "undeclared_attributes": [],
         "out": f"{tmp_path}/out",
         "rejected_file": f"{tmp_path}/out.rejected",

@@ -13,9 +13,11 @@ import numpy as np
 from sapwood import parse_filter
 from sapwood.matching.columnar import grids
 from sapwood.matching.columnar.batch import SegmentMatches, encoded, name_table
-from sapwood.matching.columnar.build import build
+from sapwood.matching.columnar.build import BuildingKernels, build
 from sapwood.matching.columnar.columns import U32, U64
+from sapwood.matching.columnar.derived import Attribute
 from sapwood.matching.columnar.like_checks import LikePredicates
+from sapwood.matching.columnar.literals import Patterns
 from sapwood.matching.columnar.rows import Rows, RowWriter
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.protocol import ALL
@@ -35,12 +37,16 @@ class Made(NamedTuple):
     """Rows, and the numbers they were written with."""
 
     rows: Rows
-    attributes: dict[str, int]
+    attributes: dict[Attribute, int]
     predicates: LikePredicates
     conjunctions: list[Conjunction]
 
-    def segment(self) -> Segment:
-        return build(self.rows, len(self.attributes), plain)
+    def segment(self, kernels: BuildingKernels = plain) -> Segment:
+        return build(self.rows, len(self.attributes), kernels, self.patterns())
+
+    def patterns(self) -> Patterns:
+        """What its checks are."""
+        return Patterns(self.predicates.known(), self.attributes)
 
     def found(
         self,
@@ -80,7 +86,7 @@ class Made(NamedTuple):
 def made(filters: Sequence[Filter | str]) -> Made:
     """The rows of filters in the slots 0, 1, 2, ..."""
     parsed = [parse_filter(f) if isinstance(f, str) else f for f in filters]
-    attributes: dict[str, int] = {}
+    attributes: dict[Attribute, int] = {}
     predicates = LikePredicates()
     writer = RowWriter(attributes, predicates)
     for slot, wanted in enumerate(parsed):
@@ -137,7 +143,7 @@ def shown(rows: Rows) -> list[tuple[int, object, object]]:
         checks = sorted(
             zip(
                 rows.checks.predicate[mine].tolist(),
-                rows.checks.forbidden[mine].tolist(),
+                rows.checks.flags[mine].tolist(),
                 strict=True,
             )
         )

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from sapwood.errors import InputError
 from sapwood.limits import INTEGER_MAX, INTEGER_MIN
-from sapwood.matching.columnar import bitmaps
+from sapwood.matching.columnar import bitmaps, literals, tried_rows
 from sapwood.matching.columnar.batch import NAME_HEAD, PLACE_BITS, REPEATS, UNREADABLE
 from sapwood.matching.columnar.columns import (
     BITMAPS_FROM,
@@ -39,16 +39,18 @@ from sapwood.matching.columnar.columns import (
     columns_of,
     entry_conjunctions,
 )
+from sapwood.matching.columnar.derived import Derived, Function
 from sapwood.matching.columnar.domains import (
     FALSE_RANK,
     FIRST_NUMBER_RANK,
     FIRST_TEXT_RANK,
     TRUE_RANK,
+    Low,
 )
-from sapwood.matching.columnar.flat_records import DOUBTFUL, NONE, READ
+from sapwood.matching.columnar.flat_records import DOUBTFUL, NONE, READ, WITH_ARRAYS
 from sapwood.matching.columnar.segment import block
 from sapwood.matching.encoded_records import header
-from sapwood.matching.keys import number_key
+from sapwood.matching.keys import number_key, text_bytes
 from sapwood.matching.protocol import ALL
 from sapwood.matching.tables import (
     PLACE_DATA,
@@ -63,6 +65,7 @@ from sapwood.model.publication import Value
 from sapwood.wire.publications import decode_publication
 
 fill_bitmaps = bitmaps.fill_bitmaps
+find_fail_states = literals.find_fail_states
 
 Readable: TypeAlias = Mapping[str | bytes, Value | bytes]
 """A record as it is read back: texts that are no UTF-8 are bytes."""
@@ -106,6 +109,60 @@ def rank_record(columns: Columns, names: U64, record: Readable, ranks: U32) -> N
         attribute = numbers.get(_bytes(name), len(columns.points))
         if attribute < len(columns.points):
             ranks[attribute] = _rank_of(columns, attribute, value)
+        if isinstance(value, str | bytes):
+            for one, derived in _derived_from(numbers, name, value):
+                if one < len(columns.points):
+                    ranks[one] = _rank_of(columns, one, derived)
+
+
+def _derived_from(
+    numbers: Mapping[bytes, int], name: str | bytes, text: str | bytes
+) -> Iterator[tuple[int, Value]]:
+    """The numbers of what is derived from an attribute, and the values."""
+    for function in Function:
+        derived = Derived(function, _text_of(name))
+        if derived.key in numbers:
+            yield numbers[derived.key], derived.value(_text_of(text))
+
+
+def literals_of(columns: Columns) -> list[tuple[int, bool, bytes]]:
+    """The attribute of each literal, whether it is sought in lower case, and its bytes."""
+    found: dict[int, tuple[int, bool, bytes]] = {}
+    for which, attribute in enumerate(columns.literal_attribute.tolist()):
+        first, last = columns.literal_start[which : which + 2].tolist()
+        paths = {first: b""}
+        for state in range(first, last):
+            begin, end = columns.literal_child[state + which : state + which + 2].tolist()
+            for child in range(begin, end):
+                paths[child] = paths[state] + columns.literal_label[child : child + 1].tobytes()
+        outputs = columns.literal_output.tolist()
+        for state, path in paths.items():
+            # The first state with an output, in their order, is that of the literal itself.
+            if outputs[state] and outputs[state] not in found:
+                found[outputs[state]] = attribute, bool(columns.literal_is_lower[which]), path
+    return [found[number] for number in sorted(found)]
+
+
+def literals_in(columns: Columns, texts: Mapping[int, str]) -> Iterator[int]:
+    """The literals that occur in the texts that some attributes have."""
+    for number, (attribute, is_lower, literal) in enumerate(literals_of(columns)):
+        text = texts.get(attribute)
+        if text is not None and literal in text_bytes(text.lower() if is_lower else text):
+            yield number
+
+
+def _texts_of(names: U64, record: Readable) -> dict[int, str]:
+    """The texts of a record by the numbers of their attributes."""
+    numbers = names_of(names)
+    return {
+        numbers[_bytes(name)]: _text_of(value)
+        for name, value in record.items()
+        if isinstance(value, str | bytes) and _bytes(name) in numbers
+    }
+
+
+def _text_of(text: str | bytes) -> str:
+    return text if isinstance(text, str) else text.decode("utf-8", "surrogatepass")
 
 
 def match_batch(
@@ -133,12 +190,14 @@ def match_batch(
     all_ranks = np.zeros((len(given), len(scratch) // 2), np.uint32)
     for record, ranks in zip(given, all_ranks, strict=True):
         rank_record(columns, names, record, ranks)
-    return _result(columns, marks, all_ranks, limit, max_matches)
+    texts = [_texts_of(names, record) for record in given]
+    return _result(columns, marks, all_ranks, texts, limit, max_matches)
 
 
 def match_table(
     buffer: U64,
     marks: U8,
+    names: U64,
     places: I64,
     numbers: I64,
     first: int,
@@ -153,11 +212,20 @@ def match_table(
     """
     columns = columns_of(buffer)
     all_ranks = np.zeros((rows, len(columns.points)), np.uint32)
-    rank_columns(buffer, places, numbers, first, rows, all_ranks.reshape(-1))
-    return _result(columns, marks, all_ranks, ALL, max_matches)
+    rank_columns(buffer, names, places, numbers, first, rows, all_ranks.reshape(-1))
+    by_column = list(zip(numbers.tolist(), places.reshape(-1, PLACE_SIZE).tolist(), strict=True))
+    texts: list[dict[int, str]] = [{} for _ in range(rows)]
+    for row, own in enumerate(texts):
+        for attribute, place in by_column:
+            value = _value_at(place, first + row)
+            if isinstance(value, bytes):
+                own[attribute] = _text_of(value)
+    return _result(columns, marks, all_ranks, texts, ALL, max_matches)
 
 
-def rank_columns(buffer: U64, places: I64, numbers: I64, first: int, rows: int, ranks: U32) -> None:
+def rank_columns(
+    buffer: U64, names: U64, places: I64, numbers: I64, first: int, rows: int, ranks: U32
+) -> None:
     """Write the ranks of `rows` rows of a table, from row `first` of its columns on.
 
     `places` is the table's (`RecordTable.places`), `numbers` the attribute of each column; those
@@ -165,7 +233,8 @@ def rank_columns(buffer: U64, places: I64, numbers: I64, first: int, rows: int, 
     each attribute of the segment buffer. What is absent gets the rank 0.
     """
     columns = columns_of(buffer)
-    width = len(columns.points)
+    width, known = len(columns.points), names_of(names)
+    own_name = {number: name for name, number in known.items()}
     by_column = places.reshape(-1, PLACE_SIZE)
     for attribute, place in zip(numbers.tolist(), by_column.tolist(), strict=True):
         if 0 <= attribute < width:
@@ -173,6 +242,14 @@ def rank_columns(buffer: U64, places: I64, numbers: I64, first: int, rows: int, 
                 value = _value_at(place, first + row)
                 rank = 0 if value is None else _rank_of(columns, attribute, value)
                 ranks[row * width + attribute] = rank
+        is_text = place[PLACE_KIND] in (Kind.TEXT, Kind.LONG_TEXT)
+        for row in range(rows if is_text and attribute in own_name else 0):
+            value = _value_at(place, first + row)
+            text = value if isinstance(value, bytes) else b""
+            for one, derived in _derived_from(known, own_name[attribute], text):
+                if one < width:
+                    rank = 0 if value is None else _rank_of(columns, one, derived)
+                    ranks[row * width + one] = rank
 
 
 def mark_removed(buffer: U64, marks: U8, by_slot: U32, slot: int) -> int:
@@ -197,12 +274,72 @@ def flatten_records(
         record = data[first:last] if 0 <= first < last <= len(data) else b""
         offsets[number], verdicts[number] = len(written), READ
         try:
-            flat = decode_publication(b"\x92\xa1p" + record).record
+            publication = decode_publication(b"\x92\xa1p" + record)
+            flat = publication.record
+            if publication.has_arrays:
+                flat, verdicts[number] = {}, WITH_ARRAYS
         except InputError:
             flat, verdicts[number] = {}, NONE if record == b"\xc0" else DOUBTFUL
         written += msgspec.msgpack.encode(flat)
     offsets[len(starts)] = len(written)
     out[: len(written)] = np.frombuffer(written, np.uint8)
+
+
+def try_rows(
+    rows: I64,
+    texts: bytes,
+    names: U64,
+    records: bytes,
+    values: npt.NDArray[Any],
+    numbers: npt.NDArray[Any],
+) -> I32:
+    """Pairs of record and row: a value is within a range if it is between its ends, as keys."""
+    column = [*rows[1 : tried_rows._HEAD].tolist(), len(rows)]
+    constraint_start, attribute, range_start, low, low_at, high, high_at, given, rest, offsets = (
+        rows[first:last].tolist() for first, last in pairwise(column)
+    )
+    floats = np.array(given, np.int64).view(np.float64).tolist()
+    known, told = names_of(names), list[int]()
+
+    def constant(code: int, at: int) -> tuple[int, Any]:
+        if code > Low.FIRST_TEXT:
+            return 4, texts[offsets[at] : offsets[at + 1]]
+        return 3, (floats[at], rest[at])
+
+    def is_within(key: tuple[int, Any], at: int) -> bool:
+        code, other = low[at], high[at]
+        begins = {0: (0,), 1: (1,), 2: (2,), 3: (3,), 6: (4,)}.get(code) or constant(
+            code, low_at[at]
+        )
+        ends = {0: (0, ()), 1: (1, ()), 2: (2, ()), 3: (4,), 6: (5,)}.get(other)
+        after = key > begins if code == Low.AFTER_NUMBER else key >= begins
+        if ends is not None:
+            return bool(after and key <= ends)
+        limit = constant(other, high_at[at])
+        return bool(after and (key < limit if other in {5, 8} else key <= limit))
+
+    for number, record in enumerate(msgspec.msgpack.decode(records)):
+        if not all(map(_is_readable, record.values())):
+            return np.zeros(1, np.int32)
+        held = {known[_bytes(name)]: _key_of(value) for name, value in record.items()
+                if _bytes(name) in known}  # fmt: skip
+        for row, (first, last) in enumerate(pairwise(constraint_start)):
+            if all(
+                any(
+                    is_within(held.get(attribute[one], (0, ())), at)
+                    for at in range(range_start[one], range_start[one + 1])
+                )
+                for one in range(first, last)
+            ):
+                told += number, row
+    return np.array([1 + len(told), *told], np.int32)
+
+
+def _key_of(value: Value | bytes) -> tuple[int, Any]:
+    """What sorts as values do: booleans, numbers, texts."""
+    if isinstance(value, bool):
+        return 1 + value, ()
+    return (4, _bytes(value)) if isinstance(value, str | bytes) else (3, number_key(value))
 
 
 def read_forms(data: bytes, ends: I64, *columns: npt.NDArray[Any]) -> None:
@@ -216,7 +353,8 @@ def looked_up(buffer: U64, names: U64, records: bytes, scratch: U32) -> int:
     for record in msgspec.msgpack.decode(records):
         ranks = np.zeros(len(scratch) // 2, np.uint32)
         rank_record(columns, names, record, ranks)
-        total += sum(last - first for first, last in find_candidate_ranges(columns, ranks))
+        found = all_candidate_ranges(columns, names, record, ranks)
+        total += sum(last - first for first, last in found)
     return total
 
 
@@ -227,25 +365,46 @@ def touched(buffer: U64, names: U64, records: bytes, scratch: U32) -> int:
     for record in msgspec.msgpack.decode(records):
         ranks = np.zeros(len(scratch) // 2, np.uint32)
         rank_record(columns, names, record, ranks)
-        for first, last in find_candidate_ranges(columns, ranks):
+        for first, last in all_candidate_ranges(columns, names, record, ranks):
             if first < last:
                 total += 8 + _read_of(columns, ranks, sizes, first, last)
     return total
 
 
+def all_candidate_ranges(
+    columns: Columns, names: U64, record: Readable, ranks: U32
+) -> Iterator[tuple[int, int]]:
+    """`find_candidate_ranges`, and those of literals."""
+    yield from find_candidate_ranges(columns, ranks)
+    start, cluster = columns.cluster_start, int(columns.literal_cluster[0])
+    for number in literals_in(columns, _texts_of(names, record)):
+        first, last = start[cluster + number : cluster + number + 2].tolist()
+        yield first, last
+
+
 def _result(
-    columns: Columns, marks: U8, all_ranks: npt.NDArray[np.uint32], limit: int, max_matches: int
+    columns: Columns,
+    marks: U8,
+    all_ranks: npt.NDArray[np.uint32],
+    texts: Sequence[Mapping[int, str]],
+    limit: int,
+    max_matches: int,
 ) -> I32:
     """What a kernel tells of records with these ranks, a row for each."""
     slots: list[list[int]] = []
     unverified: list[list[int]] = []
     held = 0
     repeats = False
-    for ranks in all_ranks:
+    by_literal = _members_of_literals(columns)
+    members = {conjunction for own in by_literal for conjunction in own}
+    for ranks, own_texts in zip(all_ranks, texts, strict=True):
+        reached = {at for number in literals_in(columns, own_texts) for at in by_literal[number]}
         found = [
             conjunction
             for conjunction, mark in enumerate(marks.tolist())
-            if not mark & DEAD and _holds(columns, conjunction, ranks)
+            if not mark & DEAD
+            and (conjunction in reached or conjunction not in members)
+            and _holds(columns, conjunction, ranks)
         ]
         unverified.append([conjunction for conjunction in found if marks[conjunction] & CHECKED])
         matches = [conjunction for conjunction in found if not marks[conjunction] & CHECKED]
@@ -263,6 +422,16 @@ def _result(
         *(unverified_match for each in unverified for unverified_match in each),
     ]
     return np.array(told, np.int32)
+
+
+def _members_of_literals(columns: Columns) -> list[list[int]]:
+    """The conjunctions in the cluster of each literal."""
+    start, entries = columns.cluster_start.tolist(), entry_conjunctions(columns)
+    first = int(columns.literal_cluster[0])
+    return [
+        entries[start[first + number] : start[first + number + 1]].tolist()
+        for number in range(len(columns.literal_next))
+    ]
 
 
 def _value_at(place: Sequence[int], row: int) -> Value | bytes | None:

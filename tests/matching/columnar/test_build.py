@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sapwood import parse_filter
 from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.like_checks import LikePredicates
+from sapwood.matching.columnar.literals import NO_PATTERNS
 from sapwood.matching.columnar.restoring import filter_of
 from sapwood.matching.columnar.rows import RowWriter
 from sapwood.model.filter import Filter
@@ -25,7 +26,7 @@ def test_built_segment_is_consistent_and_can_be_built_again(wanted: list[Filter]
     whole = made(wanted)
     segment = whole.segment()
     segment.validate()
-    again = build(rows_of(segment), len(whole.attributes), plain)
+    again = build(rows_of(segment), len(whole.attributes), plain, whole.patterns())
     again.validate()
     assert shown(rows_of(again)) == shown(whole.rows)
 
@@ -69,7 +70,7 @@ def test_numbers_of_attributes_take_as_many_bits_as_they_need(others: int, bits:
     names = {**{f"x{number}": number for number in range(others)}}
     names |= {name: others + at for at, name in enumerate("abcde")}
     rows = writer.rows()
-    segment = build(rows, len(names), plain)
+    segment = build(rows, len(names), plain, NO_PATTERNS)
     segment.validate()
     assert segment.columns.attribute_bits.tolist() == [bits if others != 255 else 16]
     assert shown(rows_of(segment)) == shown(rows)

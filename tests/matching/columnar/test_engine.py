@@ -168,7 +168,8 @@ class Interrupting:
         self.happens: Callable[[], None] | None = happens
         self.match_batch, self.match_table = plain.match_batch, plain.match_table
         self.looked_up, self.touched = plain.looked_up, plain.touched
-        self.mark_removed = plain.mark_removed
+        self.mark_removed, self.try_rows = plain.mark_removed, plain.try_rows
+        self.find_fail_states = plain.find_fail_states
         self.flatten_records, self.read_forms = plain.flatten_records, plain.read_forms
         self.engine = engine
         engine._kernels.loaded = self
@@ -401,7 +402,9 @@ def test_access_is_chosen_anew_when_other_records_come(by: str) -> None:
 
 
 def test_segments_that_are_rebuilt_together_get_numbers_of_their_own() -> None:
-    engine = ColumnarEngine(CompactionPolicy(memtable_max=0, frozen_max=8, joined_max=8))
+    engine = ColumnarEngine(
+        CompactionPolicy(memtable_max=0, frozen_max=8, joined_max=8, sampled_min=0)
+    )
     fill(engine, 0, 16)
     assert sizes(engine) == [8, 8]
     former = engine._state.segments
@@ -415,7 +418,7 @@ def test_segments_that_are_rebuilt_together_get_numbers_of_their_own() -> None:
 
 
 def test_large_segments_that_became_stale_wait_for_fold() -> None:
-    engine = ColumnarEngine(CompactionPolicy(joined_max=10))
+    engine = ColumnarEngine(CompactionPolicy(joined_max=10, sampled_min=0))
     fill(engine, 0, 40)
     engine.fold()
     segments = engine._state.segments

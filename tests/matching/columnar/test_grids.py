@@ -161,7 +161,7 @@ def test_grids_of_many_are_searched_as_the_twin_does(
     ]
     whole = made(wanted)
     with grids_everywhere(bucket_members):
-        segment = build(whole.rows, len(whole.attributes), compiled)
+        segment = build(whole.rows, len(whole.attributes), compiled, whole.patterns())
         assert segment.buffer.tolist() == whole.segment().buffer.tolist()
     assert len(segment.columns.grid_second)
     asked: list[Record] = [

@@ -64,7 +64,7 @@ def test_joined_segments_are_what_is_left_of_them_written_together(
         for slot, one in numbered[first:last]:
             writer.add(slot, one)
         rows = writer.rows()
-        segment = build(rows, int(rows.attribute.max(initial=-1)) + 1, plain)
+        segment = build(rows, int(rows.attribute.max(initial=-1)) + 1, plain, whole.patterns())
         for slot in sorted(removed & set(range(first, min(last, len(wanted))))):
             segment.remove(slot, plain)
         parts.append(segment.ranked_rows())

@@ -42,15 +42,15 @@ def test_like_predicates_are_restored_from_their_texts() -> None:
 
 
 def passing(texts: list[str], records: list[Record]) -> list[tuple[int, int]]:
-    """Pairs of record and slot that pass, of those that the ranks leave in doubt."""
+    """Pairs of record and slot that pass, with those that literals leave in no doubt."""
     whole = made(texts)
     segment = whole.segment()
     found = whole.found(plain, segment, records)
-    assert len(found.slots) == 0
     passes = verify(found, segment.annex, whole.predicates.known(), records)
     record = np.repeat(np.arange(len(records)), np.diff(found.unverified_offsets))[passes]
     slots = segment.slots_of(found.unverified[passes])
-    return sorted(zip(record.tolist(), slots.tolist(), strict=True))
+    sure = zip(np.repeat(np.arange(len(records)), np.diff(found.offsets)), found.slots, strict=True)
+    return sorted([*zip(record.tolist(), slots.tolist(), strict=True), *sure])
 
 
 def test_required_and_forbidden_patterns_decide() -> None:

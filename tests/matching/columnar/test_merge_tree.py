@@ -38,6 +38,7 @@ SMALL = CompactionPolicy(
     alike_max=3,
     compaction_cost=8,
     conjunction_cost=1,
+    sampled_min=0,
 )
 
 
@@ -72,7 +73,7 @@ class Interrupted:
 
     def __init__(self, engine: ColumnarEngine) -> None:
         for name in (
-            *("match_batch", "match_table", "looked_up"),
+            *("match_batch", "match_table", "looked_up", "try_rows"),
             *("touched", "mark_removed", "read_forms"),
         ):
             setattr(self, name, getattr(plain_kernels, name))

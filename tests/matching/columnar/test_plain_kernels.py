@@ -38,7 +38,7 @@ def test_rank_record_writes_one_rank_for_each_value() -> None:
 
 
 def test_match_batch_finds_slots_unverified_and_repeats() -> None:
-    whole = made(["a = 1", "a > 0 or b > 0", "a like '%x%'", "a = 2"])
+    whole = made(["a = 1", "a > 0 or b > 0", "a not like '%x%'", "a = 2"])
     segment = whole.segment()
     segment.remove(3, plain)
     asked: list[Record] = [{"a": 1}, {"a": "x"}, {"a": 2}, {}]

@@ -83,7 +83,8 @@ def test_rank_is_in_the_ranges_iff_the_constraint_accepts(
     ranked = rank(rows, len(whole.attributes))
     columns, names = whole.segment().columns, whole.attributes
     present, absent = (np.zeros(len(names) + 1, np.uint32) for _ in range(2))
-    every: plain.Readable = dict.fromkeys(names, value)
+    own = (name for name in names if isinstance(name, str))
+    every: plain.Readable = dict.fromkeys(own, value)
     plain.rank_record(columns, name_table(names), every, present)
     constraints = [c for conjunction in whole.conjunctions for _, c in conjunction.constraints]
     for at, constraint in enumerate(constraints):

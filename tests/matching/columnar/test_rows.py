@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood import parse_filter
+from sapwood.matching.columnar.derived import Attribute
 from sapwood.matching.columnar.kernels import compiled
 from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.packed_forms import read_forms
@@ -48,7 +49,7 @@ def test_no_filters_make_no_rows() -> None:
 def test_many_filters_are_written_as_they_are_one_by_one(
     wanted: list[Filter], before: list[Filter]
 ) -> None:
-    attributes: dict[str, int] = {}
+    attributes: dict[Attribute, int] = {}
     predicates = LikePredicates()
     writers = [RowWriter(attributes, predicates) for _ in range(2)]
     for writer in writers:
@@ -89,6 +90,6 @@ def test_equal_filters_make_equal_rows() -> None:
 
 
 def test_new_attributes_are_numbered_as_they_are_written() -> None:
-    numbers = {"z": 0}
+    numbers: dict[Attribute, int] = {"z": 0}
     RowWriter(numbers, LikePredicates()).add(0, parse_filter("b = 1 and a = 1 and z = 1"))
     assert numbers == {"z": 0, "a": 1, "b": 2}

@@ -49,7 +49,7 @@ def test_engine_of_another_layout_is_refused_with_the_remedy(tmp_path: Path) -> 
     engine.add(0, parse_filter("a like '%x%'"))
     engine.save(tmp_path)
     (tmp_path / "layout.json").write_text(json.dumps({"layout": 2, "usual": None}))
-    with pytest.raises(FileFormatError, match="layout 2, this program reads 5; build the index"):
+    with pytest.raises(FileFormatError, match="layout 2, this program reads 6; build the index"):
         ColumnarEngine().load(tmp_path, ())
 
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter
 from sapwood.errors import InputError, InvariantError, UnknownIdError
-from sapwood.overlay.semantic.graph.boxes import box_similarity
 from sapwood.overlay.semantic.graph.graph import SimilarityGraph
 from sapwood.overlay.semantic.graph.options import GraphOptions
 from sapwood.overlay.semantic.graph.probing import merged, reduced_probe
@@ -20,6 +19,7 @@ from sapwood.overlay.semantic.graph.proximity import Proximities
 from sapwood.overlay.semantic.graph.state import OWN
 from sapwood.overlay.semantic.hierarchy.options import Departure
 from sapwood.overlay.semantic.interests import Interests
+from sapwood.similarity.boxes import box_similarity
 from tests.overlay.semantic.universe import FILTERS, SIZE, Bits
 
 SEEDS = st.integers(0, 2**20)

@@ -10,10 +10,15 @@ from hypothesis import strategies as st
 
 from sapwood.errors import InputError, InvariantError, UnknownIdError
 from sapwood.overlay.semantic.hierarchy.hierarchy import Hierarchy
-from sapwood.overlay.semantic.hierarchy.options import Departure, HierarchyOptions, Variant
+from sapwood.overlay.semantic.hierarchy.options import (
+    Clusters,
+    Departure,
+    HierarchyOptions,
+    Variant,
+)
 from sapwood.overlay.semantic.hierarchy.probing import probe
 from sapwood.overlay.semantic.hierarchy.state import ROOT
-from sapwood.overlay.semantic.spreading import Clusters, spread_by_clusters, spread_in_hierarchy
+from sapwood.overlay.semantic.spreading import spread_by_clusters, spread_in_hierarchy
 from tests.overlay.semantic.universe import (
     FILTERS,
     SIZE,
@@ -216,6 +221,27 @@ def test_phase_3_moves_only_from_busier_parents() -> None:
                 parent = before.state.parent[one]
                 others = len(cost.moves) - len(level)
                 assert others + number + 1 <= before.state.load(parent)
+
+
+@given(MANY, FILTERS, SEEDS, st.booleans())
+def test_who_is_moved_gets_no_nearer_to_the_root(
+    filters: list[Bits], one: Bits, seed: int, strict: bool
+) -> None:
+    """PT11: deeper in phase 2, as deep in phase 3, by the depths of the tree before and after."""
+    hierarchy = grown(filters, with_variant(Variant.FULL, strict=strict), seed)
+    before = depths(hierarchy)
+    newcomer, cost = hierarchy.join(one, Random(seed))
+    level = hierarchy.state.depth(newcomer)
+    moved = {peer for peer, _, _ in cost.moves}
+    assert len(moved) == len(cost.moves)
+    phases = []
+    for peer, old, new in cost.moves:
+        assert hierarchy.state.parent[peer] == newcomer
+        assert new == level + 1 >= old
+        # Peers that went along with one that moved before are as deep as that made them.
+        phases.append(new == old)
+        assert hierarchy.state.depth(peer) >= before[peer]
+    assert phases == sorted(phases)  # phase 2, in which all get deeper, comes first
 
 
 def test_equals_are_one_tree_within_its_bounds() -> None:

@@ -15,6 +15,7 @@ from sapwood.overlay.semantic.graph.graph import SimilarityGraph
 from sapwood.overlay.semantic.graph.options import GraphOptions
 from sapwood.overlay.semantic.graph.proximity import KnownProximities
 from sapwood.overlay.semantic.graph.spreading import Links, spread_in_graph
+from sapwood.overlay.semantic.graph.state import RANDOM
 from tests.overlay.semantic.universe import FILTERS, SIZE, Bits
 
 
@@ -26,11 +27,12 @@ def alike(one: Bits, other: Bits) -> float:
     st.lists(FILTERS, min_size=1, max_size=30),
     st.sampled_from((0.0, 0.5, 1.0)),
     st.integers(0, 2**64 - 1),
+    st.booleans(),
 )
 def test_arrays_reach_whom_messages_reach(
-    filters: list[Bits], forwarding: float, seed: int
+    filters: list[Bits], forwarding: float, seed: int, one_way: bool
 ) -> None:
-    options = GraphOptions(closest=2, random=1, forwarding=forwarding)
+    options = GraphOptions(closest=2, random=1, forwarding=forwarding, one_way=one_way)
     graph: SimilarityGraph[Bits] = SimilarityGraph(alike, options)
     random = Random(seed)
     for one in filters:
@@ -44,7 +46,7 @@ def test_arrays_reach_whom_messages_reach(
             wanting[peer] = graph.interests[graph.interest(peer)].accepts(publication)
         publisher = random.choice(peers)
         way = spread_in_graph(graph.state, options, wanting.__getitem__, publisher, seed)
-        found = links.received(wanting, publisher, seed, forwarding)
+        found = links.received(wanting, publisher, seed, forwarding, one_way=one_way)
         assert np.flatnonzero(found).tolist() == sorted(way.received)
 
 
@@ -72,3 +74,17 @@ def test_a_graph_by_known_proximities_is_the_same_graph() -> None:
         known.row(len(numbers))
     with pytest.raises(InputError, match="as many rows as columns"):
         KnownProximities(square[:2])
+
+
+def test_a_random_link_of_one_way_carries_to_the_chosen_peer_alone() -> None:
+    """Two peers that want different things are linked by chance only, by the one that came last."""
+    options = GraphOptions(closest=1, random=1, one_way=True)
+    state = SimilarityGraph(alike, options).state
+    for _ in range(2):
+        state.new(0)
+    state.link(1, 0, RANDOM)
+    for publisher, received in ((1, [0, 1]), (0, [0])):
+        way = spread_in_graph(state, options, lambda _: True, publisher, 1)
+        assert sorted(way.received) == received
+        found = Links(state).received(np.ones(2, np.bool_), publisher, 1, one_way=True)
+        assert np.flatnonzero(found).tolist() == received

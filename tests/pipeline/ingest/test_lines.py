@@ -56,9 +56,7 @@ def test_every_line_is_good_or_rejected_or_blank(spark: Any, folder: Path) -> No
         counts = count_lines(rows)
         good = [tuple(row) for row in publications(rows).orderBy("id").collect()]
         bad = [tuple(row) for row in rejected(rows).orderBy("file", "line").collect()]
-    assert counts == LineCounts(
-        lines=10, good=3, rejected=5, blank=2, invisible=1, undeclared=("b",)
-    )
+    assert counts == LineCounts(lines=10, good=3, rejected=5, blank=2, undeclared=("b",))
     assert good == [
         ("p0", (0, None), None, None),
         ("p1", (1, [1, 2]), None, None),
@@ -169,5 +167,5 @@ def test_decode_gives_a_row_a_line(spark: Any, folder: Path) -> None:
 
 def test_nothing_gives_nothing(spark: Any, tmp_path: Path) -> None:
     with ingested(read_lines(spark, str(tmp_path)), JSONDecoder(RECORD)) as rows:
-        assert count_lines(rows) == LineCounts(0, 0, 0, 0, 0, ())
+        assert count_lines(rows) == LineCounts(0, 0, 0, 0, ())
         assert publications(rows).collect() == rejected(rows).collect() == []

@@ -19,12 +19,10 @@ def test_texts_are_judged_unless_they_have_a_reason_already() -> None:
         "reason": pa.array([None, None, "no id"], pa.string()),
         "record": ['{"t": [1]}', "nope", None],
         "document": pa.array([None, None, None], pa.string()),
-        "arrays": pa.array([0, 0, 0], pa.int32()),
         "text": ['{"t": [1]}', "nope", None],
     }
     (judged,) = check_kept_rows(iter([pa.RecordBatch.from_pydict(columns)]))
-    assert judged.schema.names == ["id", "reason", "document", "text", "invisible"]
-    assert judged.column("invisible").to_pylist() == [1, 0, 0]
+    assert judged.schema.names == ["id", "reason", "document", "text"]
     good, bad, worse = judged.column("reason").to_pylist()
     assert (good, worse) == (None, "no id")
     assert bad.startswith("attributes is no JSON")
@@ -65,5 +63,5 @@ def test_ingest_job_reads_parquet_with_records_as_text(spark: Any, tmp_path: Pat
     rows = [("p", '{"x": 1, "t": [1]}'), ("q", "nope"), ("r", None)]
     spark.createDataFrame(rows, "id STRING, attributes STRING").coalesce(1).write.parquet(table)
     summary = IngestJob(table, str(tmp_path / "out")).run(spark)
-    assert summary.publications == Counts(3, 1, 2, 1)
+    assert summary.publications == Counts(3, 1, 2)
     assert [row["line"] for row in rejected_rows(summary.aside)] == [2, 3]

@@ -51,7 +51,7 @@ def test_elements_and_documents_are_ingested_compiled_and_matched(
     )
     summary = job.run(spark)
     counts = summary.publications
-    assert (counts.read, counts.good, counts.rejected, counts.invisible) == (4, 1, 3, 1)
+    assert (counts.read, counts.good, counts.rejected) == (4, 1, 3)
     (row,) = spark.read.parquet(str(tmp_path / "events")).collect()
     assert (row["id"], row["attributes"]["price"], row["document"]) == ("1", 1.5, None)
     aside = spark.read.json(summary.aside).orderBy("line").collect()

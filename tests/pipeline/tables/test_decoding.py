@@ -60,7 +60,6 @@ def test_a_good_line_gives_its_publication() -> None:
         "attributes": {"a": 1, "b": "x"},
         "document": None,
         "home": "r",
-        "invisible": 1,
         "undeclared": ["t"],
         "reason": None,
         "text": line.decode(),
@@ -84,7 +83,7 @@ def test_attributes_stay_text_when_nothing_is_declared() -> None:
     line = b'{"id": "p", "attributes": {"a": 1.0, "t": [1, {"x": null}]}}'
     (row,) = run(DecodeLines(JSONDecoder(None)), one_file(line))
     assert row["attributes"] == '{"a":1.0,"t":[1,{"x":null}]}'
-    assert (row["undeclared"], row["home"], row["invisible"]) == (None, None, 1)
+    assert (row["undeclared"], row["home"]) == (None, None)
 
 
 def test_every_line_gives_one_row_whatever_it_holds() -> None:
@@ -162,7 +161,7 @@ def test_a_file_with_another_header_ends_the_job() -> None:
 def test_a_decoder_without_lines_gives_columns_all_the_same() -> None:
     for decoder in (JSONDecoder(None), JSONDecoder(RECORD), CSVDecoder(("id", "a", "b"), SCHEMA)):
         columns, reasons = decoder(())
-        assert [len(column) for column in columns] == [0] * 6
+        assert [len(column) for column in columns] == [0] * 5
         assert reasons == []
 
 

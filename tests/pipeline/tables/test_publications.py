@@ -8,7 +8,6 @@ from sapwood.errors import InputError, InvalidValueError
 from sapwood.pipeline.tables.publications import (
     Needs,
     as_publications,
-    checked_publications,
     rejected_publications,
     select_read,
     shape_of,
@@ -151,11 +150,6 @@ def test_a_row_is_selected_or_rejected_never_both(spark: Any) -> None:
     assert {(row["file"], row["line"]) for row in rejected} == {(None, None)}
 
 
-def test_checked_publications_count_the_arrays_of_good_rows(spark: Any) -> None:
-    checked = checked_publications(spark.createDataFrame(FAULTY, STRUCT))
-    assert rows(checked.where("reason IS NULL").select("invisible")) == [(1,)]
-
-
 def test_texts_are_looked_into(spark: Any) -> None:
     table = spark.createDataFrame(
         [
@@ -168,8 +162,6 @@ def test_texts_are_looked_into(spark: Any) -> None:
         ],
         "id STRING, attributes STRING, file STRING, line INT",
     )
-    checked = rows(checked_publications(table).select("line", "invisible"))
-    assert checked == [(2, 2), (3, 0), (4, 0), (5, 0), (6, 0)]
     rejected = rejected_publications(table).orderBy("line").collect()
     assert [(row["file"], row["line"], row["text"]) for row in rejected] == [
         ("f", 3, "[]"),

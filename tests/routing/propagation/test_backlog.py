@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.language import parse_filter
-from sapwood.routing.effects import Send, Subscribed
+from sapwood.routing.effects import Effect, Send, Subscribed
 from sapwood.routing.inputs import (
     AttachClient,
     ClientSubscribe,
@@ -19,8 +20,17 @@ from sapwood.routing.inputs import (
     LinkUp,
     Receive,
 )
-from sapwood.routing.messages import Confirm, Subscribe
+from sapwood.routing.messages import (
+    Advertise,
+    Confirm,
+    ConfirmAdvertisement,
+    ConfirmUpdate,
+    Subscribe,
+    Unadvertise,
+    Update,
+)
 from sapwood.routing.propagation.backlog import Backlog
+from sapwood.routing.propagation.xroute.triples import Triple
 from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.routing.router import Router
 
@@ -148,3 +158,57 @@ def test_the_most_general_are_told_first_and_what_they_cover_is_not() -> None:
     router.handle(ClientSubscribeMany("c", wanted), 0.0)
     router.handle(LinkUp("r2"), 0.0)
     assert told(router) == ["r1.0.9"], "x > 1"
+
+
+def test_counts_are_told_bit_by_bit_and_what_somebody_waits_for_first() -> None:
+    router = behind("xroute")
+    router.handle(AttachClient("d"), 0.0)
+    told = router.handle(ClientSubscribe("d", "again", parse_filter("x = 3")), 0.0)
+    [sent] = told
+    assert isinstance(sent, Send)
+    assert isinstance(sent.message, Update)
+    before, added = sent.message.operations
+    assert before == (Triple(parse_filter("x = 3"), 1, 0),)
+    assert added == before, "it counts once more"
+    router.validate()
+    said = router.handle(Receive("r2", ConfirmUpdate(sent.message.sending)), 0.0)
+    assert said == [Subscribed("d", "again")]
+    calls = 0
+    while router.behind():
+        more = router.handle(Drained("r2"), 0.0)
+        assert len(more) <= 1
+        calls += 1
+    assert calls == 2, "one was told when the link came up, and one because it was waited for"
+    assert sorted(str(one.filter) for one in router.told()) == [f"x = {n}" for n in range(4)]
+    router.validate()
+
+
+def test_an_advertisement_is_confirmed_behind_all_that_it_makes_wanted() -> None:
+    router = Router("r1", replace(protocol_named("advertisement"), at_once=2))
+    router.handle(AttachClient("c"), 0.0)
+    wanted = tuple((f"s{n}", parse_filter(f"x = {n}")) for n in range(6))
+    router.handle(ClientSubscribeMany("c", wanted), 0.0)
+    router.handle(LinkUp("r2"), 0.0)
+    while router.behind():
+        assert router.handle(Drained("r2"), 0.0) == [], "nothing was advertised"
+    said = router.handle(Receive("r2", Advertise("r2.0.1", parse_filter("x < 5"), 7)), 0.0)
+    while router.behind():
+        assert not any(isinstance(one.message, ConfirmAdvertisement) for one in sends(said))
+        said += router.handle(Drained("r2"), 0.0)
+        router.validate()
+    *told, confirmed = sends(said)
+    assert confirmed.message == ConfirmAdvertisement("r2.0.1", 7)
+    assert len(told) == 3, "of six that waited two at a time, one of which nobody wants"
+    assert sorted(str(one.filter) for one in router.told()) == [f"x = {n}" for n in range(5)]
+    gone = router.handle(Receive("r2", Unadvertise("r2.0.1")), 0.0)
+    assert len(list(router.told())) == 3
+    assert list(router.behind()) == ["r2"]
+    while router.behind():
+        gone += router.handle(Drained("r2"), 0.0)
+        router.validate()
+    assert list(router.told()) == []
+    assert len(sends(gone)) == 3
+
+
+def sends(effects: Sequence[Effect]) -> list[Send]:
+    return [one for one in effects if isinstance(one, Send)]

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.model.publication import Value
+from sapwood.limits.arrays import RECORD_ROWS_MAX
+from sapwood.model.publication import ManyValued, Value
 from sapwood.session.durable import subscriptions as subscriptions_module
 from sapwood.session.durable.catching_up import Arrival
 from sapwood.session.durable.effects import Detach, Turn
-from sapwood.session.durable.last_values import LastValues, key_of
+from sapwood.session.durable.last_values import LastValues, keys_of
 from sapwood.session.durable.subscriptions import DurableSubscriptions, Making
 from sapwood.wire.durable import DurableRequest
 from tests.examples import examples
@@ -26,19 +27,36 @@ def test_keys_are_equal_where_all_values_are(a: Value, b: Value, c: Value, d: Va
         left == right and isinstance(left, bool) == isinstance(right, bool)
         for left, right in ((a, c), (b, d))
     )
-    assert (key_of(one, ("x", "y")) == key_of(other, ("x", "y"))) == are_equal
+    assert (keys_of(one, ("x", "y")) == keys_of(other, ("x", "y"))) == are_equal
 
 
 def test_what_lacks_a_part_has_no_key() -> None:
-    assert key_of({"x": 1}, ("x", "y")) is None
-    assert key_of({"x": 1}, ("x",)) is not None
+    assert keys_of({"x": 1}, ("x", "y")) == ()
+    assert len(keys_of({"x": 1}, ("x",))) == 1
+
+
+def test_a_publication_has_a_key_for_each_choice_of_values() -> None:
+    several = ManyValued({"x": (1, 2), "y": ("a", "b"), "z": 3})
+    each = [{"x": x, "y": y} for x in (1, 2) for y in ("a", "b")]
+    assert [*keys_of(several, ("x", "y"))] == [keys_of(one, ("x", "y"))[0] for one in each]
+    assert keys_of(several, ("z",)) == keys_of({"z": 3}, ("z",))
+    wide = ManyValued({name: tuple(range(RECORD_ROWS_MAX)) for name in "xy"})
+    assert len(keys_of(wide, ("x",))) == RECORD_ROWS_MAX
+    assert len(keys_of(wide, ("x", "y"))) == 1
+
+
+def test_what_is_the_last_of_two_keys_comes_once() -> None:
+    last = LastValues(("key",))
+    last.take([Arrival(1, 1, 0.0, (b"a",)), Arrival(2, 1, 0.0, (b"a", b"b")), Arrival(3, 1)])
+    assert len(last) == 2
+    assert [one.place for one in last.take_all()] == [2]
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c", None]), max_size=12), st.integers(1, 4))
 @settings(max_examples=examples(200))
 def test_the_last_of_each_key_is_left_by_place(keys: list[str | None], at_once: int) -> None:
     arrivals = [
-        Arrival(place, 1, 0.0, None if key is None else key.encode())
+        Arrival(place, 1, 0.0, () if key is None else (key.encode(),))
         for place, key in enumerate(keys)
     ]
     last = LastValues(("key",))
@@ -47,7 +65,7 @@ def test_the_last_of_each_key_is_left_by_place(keys: list[str | None], at_once: 
     expected = [
         one
         for one in arrivals
-        if one.key is not None and all(one.key != other.key for other in arrivals[one.place + 1 :])
+        if one.keys and all(one.keys != other.keys for other in arrivals[one.place + 1 :])
     ]
     assert len(last) == len(expected)
     assert last.take_all() == expected
@@ -73,10 +91,10 @@ def test_last_values_wait_until_all_is_looked_at_and_then_come_before_what_came_
     assert look is not None
     assert (look.first, look.before, look.last_by) == (0, 10, ("x",))
     hub.delivered("since c s", [Arrival(11, 1), Arrival(12, 1)], 0.0)
-    found = [Arrival(place, 1, 0.0, b"a" if place % 2 else b"b") for place in range(5)]
+    found = [Arrival(place, 1, 0.0, (b"a",) if place % 2 else (b"b",)) for place in range(5)]
     hub.looked("since c s", found, 5, 0.0)
     assert places(hub) == []
-    hub.looked("since c s", [Arrival(7, 1, 0.0, b"a"), Arrival(8, 1)], 10, 0.0)
+    hub.looked("since c s", [Arrival(7, 1, 0.0, (b"a",)), Arrival(8, 1)], 10, 0.0)
     assert places(hub) == [4, 7, 11, 12]
     hub.validate()
 
@@ -87,7 +105,7 @@ def test_too_many_keys_end_the_subscription(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(module, "LAST_VALUES_MAX", 2)
     monkeypatch.setattr(subscriptions_module, "LAST_VALUES_MAX", 2)
     hub = opened(("x", "y"))
-    found = [Arrival(n, 1, 0.0, bytes([n])) for n in range(3)]
+    found = [Arrival(n, 1, 0.0, (bytes([n]),)) for n in range(3)]
     effects = hub.looked("since c s", found, 3, 0.0)
     turned, detached = effects[0], effects[1]
     assert isinstance(turned, Turn)

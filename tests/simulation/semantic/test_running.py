@@ -105,11 +105,12 @@ def test_a_loss_is_a_fault_unless_the_overlay_is_approximate(loses: bool) -> Non
 def test_names_have_arguments_where_they_take_any() -> None:
     assert is_semantic("semantic-tree:full")
     assert not is_semantic("covering")
-    with pytest.raises(UnknownNameError, match="join variant"):
+    with pytest.raises(UnknownNameError, match="choice of a tree"):
         semantic_protocol("semantic-tree:quick")
     chosen = semantic_protocol("semantic-graph:3,2,0.5")
     assert (chosen.name, chosen.loses, chosen.exact) == ("semantic-graph:3,2,0.5", True, False)
-    for wrong in ("x", "3,2,1,0", ""):
+    assert semantic_protocol("semantic-graph:3,2,1,4,one-way").name.endswith("4,one-way")
+    for wrong in ("x", "3,2,1,0,1", ""):
         with pytest.raises(InputError, match="closest neighbors"):
             semantic_protocol(f"semantic-graph:{wrong}")
     with pytest.raises(UnknownNameError, match="protocol"):

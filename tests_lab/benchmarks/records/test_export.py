@@ -61,7 +61,13 @@ def test_conditions_mean_what_the_filter_means_or_are_refused(
     assert accepted(any_of, record) == wanted.accepts(record)
 
 
-@pytest.mark.parametrize("name", sorted(WORKLOADS))
+@pytest.mark.parametrize("name", ["like", "read"])
+def test_export_refuses_what_no_condition_says(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidValueError, match="export another workload"):
+        export(workload(name), (40,), tmp_path / "new", publications=2)
+
+
+@pytest.mark.parametrize("name", sorted({*WORKLOADS} - {"like", "read"}))
 def test_export_writes_files_that_agree_with_each_other(name: str, tmp_path: Path) -> None:
     export(workload(name), (40, 10), tmp_path / "new", publications=12)
     lines = [

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final, TypeAlias
 
-from sapwood.broker.access.identities import SEPARATOR, Identities, Principal, token_digest
+from sapwood.broker.access.identities import Identities, Principal, token_digest
 from sapwood.broker.access.passwords import Passwords
 from sapwood.broker.access.tokens import LEEWAY_S, Issuer, claimed, looks_signed
 from sapwood.limits import USAGES_MAX
 from sapwood.matching.engine_names import Engines
 from sapwood.session.admission import Refused
-from sapwood.session.grants import Gate, Grant
+from sapwood.session.grants import SEPARATOR, Gate, Grant
 from sapwood.session.quotas import Quota, Usage
 from sapwood.wire.greetings import Credentials, Hello, RefusalCode, Role
 

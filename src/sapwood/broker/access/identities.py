@@ -34,6 +34,9 @@ A TOML file, as in this example with every kind of entry::
     conjunctions = 5000                 # of these, in all
     publications_per_s = 200
     bytes_per_s = 1_000_000             # of publications
+    cost = 20_000                       # ns that its filters add to each publication
+    durables = 20                       # that it has made
+    durable_bytes = 100_000_000         # that their mailboxes may hold in all
 
 Nothing in the file is a secret that could be shown to a broker: passwords and tokens are hashed.
 """
@@ -55,13 +58,10 @@ from sapwood.language import parse_filter
 from sapwood.language.xpath import parse_xpath
 from sapwood.limits import IDENTITIES_BYTES_MAX
 from sapwood.model.filter import NOTHING
-from sapwood.session.grants import Grant
+from sapwood.session.grants import SEPARATOR, Grant
 from sapwood.session.quotas import Quota
 from sapwood.wire.greetings import Role
 from sapwood.wire.names import check_name
-
-SEPARATOR: Final = "/"
-"""What stands between an identity and the rest of a client's name, so in no identity."""
 
 _SHA256: Final = "sha256:"
 _ARGON2: Final = "$argon2id$"
@@ -97,6 +97,9 @@ class _QuotaEntry(Struct, frozen=True, forbid_unknown_fields=True):
     conjunctions: int | None = None
     publications_per_s: float | None = None
     bytes_per_s: float | None = None
+    cost: float | None = None
+    durables: int | None = None
+    durable_bytes: int | None = None
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
@@ -228,14 +231,11 @@ def _quota(path: Path, number: int, entry: _QuotaEntry) -> tuple[tuple[str, ...]
     try:
         if not entry.to:
             raise InputError("to: nobody is named; * is everybody")
-        quota = Quota(
-            entry.subscriptions, entry.conjunctions, entry.publications_per_s, entry.bytes_per_s
-        )
+        said = {name: getattr(entry, name) for name in entry.__struct_fields__ if name != "to"}
+        quota = Quota(**said)
         if not quota.said():
-            raise InputError(
-                "nothing is bounded: say subscriptions, conjunctions, publications_per_s or "
-                "bytes_per_s"
-            )
+            *names, last = said
+            raise InputError(f"nothing is bounded: say {', '.join(names)} or {last}")
     except InputError as error:
         raise InputError(f"{path}: quota {number} (to {', '.join(entry.to)}): {error}") from error
     return entry.to, quota

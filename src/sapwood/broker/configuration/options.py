@@ -160,6 +160,15 @@ _OVERLAY: Final = (
         default=False,
     ),
     Option(
+        "filter_cost_max",
+        Number("NS"),
+        _NOW,
+        "Refuse filters that cost more processor time for each publication, by the cost model "
+        "(`sapwood explain --filter`).",
+        without="any filter is taken",
+        example=1000.0,
+    ),
+    Option(
         "schema",
         Place(),
         _NOW,

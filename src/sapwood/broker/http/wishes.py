@@ -25,11 +25,11 @@ from sapwood.session.client_session import ClientEvent, NeverEvent
 from sapwood.session.durable.consuming import Joined, Wanted
 from sapwood.session.durable.receipts import Receipts
 from sapwood.session.durable.since import last_by_of, since_of
-from sapwood.wire.durable import Policy, Since, SincePlace
+from sapwood.wire.durable import PLACE_NOW, Policy, Since, SincePlace
 from sapwood.wire.interests import InterestText, XPathText
 from sapwood.wire.names import check_name
 
-_PLACE_DIGITS_MAX: Final = 18
+_PLACE_DIGITS_MAX: Final = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def _begin(broker: Visited, wish: Wish) -> Since | None:
         return since_of(wish.since)
     if wish.last_by:
         return SincePlace(0)
-    return SincePlace(broker.store.store.bounds[1])
+    return SincePlace(PLACE_NOW)
 
 
 class SubscriptionRefusedError(InputError):

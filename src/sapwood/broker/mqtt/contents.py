@@ -4,7 +4,7 @@ The record of a publication from MQTT has, in this order: the topic, the user pr
 the standard wants passed on (as `mqtt.content_type` and so on), and, of a payload that is a JSON
 object, its members. The payload itself travels beside it, or is the document if it is XML. So a
 filter sees what it can, and the next client of MQTT gets what the first one sent: the order tells
-which attributes were user properties.
+which attributes were user properties. One that is there several times is an array of its values.
 """
 
 from __future__ import annotations
@@ -46,13 +46,19 @@ def publication_bytes(packet: Publish, id_: str, frame_bytes_max: int) -> bytes:
     properties = packet.properties
     record: dict[str, Any] = {TOPIC: packet.topic}
     for name, value in properties.users:
-        if not name or name in record or name.startswith(PREFIX):
+        if not name or name == TOPIC or name.startswith(PREFIX):
             raise MqttError(
                 Reason.IMPLEMENTATION_SPECIFIC,
-                f"the user property {name!r} cannot be an attribute: it is empty, there twice, the "
-                f"topic's, or begins with {PREFIX}; give it another name",
+                f"the user property {name!r} cannot be an attribute: it is empty, the topic's, or "
+                f"begins with {PREFIX}; give it another name",
             )
-        record[name] = value
+        known = record.get(name)
+        if known is None:
+            record[name] = value
+        elif isinstance(known, list):
+            known.append(value)
+        else:
+            record[name] = [known, value]
     content_type = properties.text(Property.CONTENT_TYPE)
     if not packet.qos:
         record[QOS] = 0
@@ -177,14 +183,17 @@ def _values_of(attributes: Mapping[str, Any]) -> dict[Property, int | str | byte
 
 
 def _users_of(attributes: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The user properties: attributes with a text or a number before those of MQTT."""
+    """The user properties: attributes with texts or numbers before those of MQTT."""
     users: list[tuple[str, str]] = []
     for name, value in attributes.items():
         if name.startswith(PREFIX):
             break
-        text = _text_of(value)
-        if name != TOPIC and text is not None and _is_short(name) and _is_short(text):
-            users.append((name, text))
+        if name == TOPIC or not _is_short(name):
+            continue
+        for one in value if isinstance(value, list) else (value,):
+            text = _text_of(one)
+            if text is not None and _is_short(text):
+                users.append((name, text))
     return tuple(users)
 
 

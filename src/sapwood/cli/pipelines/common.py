@@ -15,12 +15,12 @@ from sapwood.cli.output import (
     say,
 )
 from sapwood.errors import FileFormatError, InputError
-from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
+    from sapwood.pipeline.spark.usage import Usage
     from sapwood.pipeline.tables.declared_schema import DeclaredSchema
     from sapwood.pipeline.tables.summaries import Counts
 
@@ -130,14 +130,11 @@ def count_members(counts: Counts) -> dict[str, int]:
     return {"read": counts.read, "good": counts.good, "rejected": counts.rejected}
 
 
-def publication_members(counts: Counts) -> dict[str, int]:
-    """As `count_members`, with the arrays that filters cannot see."""
-    return {**count_members(counts), "invisible_arrays": counts.invisible}
-
-
-def about_arrays(counts: Counts) -> list[str]:
-    """The line about arrays that filters cannot see, where there are any."""
-    if not counts.invisible:
-        return []
-    arrays = amount(counts.invisible, "array")
-    return [f"{arrays} in publications carried, but not visible to filters"]
+def usage_line(usage: Usage) -> str:
+    """What a job took of this machine, for a person."""
+    peaks = (usage.peak_bytes, usage.jvm_peak_bytes, usage.python_peak_bytes)
+    most, jvm, python = (peak / 2**30 for peak in peaks)
+    return (
+        f"it took {usage.cpu_s:,.0f} s of processor time and at most {most:.2f} GiB of memory "
+        f"({jvm:.2f} the JVM, {python:.2f} Python)"
+    )

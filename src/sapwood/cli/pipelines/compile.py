@@ -21,10 +21,12 @@ from sapwood.cli.pipelines.common import (
     master_option,
     rejected_option,
     session,
+    usage_line,
 )
 from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
+    from sapwood.pipeline.compile.clustering import Clustering
     from sapwood.pipeline.compile.job import CompileSummary
 
 
@@ -44,6 +46,19 @@ if TYPE_CHECKING:
     metavar="DEGREE",
     help="Merge record filters; no member need accept this share of a merger (0: all perfect).",
 )
+@click.option(
+    "--cluster",
+    metavar="PUBLICATIONS",
+    help="Propose which subscriptions to home together, and count with this sample what it spares.",
+)
+@click.option(
+    "--near",
+    type=click.FloatRange(0.5, 1, min_open=True),
+    default=0.6,
+    show_default=True,
+    help="With --cluster: the least proximity of filters for one home.",
+)
+@click.option("--synopsis", help="With --cluster: what XPaths are compared by.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For drawing homes.")
 @dialect_option
 @rejected_option
@@ -60,6 +75,9 @@ def compile_command(
     out: str,
     homes: tuple[str, ...],
     merge: float | None,
+    cluster: str | None,
+    near: float,
+    synopsis: str | None,
     seed: int,
     dialect: str | None,
     rejected: str | None,
@@ -78,7 +96,8 @@ def compile_command(
     from sapwood.pipeline.compile.job import CompileJob
     from sapwood.pipeline.compile.steps import DEFAULT_HOMES
 
-    check_inputs(master, subscriptions)
+    check_inputs(master, subscriptions, cluster)
+    clustering = None if cluster is None else _clustering(cluster, near, synopsis)
     with session(master, "compiling") as spark:
         job = CompileJob(
             subscriptions=subscriptions,
@@ -90,6 +109,7 @@ def compile_command(
             strict=strict,
             merge=merge,
             dialect=dialect,
+            cluster=clustering,
         )
         if explain:
             click.echo(job.explain(spark))
@@ -102,6 +122,13 @@ def compile_command(
     ctx.exit(ExitStatus.REJECTED if summary.rejected else ExitStatus.DONE)
 
 
+def _clustering(sample: str, threshold: float, synopsis: str | None) -> Clustering:
+    from sapwood.cli.pipelines.similarity import known_of
+    from sapwood.pipeline.compile.clustering import Clustering
+
+    return Clustering(sample, known_of(synopsis, None, None), threshold)
+
+
 def _members(summary: CompileSummary) -> dict[str, Any]:
     from dataclasses import asdict
 
@@ -110,6 +137,9 @@ def _members(summary: CompileSummary) -> dict[str, Any]:
         "new": summary.is_new,
         "out": summary.out,
         "rejected_file": summary.aside if summary.rejected else None,
+        "proposal": None
+        if summary.proposal is None
+        else {**summary.proposal._asdict(), "saved": round(summary.proposal.saved, 4)},
         "usage": None if summary.usage is None else asdict(summary.usage),
     }
 
@@ -139,12 +169,13 @@ def _text(summary: CompileSummary) -> str:
     if summary.rejected:
         lines.append(f"{amount(summary.rejected, 'row')} rejected: see {summary.aside}")
         lines += [f"  {count:,} x {reason}" for reason, count in report.reasons]
-    usage = summary.usage
-    if usage is not None:
-        peaks = (usage.peak_bytes, usage.jvm_peak_bytes, usage.python_peak_bytes)
-        most, jvm, python = (peak / 2**30 for peak in peaks)
+    if summary.proposal is not None:
+        one = summary.proposal
         lines.append(
-            f"it took {usage.cpu_s:,.0f} s of processor time and at most {most:.2f} GiB of memory "
-            f"({jvm:.2f} the JVM, {python:.2f} Python)"
+            f"proposed in {one.out}: {one.moved:,} of {amount(one.subscriptions, 'subscription')} "
+            f"move; {amount(one.publications, 'publication')} of the sample reach "
+            f"{one.before:,} homes as it is, {one.after:,} as proposed ({one.saved:.1%} less)"
         )
+    if summary.usage is not None:
+        lines.append(usage_line(summary.usage))
     return "\n".join(lines)

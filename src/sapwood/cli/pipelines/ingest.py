@@ -14,12 +14,11 @@ from sapwood.cli.output import (
     strict_option,
 )
 from sapwood.cli.pipelines.common import (
-    about_arrays,
     check_inputs,
+    count_members,
     declared_by,
     explain_option,
     master_option,
-    publication_members,
     rejected_option,
     schema_option,
     session,
@@ -128,7 +127,7 @@ def ingest_command(
 
 def _ingest_members(summary: IngestSummary) -> dict[str, Any]:
     return {
-        "publications": publication_members(summary.publications),
+        "publications": count_members(summary.publications),
         "undeclared_attributes": list(summary.undeclared),
         "out": summary.out,
         "rejected_file": summary.aside if summary.rejected else None,
@@ -137,7 +136,6 @@ def _ingest_members(summary: IngestSummary) -> dict[str, Any]:
 
 def _ingest_text(summary: IngestSummary) -> str:
     lines = [f"{amount(summary.publications.good, 'publication')} in {summary.out}"]
-    lines += about_arrays(summary.publications)
     if summary.undeclared:
         names = ", ".join(summary.undeclared)
         lines.append(f"not declared by the schema, and therefore not carried: {names}")

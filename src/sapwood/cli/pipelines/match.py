@@ -14,13 +14,11 @@ from sapwood.cli.output import (
     strict_option,
 )
 from sapwood.cli.pipelines.common import (
-    about_arrays,
     check_inputs,
     count_members,
     engine_option,
     explain_option,
     master_option,
-    publication_members,
     rejected_option,
     session,
 )
@@ -124,7 +122,7 @@ def _match_members(summary: MatchSummary) -> dict[str, Any]:
     """The summary as JSON, with the names of `sapwood match --json`."""
     return {
         "subscriptions": count_members(summary.subscriptions),
-        "publications": publication_members(summary.publications),
+        "publications": count_members(summary.publications),
         "deliveries": summary.deliveries,
         "layout": summary.layout,
         "output": summary.output,
@@ -139,7 +137,6 @@ def _match_text(summary: MatchSummary) -> str:
     subscriptions = amount(subscribed.good, "subscription")
     deliveries = amount(summary.deliveries, "delivery", "deliveries")
     lines = [f"{publications} matched against {subscriptions}: {deliveries} in {summary.out}"]
-    lines += about_arrays(published)
     if summary.rejected:
         lines.append(
             f"{amount(summary.rejected, 'row')} rejected ({subscribed.rejected:,} of the "

@@ -16,11 +16,11 @@ from sapwood.cli.output import (
 from sapwood.cli.pipelines.common import (
     await_end,
     check_inputs,
+    count_members,
     declared_by,
     engine_option,
     explain_option,
     master_option,
-    publication_members,
     rejected_option,
     schema_option,
     session,
@@ -162,7 +162,7 @@ def _wanted(
 def _batch_members(summary: BatchSummary) -> dict[str, Any]:
     return {
         "batch": summary.batch,
-        "publications": publication_members(summary.publications),
+        "publications": count_members(summary.publications),
         "deliveries": summary.deliveries,
         **({} if summary.version is None else {"version": summary.version}),
     }

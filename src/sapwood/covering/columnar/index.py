@@ -119,6 +119,7 @@ class ColumnarCovering:
     ) -> list[list[int]]:
         """For each filter in order what `cov` says of it, and then `add`; returns the former."""
         if self._awaiting is not None:
+            self._awaiting.expect()
             self._await(self._awaiting, len(keys))
         points = self._reader.read(filters)
         placing = self._groups.place_many(keys, points, limit)

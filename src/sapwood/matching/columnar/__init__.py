@@ -10,15 +10,17 @@ through every array by hand.
                   numbers and texts, cut at each constant that a filter mentions. A value has one
                   *rank* in the domain, a constraint is a few rank ranges. Whatever the types, one
                   comparison of small integers decides, and it decides exactly.
+   `derived.py`   how a text ends and what it reads as are constraints on attributes beside it.
 3. `access.py`    each conjunction lies in one cluster, chosen by its most selective constraint
                   (its access predicate); `sampling.py` learns from matched records which that is.
 4. `grids.py`     where two constraints together leave far fewer, they are looked up at once.
+   `literals.py`  what a pattern requires within a text is found by an automaton, all at once.
 5. `bitmaps.py`   large clusters have bitmaps, which rule out most entries 64 at a time.
 6. `columns.py`   the arrays of a segment, in cluster order, in one buffer; `segment.py` keeps it
                   with the marks of what was removed. `build.py` is the way from rows to a segment.
 7. `batch.py`     records as bytes, and a kernel's matches; `searching.py` calls kernels.
 8. `snapshot.py`  what a match reads, as it was at one moment, and matching with `kernels`;
-                  `like_checks.py` verifies what ranks cannot decide.
+                  `like_checks.py` verifies what neither ranks nor literals decide.
 9. `compaction.py` when the memtable becomes a segment, and which segments are joined; `saving.py`
                   writes an engine's files.
 10. `engine.py`   all of it together: changes, and which snapshot a match gets.

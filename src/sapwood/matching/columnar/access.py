@@ -11,6 +11,8 @@ expected to satisfy. All conjunctions that one lookup finds form a *cluster*; th
   cluster: what a value may satisfy begins no more than the greatest width below it. About every
   second of these is satisfied (all, if all are equally wide), so the constraint is evaluated again.
 * `grids`: pairs of constraints, see there.
+* `literals`: texts that a pattern requires, see there. What a record's texts have in them leads to
+  these.
 * `scan`: conjunctions without any constraint that needs a present value. They are candidates for
   every record.
 
@@ -66,6 +68,7 @@ class Kind(IntEnum):
     UP_TO = 3
     BAND = 4
     GRID = 5
+    LITERAL = 6
 
 
 class Shape(NamedTuple):
@@ -105,12 +108,14 @@ class Tables(NamedTuple):
     """The directory of clusters, which are numbered without gaps; the last one is the scan.
 
     `points[i]` is the first cluster of attribute `i`'s values or -1; a value in rank `c` has the
-    cluster `points[i] + c // 2`. Bucket `b` of the grids is cluster `first_bucket + b`.
+    cluster `points[i] + c // 2`. Bucket `b` of the grids is cluster `first_bucket + b`, literal `l`
+    has the cluster `first_literal + l`.
     """
 
     points: Ints  # [a]
     ordered: OrderedTable
     first_bucket: int
+    first_literal: int
     clusters: int
 
 
@@ -120,6 +125,17 @@ class Buckets(NamedTuple):
     conjunction: Ints
     bucket: Ints
     buckets: int  # how many there are
+
+
+class LiteralClusters(NamedTuple):
+    """What is in the clusters of literals: one for each pair of literal and conjunction."""
+
+    conjunction: Ints
+    literal: Ints
+    literals: int  # how many there are
+
+
+NO_LITERALS: Final = LiteralClusters(np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
 
 
 class Entries(NamedTuple):
@@ -211,8 +227,13 @@ def evaluation_order(shapes: Shape, choice: Choice) -> Ints:
     return np.argsort(shapes.owner * 4.0 + chance, kind="stable")
 
 
-def clusters(
-    rows: Outline, ranked: Ranked, shapes: Shape, choice: Choice, buckets: Buckets
+def clusters(  # noqa: PLR0917 - all that is known of the segment by now
+    rows: Outline,
+    ranked: Ranked,
+    shapes: Shape,
+    choice: Choice,
+    buckets: Buckets,
+    literals: LiteralClusters = NO_LITERALS,
 ) -> tuple[Tables, Entries]:
     """Number the clusters, and put every conjunction into its own."""
     ordered_tables, ordered = _ordered(ranked.domains, shapes, choice)
@@ -222,11 +243,16 @@ def clusters(
         taken + buckets.bucket, buckets.conjunction, np.zeros(len(buckets.bucket), np.int64)
     )
     first_bucket, taken = taken, taken + buckets.buckets
+    first_literal, of_literals = taken, literals.conjunction
+    by_literal = Entries(
+        taken + literals.literal, of_literals, np.zeros(len(of_literals), np.int64)
+    )
+    taken += literals.literals
     scanned = np.flatnonzero(choice.kind == Kind.SCAN)
     scan = Entries(np.full(len(scanned), taken), scanned, np.zeros(len(scanned), np.int64))
-    columns = zip(ordered, points, grid, scan, strict=True)
+    columns = zip(ordered, points, grid, by_literal, scan, strict=True)
     return (
-        Tables(points_base, ordered_tables, first_bucket, taken + 1),
+        Tables(points_base, ordered_tables, first_bucket, first_literal, taken + 1),
         Entries(*(np.concatenate(column) for column in columns)),
     )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from sapwood.matching.columnar.build import build_ranked
+from sapwood.matching.columnar.literals import LikePredicate, Patterns
 from sapwood.matching.columnar.ranking import RankedRows
 from sapwood.matching.columnar.sampling import Sample
 from sapwood.matching.columnar.searching import Searcher
@@ -20,7 +22,12 @@ _STALE_CANDIDATES: Final = 64.0
 entries as when it was built, and to `_STALE_CANDIDATES` more."""
 
 
-def segment_of(rows: RankedRows, searcher: Searcher, sample: tuple[Record, ...]) -> Segment | None:
+def segment_of(
+    rows: RankedRows,
+    searcher: Searcher,
+    predicates: Sequence[LikePredicate],
+    sample: tuple[Record, ...],
+) -> Segment | None:
     """The segment of some conjunctions, `None` if there are none.
 
     Its access constraints suit the records of the sample.
@@ -28,7 +35,7 @@ def segment_of(rows: RankedRows, searcher: Searcher, sample: tuple[Record, ...])
     if not len(rows.outline.slot):
         return None
     seen = Sample(sample, searcher.numbers) if sample else None
-    return build_ranked(rows, searcher.kernels, seen)
+    return build_ranked(rows, searcher.kernels, Patterns(predicates, searcher.numbers), seen)
 
 
 def mean_candidates(

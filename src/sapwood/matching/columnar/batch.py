@@ -15,7 +15,9 @@ import numpy as np
 
 from sapwood.errors import InvalidValueError
 from sapwood.limits import INTEGER_MAX, INTEGER_MIN
+from sapwood.matching.columnar.casing import casing_words
 from sapwood.matching.columnar.columns import I32, I64, U64
+from sapwood.matching.columnar.derived import Attribute, Derived, Function
 from sapwood.matching.keys import text_bytes
 from sapwood.matching.storage import frozen
 from sapwood.model.publication import Record, Value
@@ -117,18 +119,56 @@ def _plain_text(text: str) -> str | bytes:
 
 PLACE_BITS: Final = 32
 
-NAME_HEAD: Final = 1
+NAME_HEAD: Final = 2
 """Words before the first column."""
 
+DERIVED_HEAD: Final = 1
+"""Words before the first attribute, in what is said of derived ones."""
 
-def name_table(names: Iterable[str]) -> U64:
+
+def name_table(names: Iterable[Attribute]) -> U64:
     """The names of the attributes 0, 1, 2, ... as 64-bit words, one after the other.
 
-    How many there are (a); the first eight bytes of each name, as numbers that sort alike, sorted
-    (a); of each name, in the same order, where its bytes begin and its number (a, each in half a
-    word); where they end (1); the place of each attribute in that order (a); the bytes.
+    How many there are (a), and where derived ones begin, or 0 if there are none; the first eight
+    bytes of each name, as numbers that sort alike, sorted (a); of each name, in the same order,
+    where its bytes begin and its number (a, each in half a word); where they end (1); the place of
+    each attribute in that order (a); the bytes. Derived attributes have names that no record has.
+
+    Then, if there are derived attributes: where the table of casing begins, if they need it; where
+    those of each attribute begin, and the last ones end (a + 1); of each its function and its
+    number (each in half a word); and the table (`casing.casing_words`).
     """
-    numbered = sorted((text_bytes(name), number) for number, name in enumerate(names))
+    attributes = list(names)
+    own, derived = _names_of(attributes), _derivations(attributes)
+    if not len(derived):
+        return cast("U64", frozen(own))
+    own[1] = len(own)
+    if any(isinstance(one, Derived) and one.function is Function.LOWER for one in attributes):
+        derived[0] = len(own) + len(derived)
+        derived = np.concatenate([derived, casing_words()])
+    return cast("U64", frozen(np.concatenate([own, derived])))
+
+
+def _derivations(attributes: Sequence[Attribute]) -> U64:
+    """What is derived from each attribute, with the place of the table of casing still to come."""
+    numbers = {name: number for number, name in enumerate(attributes)}
+    found = sorted(
+        (numbers.get(one.attribute, -1), int(one.function) << PLACE_BITS | number)
+        for number, one in enumerate(attributes)
+        if isinstance(one, Derived)
+    )
+    if not found:
+        return np.zeros(0, np.uint64)
+    starts = np.searchsorted([base for base, _ in found], np.arange(len(attributes) + 1))
+    entries = [entry for _, entry in found]
+    return np.array([0, *starts.tolist(), *entries], np.uint64)
+
+
+def _names_of(names: Sequence[Attribute]) -> U64:
+    numbered = sorted(
+        (name.key if isinstance(name, Derived) else text_bytes(name), number)
+        for number, name in enumerate(names)
+    )
     count = len(numbered)
     ends = np.cumsum([0, *(len(name) for name, _ in numbered)])
     numbers = np.array([number for _, number in numbered], np.int64)
@@ -142,4 +182,4 @@ def name_table(names: Iterable[str]) -> U64:
     buffer[at : at + count] |= numbers.astype(np.uint64)
     buffer[at + count + 1 + numbers] = np.arange(count)
     buffer[at + 2 * count + 1 :].view(np.uint8)[: len(joined)] = np.frombuffer(joined, np.uint8)
-    return cast("U64", frozen(buffer))
+    return buffer

@@ -102,7 +102,7 @@ class EntryRanges(NamedTuple):
 def entry_ranges(tables: Tables, grids: Grids, cluster_start: Ints) -> EntryRanges:
     """All clusters but those of grids, and all grids."""
     is_bucket = np.zeros(tables.clusters, np.bool_)
-    is_bucket[tables.first_bucket : -1] = True
+    is_bucket[tables.first_bucket : tables.first_literal] = True
     alone = np.flatnonzero(~is_bucket)
     size = grids.rows * grids.columns
     begin = tables.first_bucket + grids.bucket

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,30 +25,46 @@ from sapwood.matching.columnar.columns import (
     segment_buffer,
 )
 from sapwood.matching.columnar.grids import Grids
+from sapwood.matching.columnar.literals import (
+    LiteralKernels,
+    Literals,
+    Patterns,
+    found_by_literals,
+    with_literals,
+)
 from sapwood.matching.columnar.ranking import Domains, RankedRows, rank
-from sapwood.matching.columnar.rows import Checks, Ints, Outline, Rows, selection
+from sapwood.matching.columnar.rows import DECIDED, Checks, Ints, Outline, Rows, selection
 from sapwood.matching.columnar.sampling import Sample, sampled
 from sapwood.matching.columnar.segment import Annex, Segment
 from sapwood.matching.storage import Array, frozen
 from sapwood.matching.texts import packed
 
 
+class BuildingKernels(BitmapKernels, LiteralKernels, Protocol):
+    """The module that does what takes too long in Python."""
+
+
 def build(
     rows: Rows,
     attributes: int,
-    kernels: BitmapKernels,
+    kernels: BuildingKernels,
+    patterns: Patterns,
     sample: Sample | None = None,
 ) -> Segment:
     """The segment of some conjunctions on the attributes `0 .. attributes - 1`.
 
-    `sample` is of what has been matched; it tells which constraints are selective.
+    `patterns` tell what its checks are. `sample` is of what has been matched; it tells which
+    constraints are selective.
     Takes a few microseconds for each conjunction, most of it sorting.
     """
-    return build_ranked(RankedRows(rows.outline, rank(rows, attributes)), kernels, sample)
+    return build_ranked(RankedRows(rows.outline, rank(rows, attributes)), kernels, patterns, sample)
 
 
 def build_ranked(
-    ranked_rows: RankedRows, kernels: BitmapKernels, sample: Sample | None = None
+    ranked_rows: RankedRows,
+    kernels: BuildingKernels,
+    patterns: Patterns,
+    sample: Sample | None = None,
 ) -> Segment:
     """The segment of conjunctions whose ranges are ranks."""
     rows, ranked = ranked_rows
@@ -56,9 +72,15 @@ def build_ranked(
     seen = sampled(sample, ranked.domains) if sample else None
     shapes = access.shape(rows, ranked, attributes, seen)
     choice = access.choose(rows, shapes)
+    literals = found_by_literals(
+        rows.checks, shapes, choice, patterns, kernels, sample.records if sample else ()
+    )
+    choice = with_literals(choice, literals)
     pairs = grids.paired(shapes, choice, ranked.domains)
     choice = grids.with_pairs(choice, pairs)
-    tables, entries = access.clusters(rows, ranked, shapes, choice, pairs.buckets)
+    tables, entries = access.clusters(
+        rows, ranked, shapes, choice, pairs.buckets, literals.clusters
+    )
     layout = _lay_out(rows, shapes, choice, tables, entries)
     entry_ranges = bitmaps.entry_ranges(tables, pairs.grids, layout.cluster_start)
     bitmap_layout = bitmaps.bitmap_layout(
@@ -88,11 +110,12 @@ def build_ranked(
             **_domain_columns(ranked.domains),
             **_directory_columns(tables, layout, bitmap_layout),
             **_grid_columns(pairs.grids, tables.first_bucket),
+            **_literal_columns(literals, tables.first_literal),
             **_block_columns(task, rows.slot[layout.order], choice.is_exact[layout.order]),
             "bitmaps": bitmap_words,
         }
     )
-    annex, marks = _annex(rows, layout)
+    annex, marks = _annex(rows, layout, literals.implied)
     return Segment(buffer, Annex(*(frozen(array) for array in annex)), marks)
 
 
@@ -212,6 +235,21 @@ def _grid_columns(found: Grids, first_bucket: int) -> dict[str, Array]:
     }
 
 
+def _literal_columns(found: Literals, first_literal: int) -> dict[str, Array]:
+    return {
+        "literal_attribute": found.attribute,
+        "literal_is_lower": found.is_lower,
+        "literal_start": found.start,
+        "literal_root": found.root,
+        "literal_child": found.child,
+        "literal_label": found.label,
+        "literal_fail": found.fail,
+        "literal_output": found.output,
+        "literal_next": found.next,
+        "literal_cluster": np.array([first_literal]),
+    }
+
+
 def _block_columns(
     task: FillTask, slot: I32, is_implied: npt.NDArray[np.bool_]
 ) -> dict[str, Array]:
@@ -245,14 +283,17 @@ def _block_columns(
     }
 
 
-def _annex(rows: Outline, layout: _Layout) -> tuple[Annex, U8]:
+def _annex(rows: Outline, layout: _Layout, implied: Ints) -> tuple[Annex, U8]:
+    """The annex, and marks that say which conjunctions have checks that lookups do not imply."""
     checks: Checks = rows.checks
+    is_open = (checks.flags & DECIDED) == 0
+    is_open[implied] = False
     slot = rows.slot[layout.order]
     owner = layout.number[checks.owner]
     by_owner = np.argsort(owner, kind="stable")
     by_slot = np.argsort(slot, kind="stable")
     marks = np.zeros(len(slot), np.uint8)
-    marks[owner] |= CHECKED
+    marks[owner[is_open]] |= CHECKED
     again = np.diff(slot[by_slot]) == 0
     marks[by_slot[:-1][again]] |= SHARED
     marks[by_slot[1:][again]] |= SHARED
@@ -260,7 +301,7 @@ def _annex(rows: Outline, layout: _Layout) -> tuple[Annex, U8]:
         _u32(by_slot),
         _u32(owner[by_owner]),
         _u32(checks.predicate[by_owner]),
-        checks.forbidden[by_owner],
+        checks.flags[by_owner],
     )
     return annex, marks
 

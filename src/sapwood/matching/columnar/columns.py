@@ -23,6 +23,7 @@ U32: TypeAlias = npt.NDArray[np.uint32]
 U64: TypeAlias = npt.NDArray[np.uint64]
 I32: TypeAlias = npt.NDArray[np.int32]
 I64: TypeAlias = npt.NDArray[np.int64]
+F64: TypeAlias = npt.NDArray[np.float64]
 
 KEY_MAX: Final = (1 << 32) - 1
 """The largest rank number and key."""
@@ -48,6 +49,9 @@ ATTRIBUTES_MAX: Final = 20
 BITMAPS_FROM: Final = 24
 """Entries of a candidate range for which bitmaps are worth reading."""
 
+ROOT_LABELS: Final = 256
+"""The root of an automaton says for each byte which state it leads to."""
+
 DEAD: Final = 1
 """Mark: the conjunction was removed."""
 
@@ -69,10 +73,12 @@ _LINE_WORDS: Final = 8
     GRID_START, GRID_SECOND, GRID_FIRST_SCALE, GRID_SECOND_SCALE,
     GRID_FIRST_REACH, GRID_SECOND_REACH, GRID_COLUMNS, GRID_CLUSTER,
     CLUSTER_START,
+    LITERAL_ATTRIBUTE, LITERAL_IS_LOWER, LITERAL_START, LITERAL_ROOT, LITERAL_CHILD, LITERAL_LABEL,
+    LITERAL_FAIL, LITERAL_OUTPUT, LITERAL_NEXT, LITERAL_CLUSTER,
     PARTITION_FIRST, PARTITION_LAST, BITMAP_START, BITMAP_ATTRIBUTE, BITMAP_WORD, BINS, BITMAPS,
     ENTRY_KEY, ENTRY_CONJUNCTION, ATTRIBUTE_BITS, BLOCK_STRIDE, BLOCK_START, BLOCKS,
     SEVERAL_START, SEVERAL_RANGES,
-) = range(44)  # fmt: skip
+) = range(54)  # fmt: skip
 """The places of the columns in the table of contents, for kernels."""
 
 
@@ -129,6 +135,17 @@ class Columns(NamedTuple):
     grid_columns: U32  # [g]
     grid_cluster: U32  # [g] the cluster of the first bucket
     cluster_start: U32  # [clusters + 1] entries of each cluster
+    # Automata of literals, one for an attribute as it is or in lower case (`literals.Literals`).
+    literal_attribute: U32  # [m] ascending
+    literal_is_lower: U8  # [m]
+    literal_start: U32  # [m + 1] states of each
+    literal_root: U32  # [256 m]
+    literal_child: U32  # [states + m]
+    literal_label: U8  # [states]
+    literal_fail: U32  # [states]
+    literal_output: U32  # [states]
+    literal_next: U32  # [l]
+    literal_cluster: U32  # [1] the cluster of the first literal
     # Bitmaps of the larger clusters and grids (`bitmaps`).
     partition_first: U32  # [p] entry, ascending
     partition_last: U32  # [p]
@@ -180,6 +197,16 @@ _TYPES: Final[Mapping[str, type[np.generic]]] = MappingProxyType(
         "grid_columns": np.uint32,
         "grid_cluster": np.uint32,
         "cluster_start": np.uint32,
+        "literal_attribute": np.uint32,
+        "literal_is_lower": np.uint8,
+        "literal_start": np.uint32,
+        "literal_root": np.uint32,
+        "literal_child": np.uint32,
+        "literal_label": np.uint8,
+        "literal_fail": np.uint32,
+        "literal_output": np.uint32,
+        "literal_next": np.uint32,
+        "literal_cluster": np.uint32,
         "partition_first": np.uint32,
         "partition_last": np.uint32,
         "bitmap_start": np.uint32,

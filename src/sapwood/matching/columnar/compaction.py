@@ -33,6 +33,8 @@ class CompactionPolicy:
     #: filters in the memtable that a match may try one by one; they are objects of some kilobytes
     #: each
     memtable_max: int = 1024
+    #: filters of the memtable that a kernel tries in the time of one without
+    tried_at_once: int = 50
     #: filters that are made a segment at once if they come together; it takes about as long as
     #: matches will take that try so many one by one
     bulk_min: int = 256
@@ -59,6 +61,10 @@ class CompactionPolicy:
     #: before these as many small ones as make up one conjunction of so many there, in no time
     few: int = 3
     small_share: int = 8
+    #: conjunctions of a segment for whose access constraints records are looked at. That takes some
+    #: milliseconds, and to try so many by a kernel less than two microseconds: of what comes a few
+    #: at a time segments are made a hundred times a second, and joined before long
+    sampled_min: int = 512
     #: what a match costs more for each further segment
     segment_cost: int = 6
     #: the cost of any compaction

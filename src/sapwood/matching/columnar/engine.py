@@ -101,7 +101,9 @@ class ColumnarEngine(MergeTree):
             self._taken += 1
             slot_locations[slot] = IN_MEMTABLE
             memtable = self._state.memtable
-            memtable[slot] = Trial(filter)
+            trial = memtable[slot] = Trial(filter)
+            if self._state.segments:
+                self._triable.add(slot, filter, trial.attributes())
             if len(memtable) > self._policy.memtable_max:
                 self._freeze_memtable()
                 self._compact_if_many()
@@ -141,6 +143,8 @@ class ColumnarEngine(MergeTree):
             if location == IN_MEMTABLE:
                 self._published = None
                 del memtable[slot]
+                if slot in self._triable:
+                    self._triable.remove(slot)
             elif location != NOWHERE:  # marks of segments are those that matches look at
                 entry = self._entry_at(location)
                 entry.segment.remove(slot, self._kernels.loaded)
@@ -229,6 +233,13 @@ class ColumnarEngine(MergeTree):
         """The slots whose filters accept `record`, in any order, each once; ends with `limit`."""
         records = (record,)
         return self._snapshot_for(records).found(records, limit)
+
+    def reads(self, attribute: str) -> bool:
+        """Whether a filter reads an attribute, or did when segments were joined last."""
+        snapshot = self._published or self._published_snapshot()
+        return attribute in snapshot.searcher.numbers or any(
+            added.reads(attribute) for _, added in snapshot.memtable
+        )
 
     def flattener(self) -> Flattener | None:
         """What makes `EncodedRecords`; `None` while all filters are in the memtable."""
@@ -367,7 +378,8 @@ class ColumnarEngine(MergeTree):
                 finally:
                     self._lock.release()
         if snapshot.memtable:
-            self._tried += len(snapshot.memtable) * len(records)
+            tried = len(snapshot.odd) + len(self._triable) / self._policy.tried_at_once
+            self._tried += int(tried * len(records))
             # Whoever comes second matches what there is.
             if self._is_compaction_due(snapshot) and self._lock.acquire(blocking=False):
                 try:

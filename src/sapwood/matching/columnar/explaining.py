@@ -7,19 +7,30 @@ others, and told instead of built.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 import numpy as np
 
-from sapwood.matching.columnar import access, grids
+from sapwood.matching.columnar import access, grids, plain_building
 from sapwood.matching.columnar.access import Choice, Kind, Shape
+from sapwood.matching.columnar.derived import Attribute, Derived, Function, deduced, text_tests
 from sapwood.matching.columnar.like_checks import LikePredicates
+from sapwood.matching.columnar.literals import (
+    LikePredicate,
+    Patterns,
+    found_by_literals,
+    with_literals,
+)
 from sapwood.matching.columnar.ranking import rank
 from sapwood.matching.columnar.rows import RowWriter
 from sapwood.matching.lookups import Lookup, Way
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.printing import print_constraint
+from sapwood.model.strings import ALL_STRINGS, Strings
+
+_ALL: Final = ALL_STRINGS.ranges
 
 
 def lookups(filter: Filter, beside: Iterable[Filter] = ()) -> tuple[Lookup, ...]:
@@ -27,8 +38,9 @@ def lookups(filter: Filter, beside: Iterable[Filter] = ()) -> tuple[Lookup, ...]
 
     Takes some microseconds for each conjunction of all of them.
     """
-    attributes: dict[str, int] = {}
-    writer = RowWriter(attributes, LikePredicates())
+    attributes: dict[Attribute, int] = {}
+    predicates = LikePredicates()
+    writer = RowWriter(attributes, predicates)
     writer.add(0, filter)
     count = len(writer)
     assert count == len(filter.conjunctions), "a normal form has no conjunction that is empty"
@@ -40,26 +52,68 @@ def lookups(filter: Filter, beside: Iterable[Filter] = ()) -> tuple[Lookup, ...]
     ranked = rank(rows, len(attributes))
     shapes = access.shape(rows.outline, ranked, len(attributes))
     choice = access.choose(rows.outline, shapes)
+    patterns = Patterns(predicates.known(), attributes)
+    literals = found_by_literals(rows.checks, shapes, choice, patterns, plain_building)
+    choice = with_literals(choice, literals)
     pairs = grids.paired(shapes, choice, ranked.domains)
     choice = grids.with_pairs(choice, pairs)
     names = list(attributes)
+    by_literal = {
+        int(literals.conjunction[at]): _by_literal(
+            filter.conjunctions[literals.conjunction[at]],
+            patterns.predicates[rows.checks.predicate[literals.check[at]]],
+            float(literals.chance[at]),
+            is_whole=bool(literals.is_whole[at]),
+        )
+        for at in np.flatnonzero(literals.conjunction < count).tolist()
+    }
     return tuple(
-        _lookup(one, at, names, shapes, choice) for at, one in enumerate(filter.conjunctions)
+        by_literal.get(at) or _lookup(one, at, names, shapes, choice)
+        for at, one in enumerate(filter.conjunctions)
     )
+
+
+def _by_literal(
+    conjunction: Conjunction, predicate: LikePredicate, chance: float, *, is_whole: bool
+) -> Lookup:
+    """The lookup of a conjunction that is found by a literal of a like predicate."""
+    name, test = predicate
+    texts = {one: print_constraint(one, constraint) for one, constraint in conjunction.constraints}
+    patterns = _patterns(conjunction, texts, predicate if is_whole else None)
+    is_all = is_whole and conjunction.constraint(name).strings == Strings(_ALL, (test,))
+    compared = tuple(text for one, text in texts.items() if one != name or not is_all)
+    return Lookup(str(conjunction), Way.LITERAL, (texts[name],), compared, patterns, chance)
+
+
+def _patterns(
+    conjunction: Conjunction, texts: Mapping[str, str], implied: LikePredicate | None = None
+) -> tuple[str, ...]:
+    """Constraints of which some test has to be tried on a text, but for one that is implied."""
+    found: list[str] = []
+    for name, constraint in conjunction.constraints:
+        decided = deduced(constraint).decided
+        tried = [
+            test
+            for test, fails in text_tests(constraint.strings)
+            if (test, fails) not in decided and (fails or (name, test) != implied)
+        ]
+        found += [texts[name]] if tried else []
+    return tuple(found)
 
 
 def _lookup(
-    conjunction: Conjunction, at: int, names: list[str], shapes: Shape, choice: Choice
+    conjunction: Conjunction, at: int, names: list[Attribute], shapes: Shape, choice: Choice
 ) -> Lookup:
     chosen = [int(c) for c in (choice.constraint[at], choice.second[at]) if c >= 0]
-    by = [names[int(shapes.attribute[c])] for c in chosen]
+    used = [names[int(shapes.attribute[c])] for c in chosen]
+    by = [one.attribute if isinstance(one, Derived) else one for one in used]
     way = _way(Kind(int(choice.kind[at])), chosen, shapes)
+    if way is Way.INTERVAL and isinstance(used[0], Derived):
+        way = Way.SUFFIX if used[0].function is Function.REVERSED else way
     # What a lookup implies need not be compared again: that of a lone constraint may be.
     implied = by if choice.is_exact[at] else []
     texts = {name: print_constraint(name, one) for name, one in conjunction.constraints}
-    patterns = tuple(
-        texts[name] for name, one in conjunction.constraints if not one.strings.is_plain
-    )
+    patterns = _patterns(conjunction, texts)
     compared = tuple(texts[name] for name in texts if name not in implied)
     share = float(np.prod([shapes.chance[c] for c in chosen])) if chosen else 1.0
     looked_up = tuple(n if way is Way.PRESENCE else texts[n] for n in by)

@@ -11,19 +11,24 @@ DOUBTFUL, and the caller decodes that record, and gets the record or the error t
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
+import msgspec
 import numpy as np
 
+from sapwood.errors import InputError
 from sapwood.limits import ATTRIBUTES_MAX, RECORD_DEPTH_MAX
 from sapwood.matching.columnar.columns import I64, U8, U64
 from sapwood.matching.encoded_records import HEADER_BYTES, EncodedRecords, header
 from sapwood.matching.readiness import RECORDS
+from sapwood.model.publication import ManyValued, Record, flatten
 
 __all__ = ["DOUBTFUL", "NONE", "READ", "FlatRecords", "Flattener", "flat_records", "flattener_of"]
 
-READ, NONE, DOUBTFUL = range(3)
-"""Verdicts: the flat view is there; there is no record, but `nil`; Python has to look at it."""
+READ, NONE, DOUBTFUL, WITH_ARRAYS = range(4)
+"""Verdicts: the flat view is there; there is no record, but `nil`; Python has to look at it; it is
+in order, and has an array that is not empty. The last one is a kernel's alone: what is made of such
+records has their flat views, and says READ."""
 
 GROWTH: Final = 4
 ROOM_BYTES: Final = 64
@@ -40,6 +45,9 @@ taken; how many members are left at each depth; where the name of the object the
 where it ends. The last number is the size of all."""
 
 _EMPTY: Final = b"\x80"
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_DECODER: Final[msgspec.msgpack.Decoder[dict[str, Any]]] = msgspec.msgpack.Decoder(dict[str, Any])
 
 _SHORT: Final = 1 << 14
 """Bytes of a single record for whose flat view there is always room."""
@@ -72,12 +80,14 @@ class FlatRecords(NamedTuple):
     """What was made of `n` records: their flat views, and a verdict on each.
 
     `encoded` is one array of `n` maps, as `EncodedRecords` has it; what is not READ is an empty map
-    there. Map `i` is `encoded[offsets[i]:offsets[i + 1]]`.
+    there. Map `i` is `encoded[offsets[i]:offsets[i + 1]]`. `several` are the places of those with
+    an attribute that has several values, as in `EncodedRecords`.
     """
 
     encoded: bytes
     verdicts: U8  # [n]
     offsets: I64  # [n + 1]
+    several: I64 | None = None
 
     @property
     def is_all_read(self) -> bool:
@@ -87,7 +97,37 @@ class FlatRecords(NamedTuple):
     @property
     def records(self) -> EncodedRecords:
         """All of them as records to match; those that were not READ are empty."""
-        return EncodedRecords(self.encoded, self.offsets)
+        return EncodedRecords(self.encoded, self.offsets, self.several)
+
+
+def _with_arrays(found: FlatRecords, data: bytes, starts: I64, ends: I64) -> FlatRecords:
+    """The same with the flat views of records that hold arrays, which are made in Python."""
+    encoded, offsets = found.encoded, found.offsets.tolist()
+    verdicts, sizes = found.verdicts, np.diff(found.offsets)
+    pieces: list[bytes] = []
+    several: list[int] = []
+    done = 0
+    for place in np.flatnonzero(verdicts == WITH_ARRAYS).tolist():
+        record = _flat_view(data[starts.item(place) : ends.item(place)])
+        written = _EMPTY if record is None else _ENCODER.encode(record)
+        verdicts[place] = DOUBTFUL if record is None else READ
+        if type(record) is ManyValued:
+            several.append(place)
+        pieces += (encoded[offsets[done] : offsets[place]], written)
+        sizes[place] = len(written)
+        done = place + 1
+    pieces.append(encoded[offsets[done] :])
+    ends_there = np.concatenate((np.zeros(1, np.int64), sizes.cumsum())) + HEADER_BYTES
+    places = np.array(several, np.int64) if several else None
+    return FlatRecords(encoded[:HEADER_BYTES] + b"".join(pieces), verdicts, ends_there, places)
+
+
+def _flat_view(record: bytes) -> Record | None:
+    """The flat view of a record in MessagePack; `None` where that is an error."""
+    try:
+        return flatten(_DECODER.decode(record)).record
+    except (ValueError, InputError):
+        return None
 
 
 class _Desk:
@@ -121,7 +161,10 @@ class Flattener:
         desk = self._desk()
         self._kernel(data, starts, ends, desk.scratch, out, offsets, verdicts)
         self._desks.append(desk)
-        return FlatRecords(out[: offsets.item(count)].tobytes(), verdicts, offsets)
+        found = FlatRecords(out[: offsets.item(count)].tobytes(), verdicts, offsets)
+        if count and verdicts.max() == WITH_ARRAYS:
+            return _with_arrays(found, data, starts, ends)
+        return found
 
     def flatten_one(self, record: bytes) -> EncodedRecords | None:
         """The flat view of one record, if that was READ; in a third of the time of a batch."""

@@ -97,6 +97,10 @@ class _Pairs(NamedTuple):
 def paired(shapes: Shape, choice: Choice, domains: Domains) -> Paired:
     """The conjunctions for which two constraints are the better lookup than the one chosen."""
     conjunctions = len(choice.kind)
+    by_literal = choice.kind == Kind.LITERAL
+    if by_literal.any():  # these are found already
+        kind = np.where(by_literal[shapes.owner], int(Kind.SCAN), shapes.kind)
+        shapes = shapes._replace(kind=kind)
     cost = np.minimum(np.where(shapes.kind == Kind.BAND, BAND_LOSS, 1.0) * shapes.chance, 1.0)
     sides = shapes.attribute << _WIDTH_BITS | _widths(shapes)
     pairs = _best_pairs(shapes, cost, sides, conjunctions)

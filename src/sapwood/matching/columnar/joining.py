@@ -86,7 +86,7 @@ def kept(rows: RankedRows, mask: Flags) -> RankedRows:
             Checks(
                 number[checks.owner[checked]],
                 checks.predicate[checked],
-                checks.forbidden[checked],
+                checks.flags[checked],
             ),
         ),
         Ranked(domains, low[picked], high[picked]),
@@ -250,5 +250,5 @@ def _joined_checks(parts: Sequence[Outline]) -> Checks:
             [part.checks.owner + shift for part, shift in zip(parts, shifts[:-1], strict=True)]
         ),
         np.concatenate([part.checks.predicate for part in parts]),
-        np.concatenate([part.checks.forbidden for part in parts]),
+        np.concatenate([part.checks.flags for part in parts]),
     )

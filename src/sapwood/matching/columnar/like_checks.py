@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from sapwood.language import parse_filter
 from sapwood.matching.columnar.batch import SegmentMatches
-from sapwood.matching.columnar.rows import Ints
+from sapwood.matching.columnar.literals import LikePredicate
+from sapwood.matching.columnar.rows import DECIDED, FORBIDDEN, Ints
 from sapwood.matching.columnar.segment import Annex
 from sapwood.model.like import Pattern, Wildcard
 from sapwood.model.printing import print_text_test
@@ -34,9 +35,6 @@ _ANY_NAME: Final = "a"
 """The attribute in the text of a reading, which goes with each by itself."""
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
-
-LikePredicate: TypeAlias = tuple[str, TextTest]
-"""An attribute, and a pattern or a reading that its text is tried against."""
 
 
 class LikePredicates:
@@ -59,10 +57,11 @@ class LikePredicates:
 
     def number(self, attribute: str, pattern: TextTest) -> int:
         """The number of a like predicate, a new one if it has none yet."""
-        number = self._numbers.get((attribute, pattern))
+        predicate = attribute, pattern
+        number = self._numbers.get(predicate)
         if number is None:
-            number = self._numbers[attribute, pattern] = len(self._predicates)
-            self._predicates.append((attribute, pattern))
+            number = self._numbers[predicate] = len(self._predicates)
+            self._predicates.append(predicate)
         return number
 
     def known(self) -> tuple[LikePredicate, ...]:
@@ -104,9 +103,12 @@ def verify(
     starts = np.cumsum(counts) - counts
     checks = np.arange(counts.sum()) + np.repeat(first - starts, counts)
     tries = np.repeat(record, counts) * len(predicates) + annex.check_probe[checks]
-    distinct, which = np.unique(tries, return_inverse=True)
-    outcomes = _outcomes(distinct, predicates, records)[which]
-    fails = outcomes == np.where(annex.check_forbidden[checks], _FITS, _FITS_NOT)
+    flags = annex.check_flags[checks]
+    is_open = (flags & DECIDED) == 0
+    distinct, which = np.unique(tries[is_open], return_inverse=True)
+    outcomes = np.full(len(tries), _NO_TEXT, np.uint8)
+    outcomes[is_open] = _outcomes(distinct, predicates, records)[which]
+    fails = outcomes == np.where(flags & FORBIDDEN, _FITS, _FITS_NOT)
     return ~np.logical_or.reduceat(fails, starts)
 
 

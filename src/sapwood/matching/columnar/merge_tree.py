@@ -32,13 +32,15 @@ from sapwood.matching.columnar.compaction import (
     join_due,
     to_join,
 )
+from sapwood.matching.columnar.derived import Attribute
 from sapwood.matching.columnar.joining import joined
-from sapwood.matching.columnar.like_checks import LikePredicates
+from sapwood.matching.columnar.like_checks import LikePredicate, LikePredicates
 from sapwood.matching.columnar.ranking import RankedRows, rank
 from sapwood.matching.columnar.rows import RowWriter, Slots
 from sapwood.matching.columnar.searching import LazyKernels, Searcher
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.columnar.snapshot import Snapshot
+from sapwood.matching.columnar.tried_rows import TriedFilters
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 
@@ -69,12 +71,14 @@ class MergeTree:
     def __init__(self, policy: CompactionPolicy, kernels: LazyKernels) -> None:
         self._policy = policy
         #: attribute -> number, from 0 without gaps; only ever grows
-        self._attributes: dict[str, int] = {}
+        self._attributes: dict[Attribute, int] = {}
         self._predicates = LikePredicates()
         self._kernels = kernels
         #: for the first so many attributes; `_named` brings it up to date
         self._searcher = Searcher(self._attributes, self._kernels)
         self._state = State((), self._writer(), {}, np.full(64, FREE, np.int16))
+        #: of the memtable what a kernel tries, once there are segments
+        self._triable = TriedFilters(self._attributes, self._predicates)
         #: all that a match reads; `None` if something was added or removed since the last match
         self._published: Snapshot | None = None
         self._taken = 0
@@ -115,9 +119,12 @@ class MergeTree:
         """Let matches read what there is by now; the lock is held, and no rows are frozen."""
         segments, frozen_rows, memtable, _ = self._state
         assert not len(frozen_rows), "frozen rows are in no segment"
-        published = Snapshot(
-            segments, tuple(memtable.items()), self._named(), self._predicates.known()
-        )
+        every = tuple(memtable.items())
+        rows, odd = None, every
+        if len(self._triable):
+            rows = self._triable.rows()
+            odd = tuple(one for one in every if one[0] not in self._triable)
+        published = Snapshot(segments, every, self._named(), self._predicates.known(), rows, odd)
         self._published = published
         return published
 
@@ -138,6 +145,7 @@ class MergeTree:
         memtable = self._state.memtable
         self._freeze((slot, trial.filter) for slot, trial in memtable.items())
         self._state = self._state._replace(memtable={})
+        self._triable.clear()
 
     def _freeze(self, filters: Iterable[tuple[int, Filter]]) -> None:
         """Write filters into rows."""
@@ -222,12 +230,28 @@ class MergeTree:
     ) -> tuple[SegmentEntry, ...]:
         """The segment of some rows, entered in `slot_locations`; none if they are empty."""
         serial = free_serial(others, self._aliases)
-        searcher, sample = self._named(), self._sample
-        segment = segment_of(rows, searcher, sample)
+        segment, mean = self._made(rows, self._named(), self._predicates.known(), self._sample)
         if segment is None:
             return ()
         slot_locations[rows.outline.slot] = serial
-        return (SegmentEntry(serial, segment, mean_candidates(segment, searcher, sample)),)
+        return (SegmentEntry(serial, segment, mean),)
+
+    def _made(
+        self,
+        rows: RankedRows,
+        searcher: Searcher,
+        predicates: Sequence[LikePredicate],
+        sample: tuple[Record, ...],
+    ) -> tuple[Segment | None, float | None]:
+        """The segment of some rows, if there are any, and the candidates of a record there.
+
+        For a small one the sample is not looked at, and candidates are not known.
+        """
+        is_small = len(rows.outline.slot) < self._policy.sampled_min
+        segment = segment_of(rows, searcher, predicates, () if is_small else sample)
+        if segment is None or is_small:
+            return segment, None
+        return segment, mean_candidates(segment, searcher, sample)
 
     def _entry_at(self, location: int) -> SegmentEntry:
         """The segment that the number of a slot's location stands for."""
@@ -240,6 +264,8 @@ class MergeTree:
 
     def _has_stale_statistics(self, entry: SegmentEntry) -> bool:
         """Whether records lead to many more entries of a segment than when it was built."""
+        if entry.segment.conjunctions < self._policy.sampled_min:
+            return False
         return has_stale_statistics(
             entry.segment, entry.mean_candidates, self._searcher, self._sample
         )
@@ -349,14 +375,14 @@ class MergeTree:
 
     def _join(self, searcher: Searcher, sample: tuple[Record, ...]) -> None:
         """Join the segments that this was begun with, and put the joined one in their place."""
+        predicates = self._predicates.known()
         try:
             # Nobody keeps the parts: they take more memory than the segment.
             rows = joined(
                 [entry.segment.ranked_rows() for entry in self._compacting], len(searcher.numbers)
             )
-            segment = segment_of(rows, searcher, sample)
+            segment, mean = self._made(rows, searcher, predicates, sample)
             del rows
-            mean = None if segment is None else mean_candidates(segment, searcher, sample)
             while len(self._removed) > _REMOVED_AT_ONCE:
                 removed, self._removed = self._removed, []
                 self._remove_all(segment, removed)

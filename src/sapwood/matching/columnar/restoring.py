@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sapwood.matching.columnar.columns import SEVERAL, Columns
+from sapwood.matching.columnar.derived import Attribute, Derived
 from sapwood.matching.columnar.domains import (
     FIRST_NUMBER_RANK,
     FIRST_TEXT_RANK,
@@ -19,6 +20,7 @@ from sapwood.matching.columnar.domains import (
     constraint_of,
 )
 from sapwood.matching.columnar.like_checks import LikePredicates
+from sapwood.matching.columnar.rows import FORBIDDEN
 from sapwood.matching.columnar.segment import Segment, block
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
@@ -27,7 +29,7 @@ from sapwood.model.strings import TextTest
 
 
 def filter_of(
-    segment: Segment, slot: int, names: Sequence[str], predicates: LikePredicates
+    segment: Segment, slot: int, names: Sequence[Attribute], predicates: LikePredicates
 ) -> Filter:
     """The filter of which the segment holds the conjunctions in `slot`.
 
@@ -42,13 +44,15 @@ def filter_of(
 
 
 def _conjunction(
-    segment: Segment, conjunction: int, names: Sequence[str], predicates: LikePredicates
+    segment: Segment, conjunction: int, names: Sequence[Attribute], predicates: LikePredicates
 ) -> Conjunction:
     columns = segment.columns
     checks = _checks(segment, conjunction, predicates)
     constraints = []
     for attribute, ranks in zip(*block(columns, conjunction), strict=True):
         name = names[attribute]
+        if isinstance(name, Derived):  # it follows from a check
+            continue
         mine = [(pattern, forbidden) for on, pattern, forbidden in checks if on == name]
         constraints.append((name, constraint_of(_ranges(columns, ranks, attribute), mine)))
     return Conjunction(tuple(sorted(constraints, key=lambda named: named[0])))
@@ -58,10 +62,11 @@ def _checks(
     segment: Segment, conjunction: int, predicates: LikePredicates
 ) -> list[tuple[str, TextTest, bool]]:
     annex = segment.annex
+    flags = annex.check_flags
     first = int(np.searchsorted(annex.check_owner, conjunction))
     last = int(np.searchsorted(annex.check_owner, conjunction, side="right"))
     return [
-        (*predicates.predicate(int(annex.check_probe[at])), bool(annex.check_forbidden[at]))
+        (*predicates.predicate(int(annex.check_probe[at])), bool(flags[at] & FORBIDDEN))
         for at in range(first, last)
     ]
 

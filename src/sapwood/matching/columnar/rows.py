@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from sapwood.matching.columnar.derived import Attribute, Derived, Function, deduced, text_tests
 from sapwood.matching.columnar.domains import High, Low, RankRange, number_range, ranges, text_range
 from sapwood.matching.columnar.packed_forms import Forms, Kernel, read_forms
 from sapwood.matching.keys import EXACT_MAX, EXACT_MIN, number_key, text_bytes
@@ -22,6 +23,7 @@ from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
 from sapwood.model.kept import KeptFilters
 from sapwood.model.numbers import Interval, Number
+from sapwood.model.readings import Reading
 from sapwood.model.strings import TextTest
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -32,18 +34,29 @@ _AT_NUMBER_LOW: Final = int(Low.AT_NUMBER)
 _AT_NUMBER_HIGH: Final = int(High.AT_NUMBER)
 """Looked up once, as in `domains`."""
 
+_LOWER: Final = Function.LOWER.name.lower()
+
+
+FORBIDDEN: Final = 1
+"""Flag of a check: a text which fits the pattern fails."""
+
+DECIDED: Final = 2
+"""Flag of a check: constraints on derived attributes are as strict, so it need not be made."""
+
+ALONE: Final = 4
+"""Flag of a check: the conjunction accepts no value of the attribute that is no text."""
+
 
 class Checks(NamedTuple):
     """Pattern checks that conjunctions need beyond their rank ranges.
 
     `owner` (ascending) is the conjunction, `predicate` the engine's number of a pair of attribute
-    and pattern, and `forbidden` tells that a text which fits the pattern fails. Values that are no
-    texts pass.
+    and pattern, and `flags` say what is known of it. Values that are no texts pass.
     """
 
     owner: Ints
     predicate: Ints
-    forbidden: npt.NDArray[np.bool_]
+    flags: Bytes
 
 
 class Outline(NamedTuple):
@@ -100,7 +113,7 @@ class RowWriter:
     `attributes` (name to number) and `predicates` are the engine's; what is new is numbered.
     """
 
-    def __init__(self, attributes: dict[str, int], predicates: PredicateNumbers) -> None:
+    def __init__(self, attributes: dict[Attribute, int], predicates: PredicateNumbers) -> None:
         self._attribute_numbers = attributes
         self._predicates = predicates
         self._slots = array("i")
@@ -112,7 +125,11 @@ class RowWriter:
         self._numbers = array("d")
         self._remainders = array("h")
         self._texts: dict[str, int] = {}
-        self._checks: tuple[list[int], list[int], list[bool]] = ([], [], [])
+        self._checks: tuple[array[int], array[int], bytearray] = (
+            array("q"),
+            array("q"),
+            bytearray(),
+        )
 
     def __len__(self) -> int:
         """How many conjunctions were written."""
@@ -179,9 +196,14 @@ class RowWriter:
         self._numbers.frombytes(forms.numbers.tobytes())
         self._remainders.frombytes(bytes(2 * len(forms.numbers)))
 
+    def free(self, first: int, last: int) -> None:
+        """Let conjunctions that were written have the slot -1, which nobody has."""
+        for at in range(first, last):
+            self._slots[at] = -1
+
     def rows(self) -> Rows:
         """All that was written."""
-        owner, predicate, forbidden = self._checks
+        owner, predicate, flags = self._checks
         return Rows(
             np.array(self._slots, np.int32),
             np.array(self._constraint_start, np.int64),
@@ -197,7 +219,7 @@ class RowWriter:
             Checks(
                 np.array(owner, np.int64),
                 np.array(predicate, np.int64),
-                np.array(forbidden, np.bool_),
+                np.array(flags, np.uint8),
             ),
         )
 
@@ -245,13 +267,21 @@ class RowWriter:
             self._add_range(number_range(numbers[0]))
         else:
             self._add_range(text_range(*text_ranges[0]))
+        self._end_constraint(attribute)
+        if not constraint.strings.is_plain:
+            self._add_tests(attribute, constraint)
+
+    def _end_constraint(self, attribute: Attribute) -> None:
+        """Write of which attribute the ranges are that were written last."""
+        self._attributes.append(self._number(attribute))
+        self._range_start.append(len(self._low))
+
+    def _number(self, attribute: Attribute) -> int:
+        """The number of an attribute, a new one if it has none yet."""
         number = self._attribute_numbers.get(attribute)
         if number is None:
             number = self._attribute_numbers[attribute] = len(self._attribute_numbers)
-        self._attributes.append(number)
-        self._range_start.append(len(self._low))
-        if not constraint.strings.is_plain:
-            self._add_checks(attribute, constraint)
+        return number
 
     def _add_range(self, rank_range: RankRange) -> None:
         low, low_constant, high, high_constant = rank_range
@@ -263,16 +293,23 @@ class RowWriter:
             place = 0 if high_constant is None else self._place(high_constant)
         self._high_at.append(place)
 
-    def _add_checks(self, attribute: str, constraint: Constraint) -> None:
-        owner, predicate, forbidden = self._checks
-        for patterns, fails in (
-            (constraint.strings.required, False),
-            (constraint.strings.forbidden, True),
-        ):
-            for pattern in patterns:
-                owner.append(len(self._slots))
-                predicate.append(self._predicates.number(attribute, pattern))
-                forbidden.append(fails)
+    def _add_tests(self, attribute: str, constraint: Constraint) -> None:
+        """Write the checks of an attribute, and the constraints that they lead to."""
+        found = deduced(constraint)
+        for function, accepted in found.constraints:
+            for rank_range in ranges(accepted):
+                self._add_range(rank_range)
+            self._end_constraint(Derived(function, attribute))
+        owner, predicate, flags = self._checks
+        is_alone = not (constraint.absent or constraint.booleans or constraint.numbers)
+        for test, fails in text_tests(constraint.strings):
+            if isinstance(test, Reading) and test.function == _LOWER:
+                # Literals may be looked for in it, and then kernels need to know.
+                self._number(Derived(Function.LOWER, attribute))
+            owner.append(len(self._slots))
+            predicate.append(self._predicates.number(attribute, test))
+            is_decided = (test, fails) in found.decided
+            flags.append(FORBIDDEN * fails | DECIDED * is_decided | ALONE * is_alone)
 
     def _place(self, constant: int | float | str) -> int:
         if isinstance(constant, str):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from sapwood.matching.columnar.derived import Attribute, Derived
 from sapwood.matching.columnar.domains import (
     ABSENT_RANK,
     FALSE_RANK,
@@ -25,7 +27,7 @@ class Sample(NamedTuple):
     """Some records that were matched, and the numbers of attributes."""
 
     records: Sequence[Record]
-    attributes: Mapping[str, int]
+    attributes: Mapping[Attribute, int]
 
 
 class Sampled(NamedTuple):
@@ -53,35 +55,71 @@ class Sampled(NamedTuple):
 def sampled(sample: Sample, domains: Domains) -> Sampled:
     """The ranks of the values of records; attributes without a domain are left out."""
     count = len(domains.number_start) - 1
-    keys = [
-        attribute << 32 | _rank_of(value, attribute, domains)
-        for record in sample.records
-        for name, value in record.items()
-        if (attribute := sample.attributes.get(name, count)) < count
-    ]
-    column = np.sort(np.array(keys, np.int64))
+    keys: list[int] = []
+    #: attribute -> the values of all records, as keys and as bytes
+    numbers = defaultdict[int, list[tuple[float, int]]](list)
+    texts = defaultdict[int, list[bytes]](list)
+    for attribute, value in _values(sample, count):
+        if isinstance(value, bool):
+            keys.append(attribute << 32 | (TRUE_RANK if value else FALSE_RANK))
+        elif isinstance(value, str):
+            texts[attribute].append(text_bytes(value))
+        else:
+            numbers[attribute].append(number_key(value))
+    columns = [np.array(keys, np.int64)]
+    for attribute, found in numbers.items():
+        columns.append(attribute << 32 | _number_ranks(found, attribute, domains))
+    for attribute, spelled in texts.items():
+        columns.append(attribute << 32 | _text_ranks(spelled, attribute, domains))
+    column = np.sort(np.concatenate(columns))
     return Sampled(len(sample.records), column, np.bincount(column >> 32, minlength=count))
 
 
-def _rank_of(value: Value, attribute: int, domains: Domains) -> int:
-    if isinstance(value, bool):
-        return TRUE_RANK if value else FALSE_RANK
-    first, last = int(domains.number_start[attribute]), int(domains.number_start[attribute + 1])
-    if not isinstance(value, str):
-        wanted = number_key(value)
+def _values(sample: Sample, count: int) -> Iterator[tuple[int, Value]]:
+    """All values by the number of their attribute, below `count`; what is derived of them, too."""
+    for record in sample.records:
+        for name, value in record.items():
+            attribute = sample.attributes.get(name, count)
+            if attribute < count:
+                yield attribute, value
+    for derived, attribute in sample.attributes.items():
+        if isinstance(derived, Derived) and attribute < count:
+            for record in sample.records:
+                if isinstance(text := record.get(derived.attribute), str):
+                    yield attribute, derived.value(text)
 
-        def number(at: int) -> tuple[float, int]:
-            return float(domains.numbers[at]), int(domains.remainders[at])
 
-        place = bisect_left(range(first, last), wanted, key=number)
-        is_there = first + place < last and number(first + place) == wanted
-        return FIRST_NUMBER_RANK + 2 * place + is_there
-    text = text_bytes(value)
-    start, stop = int(domains.text_start[attribute]), int(domains.text_start[attribute + 1])
+def _number_ranks(found: Sequence[tuple[float, int]], attribute: int, domains: Domains) -> Ints:
+    """The ranks of numbers on the domain of an attribute."""
+    first, last = domains.number_start[attribute : attribute + 2].tolist()
+    constants, remainders = domains.numbers[first:last], domains.remainders[first:last]
+    wanted = np.array([number for number, _ in found])
+    if remainders.any() or any(remainder for _, remainder in found):
+        pairs = list(zip(constants.tolist(), remainders.tolist(), strict=True))
+        places = np.array([bisect_left(pairs, one) for one in found], np.int64)
+        is_there = np.array(
+            [pairs[at : at + 1] == [one] for at, one in zip(places.tolist(), found, strict=True)]
+        )
+    else:
+        places = np.searchsorted(constants, wanted)
+        is_there = places < np.searchsorted(constants, wanted, side="right")
+    ranks: Ints = FIRST_NUMBER_RANK + 2 * places + is_there
+    return ranks
 
-    def constant(at: int) -> bytes:
-        return domains.texts[int(domains.text_refs[at])]
 
-    place = bisect_left(range(start, stop), text, key=constant)
-    is_there = start + place < stop and constant(start + place) == text
-    return FIRST_TEXT_RANK + 2 * (last - first) + 2 * place + is_there
+def _text_ranks(found: Sequence[bytes], attribute: int, domains: Domains) -> Ints:
+    """The ranks of texts on the domain of an attribute."""
+    first, last = domains.number_start[attribute : attribute + 2].tolist()
+    refs = domains.text_refs[domains.text_start[attribute] : domains.text_start[attribute + 1]]
+    table = domains.texts
+    spots = np.array([bisect_left(table, one) for one in found], np.int64)
+    is_known = np.array(
+        [
+            spot < len(table) and table[spot] == one
+            for spot, one in zip(spots.tolist(), found, strict=True)
+        ]
+    )
+    places = np.searchsorted(refs, spots)
+    is_there = is_known & (places < np.searchsorted(refs, spots, side="right"))
+    ranks: Ints = FIRST_TEXT_RANK + 2 * (last - first) + 2 * places + is_there
+    return ranks

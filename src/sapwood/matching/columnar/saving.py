@@ -8,23 +8,25 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from sapwood.errors import FileFormatError
-from sapwood.matching.columnar import bitmaps
+from sapwood.matching.columnar import plain_building
 from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.columns import SLOT_MASK
+from sapwood.matching.columnar.derived import Attribute, Derived, Function
 from sapwood.matching.columnar.like_checks import LikePredicates
+from sapwood.matching.columnar.literals import Patterns
 from sapwood.matching.columnar.rows import Ints, RowWriter
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.storage import Array, Folder
 from sapwood.model.filter import Filter
 
-LAYOUT: Final = 5
+LAYOUT: Final = 6
 """Which files there are and what is in them: another number for every change."""
 
 
 class Names(NamedTuple):
     """Attributes and like predicates by number, and `SegmentEntry.mean_candidates`."""
 
-    attributes: Sequence[str]
+    attributes: Sequence[Attribute]
     predicates: Sequence[tuple[str, str]]
     mean_candidates: float | None
 
@@ -33,7 +35,7 @@ def write(folder: Folder, names: Names, nowhere: Ints, segments: Sequence[Segmen
     """Write all files of an engine that has one segment or none."""
     assert len(segments) <= 1, "a saved engine has one segment"
     folder.write_json("layout", {"layout": LAYOUT, "usual": names.mean_candidates})
-    folder.write_json("attributes", list(names.attributes))
+    folder.write_json("attributes", [_written(name) for name in names.attributes])
     folder.write_json("probes", [list(predicate) for predicate in names.predicates])
     folder.write_arrays({"nowhere": nowhere})
     for segment in segments:
@@ -42,7 +44,7 @@ def write(folder: Folder, names: Names, nowhere: Ints, segments: Sequence[Segmen
 
 def save_filters(folder: Folder, filters: Iterable[tuple[int, Filter]]) -> None:
     """Write the files of an engine that has these filters, in their order, without any kernel."""
-    attributes: dict[str, int] = {}
+    attributes: dict[Attribute, int] = {}
     predicates = LikePredicates()
     writer = RowWriter(attributes, predicates)
     nowhere: list[int] = []
@@ -51,7 +53,10 @@ def save_filters(folder: Folder, filters: Iterable[tuple[int, Filter]]) -> None:
         writer.add(slot, added)
         if len(writer) == before:
             nowhere.append(slot)
-    segments = [build(writer.rows(), len(attributes), bitmaps)] if len(writer) else []
+    patterns = Patterns(predicates.known(), attributes)
+    segments = (
+        [build(writer.rows(), len(attributes), plain_building, patterns)] if len(writer) else []
+    )
     names = Names(list(attributes), list(predicates.texts()), None)
     write(folder, names, np.array(nowhere, np.int64), segments)
 
@@ -60,12 +65,15 @@ def read_names(folder: Folder) -> Names:
     """What `write_names` wrote; raises `FileFormatError` for anything else."""
     mean_candidates = _read_layout(folder)
     names = folder.read_json("attributes")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+    if not isinstance(names, list) or not all(map(_is_attribute, names)):
         raise FileFormatError(folder.place("attributes.json"), "is not a list of names")
     pairs = folder.read_json("probes")
     if not isinstance(pairs, list) or not all(map(_is_pair, pairs)):
         raise FileFormatError(folder.place("probes.json"), "is not a list of pairs of texts")
-    return Names(names, [(attribute, pattern) for attribute, pattern in pairs], mean_candidates)
+    attributes = [name if isinstance(name, str) else _read(*name) for name in names]
+    return Names(
+        attributes, [(attribute, pattern) for attribute, pattern in pairs], mean_candidates
+    )
 
 
 def check_slots(folder: Folder, nowhere: Array, elsewhere: Sequence[Array]) -> None:
@@ -90,6 +98,21 @@ def _read_layout(folder: Folder) -> float | None:
     if mean_candidates is not None and not isinstance(mean_candidates, float):
         raise FileFormatError(folder.place("layout.json"), "does not say what is usual")
     return mean_candidates
+
+
+def _written(attribute: Attribute) -> str | list[str]:
+    """A name, or the function and the attribute that something is derived from."""
+    if isinstance(attribute, str):
+        return attribute
+    return [attribute.function.name.lower(), attribute.attribute]
+
+
+def _read(function: str, attribute: str) -> Derived:
+    return Derived(Function[function.upper()], attribute)
+
+
+def _is_attribute(value: Any) -> bool:
+    return isinstance(value, str) or (_is_pair(value) and value[0].upper() in Function.__members__)
 
 
 def _is_pair(value: Any) -> bool:

@@ -12,9 +12,11 @@ import numpy as np
 
 from sapwood.matching.columnar import packed_forms
 from sapwood.matching.columnar.batch import UNREADABLE, encoded, name_table, refusal
-from sapwood.matching.columnar.bitmaps import BitmapKernels
-from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
+from sapwood.matching.columnar.build import BuildingKernels
+from sapwood.matching.columnar.columns import F64, I32, I64, U8, U32, U64
+from sapwood.matching.columnar.derived import Attribute
 from sapwood.matching.columnar.segment import RemovalKernels, Segment
+from sapwood.matching.columnar.tried_rows import SCRATCH_PLACES, TriedRows
 from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.protocol import ALL
 from sapwood.matching.tables import RecordTable
@@ -32,7 +34,7 @@ _JOIN_THRESHOLD: Final = 16
 some 20 ns whatever their number, and 2 to 3 ns for each alone."""
 
 
-class Kernels(BitmapKernels, RemovalKernels, Protocol):
+class Kernels(BuildingKernels, RemovalKernels, Protocol):
     """The module that does the matching proper."""
 
     def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
@@ -62,6 +64,7 @@ class Kernels(BitmapKernels, RemovalKernels, Protocol):
         self,
         buffer: U64,
         marks: U8,
+        names: U64,
         places: I64,
         numbers: I64,
         first: int,
@@ -71,8 +74,26 @@ class Kernels(BitmapKernels, RemovalKernels, Protocol):
     ) -> I32:
         """All matches of `rows` rows of a table, from row `first` of its columns on.
 
-        `places` is the table's (`RecordTable.places`), `numbers` the attribute of each column. The
-        rest is as for `match_batch`.
+        `names` tells what is derived from texts. `places` is the table's (`RecordTable.places`),
+        `numbers` the attribute of each column. The rest is as for `match_batch`.
+        """
+
+    def try_rows(  # noqa: PLR0917 - compiled code takes arrays apart
+        self,
+        rows: I64,
+        texts: bytes,
+        names: U64,
+        records: bytes,
+        values: I64,
+        numbers: F64,
+    ) -> I32:
+        """Which of the rows (`tried_rows.TriedRows`) accept each record.
+
+        That is, from `tried_rows.PAIRS` on, pairs of record and row, record by record, and before
+        them how many numbers there are in all; 0 where a record cannot be read. `records` and
+        `names` are as for `match_batch`. What the kernel writes into: `values` has
+        `tried_rows.SCRATCH_PLACES` elements for each attribute, which are 0, and one more each,
+        and `numbers` one each.
         """
 
     def flatten_records(  # noqa: PLR0917 - compiled code takes arrays apart
@@ -120,15 +141,15 @@ class Searcher:
     #: whatever is in _scratch has the length that _names takes
     """
 
-    def __init__(self, attributes: Mapping[str, int], kernels: LazyKernels) -> None:
+    def __init__(self, attributes: Mapping[Attribute, int], kernels: LazyKernels) -> None:
         self._kernels = kernels
         #: attribute -> number, from 0 without gaps, in this order
-        self.numbers: Final[Mapping[str, int]] = MappingProxyType(dict(attributes))
+        self.numbers: Final[Mapping[Attribute, int]] = MappingProxyType(dict(attributes))
         self._names: Final = name_table(self.numbers)
         #: what kernels write into: one for each search that was under way at the same time
         self._scratch: Final[list[U32]] = []
 
-    def grown(self, attributes: Mapping[str, int]) -> Searcher:
+    def grown(self, attributes: Mapping[Attribute, int]) -> Searcher:
         """The searcher for `attributes`, which begin with those that this one knows."""
         return self if len(attributes) == len(self.numbers) else Searcher(attributes, self._kernels)
 
@@ -175,7 +196,7 @@ class Searcher:
             assert not isinstance(batch, bytes), "a table is not encoded"
             rows = (records.places, batch, records.first, len(records))
             return self.kernels.match_table(
-                segment.buffer, segment.marks, *rows, max_matches, _JOIN_THRESHOLD
+                segment.buffer, segment.marks, self._names, *rows, max_matches, _JOIN_THRESHOLD
             )
         assert isinstance(batch, bytes), "records are encoded"
         try:
@@ -196,6 +217,20 @@ class Searcher:
         if result.item(0) & UNREADABLE:
             raise refusal(records)
         return result
+
+    def try_rows(self, rows: TriedRows, records: Sequence[Record], batch: bytes) -> I32:
+        """What the kernel tells of rows and records, which `batch` holds (`TriedRows.matches`).
+
+        Raises `InvalidValueError` for what no record may hold.
+        """
+        count = len(self.numbers)
+        values = np.zeros((SCRATCH_PLACES + 1) * count, np.int64)
+        told = self.kernels.try_rows(
+            rows.words, rows.texts, self._names, batch, values, np.empty(count, np.float64)
+        )
+        if not told.item(0):
+            raise refusal(records)
+        return told
 
     def looked_up(self, segment: Segment, records: Sequence[Record]) -> int:
         """Entries that the lookups of some records lead to."""

@@ -20,6 +20,7 @@ from sapwood.matching.columnar.columns import (
     BLOCK_END,
     DEAD,
     I32,
+    ROOT_LABELS,
     SEVERAL,
     SLOT_MASK,
     U8,
@@ -46,10 +47,10 @@ class Annex(NamedTuple):
     by_slot: U32  # [n] conjunctions, sorted by slot
     check_owner: U32  # conjunctions with pattern checks, ascending, once for each check
     check_probe: U32
-    check_forbidden: npt.NDArray[np.bool_]
+    check_flags: U8  # see `rows.Checks`
 
 
-_ANNEX_TYPES: Final = (np.uint32, np.uint32, np.uint32, np.bool_)
+_ANNEX_TYPES: Final[tuple[type[np.generic], ...]] = (np.uint32, np.uint32, np.uint32, np.uint8)
 
 
 class RemovalKernels(Protocol):
@@ -130,7 +131,7 @@ class Segment:
             Checks(
                 annex.check_owner.astype(np.int64),
                 annex.check_probe.astype(np.int64),
-                annex.check_forbidden,
+                annex.check_flags,
             ),
         )
         ranked = Ranked(_domains(columns), range_low, range_low + range_width)
@@ -223,6 +224,7 @@ def _groupings(columns: Columns, entries: int) -> tuple[tuple[Array, int], ...]:
         (columns.ordered_start, len(columns.ordered_reach)),
         (columns.bitmap_start, len(columns.bitmap_attribute)),
         (columns.grid_start, len(columns.grid_second)),
+        (columns.literal_start, len(columns.literal_fail)),
     )
 
 
@@ -253,6 +255,13 @@ def _have_lengths(columns: Columns, entries: int) -> bool:
         == len(columns.grid_second_reach)
         == len(columns.grid_columns)
         == len(columns.grid_cluster)
+        and len(columns.literal_is_lower)
+        == len(columns.literal_attribute)
+        == len(columns.literal_start) - 1
+        == len(columns.literal_child) - len(columns.literal_fail)
+        and len(columns.literal_root) == ROOT_LABELS * len(columns.literal_attribute)
+        and len(columns.literal_label) == len(columns.literal_fail) == len(columns.literal_output)
+        and len(columns.literal_cluster) == 1
         and len(columns.bitmap_start)
         == len(columns.partition_first) + 1
         == len(columns.partition_last) + 1

@@ -16,18 +16,21 @@ import numpy.typing as npt
 
 from sapwood.matching.columnar.batch import HEAD, REPEATS, SegmentMatches
 from sapwood.matching.columnar.compaction import SegmentEntry
-from sapwood.matching.columnar.like_checks import LikePredicate, verify
+from sapwood.matching.columnar.like_checks import verify
+from sapwood.matching.columnar.literals import LikePredicate
 from sapwood.matching.columnar.searching import Searcher
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.columnar.trial import Trial
+from sapwood.matching.columnar.tried_rows import TriedRows
 from sapwood.matching.protocol import ALL, Offsets, SlotBatch, Slots
+from sapwood.matching.tables import RecordTable
 from sapwood.model.publication import Record
 
 _FIRST_SLOT: Final = HEAD + 2
 """Where the slots of a single record begin in what a kernel tells."""
 
 Memtable: TypeAlias = tuple[tuple[int, Trial], ...]
-"""Slots with their filters, which are tried one by one."""
+"""Slots with their filters, which are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +39,32 @@ class Snapshot:
 
     `searcher` names all attributes, and `predicates` has all like predicates, that the
     segments mention; either may know more. Only marks of removal may still change, a byte at a
-    time.
+    time. A kernel tries `rows`, if there are any, and what of the memtable is not in these is
+    `odd`.
     """
 
     segments: tuple[SegmentEntry, ...]
     memtable: Memtable
     searcher: Searcher
     predicates: tuple[LikePredicate, ...]
+    rows: TriedRows | None = None
+    odd: Memtable = ()
 
     def found(self, records: Sequence[Record], limit: int = ALL) -> Slots:
         """Slots that accept a single record, each once, in any order; `limit` are enough."""
-        pieces = [_accepting(self.memtable, records[0])] if self.memtable else []
-        count = len(pieces[0]) if pieces else 0
-        if count >= limit:
-            return pieces[0]
+        one_by_one, pieces = self._one_by_one(records), list[Slots]()
+        if one_by_one:
+            pieces.append(_accepting(one_by_one, records[0]))
+            if len(pieces[0]) >= limit:
+                return pieces[0]
         batch = self.searcher.prepared(records)
-        flags = 0
+        flags, count = 0, len(pieces[0]) if pieces else 0
+        if self.rows is not None and isinstance(batch, bytes):
+            _, slots = self.rows.matches(self.searcher.try_rows(self.rows, records, batch))
+            pieces.append(np.unique(slots) if self.rows.repeats else slots)
+            count += len(pieces[-1])
+            if count >= limit:
+                return np.concatenate(pieces)
         pending: list[tuple[Segment, SegmentMatches]] = []
         for _, segment, _ in self.segments:
             result = self.searcher.search(segment, records, batch, limit=limit)
@@ -100,15 +113,28 @@ class Snapshot:
                 passes = verify(found, segment.annex, self.predicates, records)
                 unverified_records = np.repeat(numbers, np.diff(found.unverified_offsets))
                 pairs.add(unverified_records[passes], segment.slots_of(found.unverified[passes]))
+        if self.rows is not None and isinstance(batch, bytes):
+            told = self.searcher.try_rows(self.rows, records, batch)
+            record_numbers, slots = self.rows.matches(told)
+            pairs.add(record_numbers, slots)
+            pairs.repeats |= self.rows.repeats
+            if len(slots) >= max_matches:
+                ends = np.bincount(record_numbers, minlength=len(records)).cumsum()
+                records = records[: int(np.searchsorted(ends, max_matches)) + 1]
         held = 0
-        for number, record in enumerate(records if self.memtable else ()):
-            slots = _accepting(self.memtable, record)
+        one_by_one = self._one_by_one(records)
+        for number, record in enumerate(records if one_by_one else ()):
+            slots = _accepting(one_by_one, record)
             pairs.add(np.full(len(slots), number), slots)
             held += len(slots)
             if held >= max_matches:
                 records = records[: number + 1]
                 break
         return pairs.batch(len(records))
+
+    def _one_by_one(self, records: Sequence[Record]) -> Memtable:
+        """What of the memtable no kernel tries on these records, which it does not on tables."""
+        return self.memtable if isinstance(records, RecordTable) or not self.rows else self.odd
 
     def touched_bytes(self, records: Sequence[Record]) -> float:
         """Bytes of lookups, bitmaps and conjunctions that matching a record reads, on average."""

@@ -6,6 +6,8 @@ the filter, which is its owner's. Filters of the memtable are looked at often, b
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sapwood.model import packing
 from sapwood.model.filter import Filter
 from sapwood.model.packing import Form
@@ -15,12 +17,29 @@ from sapwood.model.publication import Record
 class Trial:
     """A filter that is tried on records, and leaves it as it is."""
 
-    __slots__ = ("_form", "filter")
+    __slots__ = ("_attributes", "_form", "filter")
 
     def __init__(self, filter: Filter) -> None:
         self.filter = filter
         #: what the bytes say, once it was asked for
         self._form: Form | None = None
+        #: the attributes that are read, once it was asked for
+        self._attributes: frozenset[str] | None = None
+
+    def reads(self, attribute: str) -> bool:
+        """Whether the filter reads an attribute."""
+        if self._attributes is None:
+            self._attributes = frozenset(self.filter.attributes)
+        return attribute in self._attributes
+
+    def attributes(self) -> Iterator[str]:
+        """The attributes of a filter that has packed bytes, some more than once; else none."""
+        packed = self.filter.packed
+        if packed is not None:
+            self._form = form = self._form or packing.read(packed)
+            for conjunction in form:
+                for name, *_ in conjunction:
+                    yield name
 
     def accepts(self, record: Record) -> bool:
         """Whether a flat record is accepted."""

@@ -8,12 +8,12 @@ that it came from. There is no routing table.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
 
-from sapwood.errors import InputError
+from sapwood.overlay.semantic.hierarchy.options import Clusters
 from sapwood.overlay.semantic.hierarchy.state import ROOT, HierarchyState
 from sapwood.overlay.semantic.interests import Coverable
 
@@ -91,30 +91,6 @@ def spread_in_hierarchy(
             way.again += 1
         way.came_from[publisher] = publisher
     return way
-
-
-@dataclass(frozen=True, slots=True)
-class Clusters:
-    """Child clusters: a hot peer sends one copy to each cluster of its children (L2826).
-
-    A peer with more than `hot` children puts them into clusters of `members`, in order. The member
-    that gets the copy, drawn each time, sends it to the others without asking its own filter: under
-    the normal rule one that is not interested would keep it from those who are.
-
-    Raises `InputError` for clusters without members.
-    """
-
-    hot: int
-    members: int
-
-    def __post_init__(self) -> None:
-        if self.members < 1 or self.hot < 0:
-            raise InputError("a cluster has one member at least, a hot peer 0 children at least")
-
-    def of(self, children: Sequence[int]) -> list[Sequence[int]]:
-        """The clusters of a peer's children; each by itself where they are not too many."""
-        size = self.members if len(children) > self.hot else 1
-        return [children[at : at + size] for at in range(0, len(children), size)]
 
 
 def spread_by_clusters(

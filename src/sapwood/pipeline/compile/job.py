@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sapwood.errors import FileFormatError, InputError
 from sapwood.language.dialects import DIALECTS
 from sapwood.limits.pipeline import COVER_GROUP_FILTERS_MAX
+from sapwood.pipeline.compile.clustering import Clustering, Proposal, propose
 from sapwood.pipeline.compile.steps import (
     DEFAULT_HOMES,
     HomeSize,
@@ -74,6 +75,7 @@ class CompileSummary(NamedTuple):
     out: str
     aside: str
     usage: Usage | None = None
+    proposal: Proposal | None = None
 
     @property
     def rejected(self) -> int:
@@ -88,7 +90,8 @@ class CompileJob:
     `homes` are drawn from, by id and `seed`, for subscriptions that name no home. With `strict` the
     first rejected row ends the job before anything is written. With `merge`, from 0 up to 1, what
     is left of record filters is merged (`compile.merging`) by mergers of that degree at most.
-    Filters that name no dialect are in `dialect` (`sapwood.language.dialects`).
+    Filters that name no dialect are in `dialect` (`sapwood.language.dialects`). With `cluster` the
+    version gets a proposal which subscriptions to home together (`compile.clustering`).
     """
 
     subscriptions: str
@@ -101,6 +104,7 @@ class CompileJob:
     group_max: int = COVER_GROUP_FILTERS_MAX
     merge: float | None = None
     dialect: str | None = None
+    cluster: Clustering | None = None
 
     def __post_init__(self) -> None:
         """Raise `InputError` for a budget that is none, and for a dialect that nobody knows."""
@@ -138,9 +142,20 @@ class CompileJob:
                     report = self._compiled(rows, report)
             written = write_rejected(bad, aside, expected=counts.rejected)
             agree("rejected rows", counts.rejected, written)
+            proposal = self._proposed(spark, rows, report.version)
         if is_new:
             write_report(spark, self.out, report)
-        return CompileSummary(report, is_new, version_path(self.out, report.version), aside)
+        folder = version_path(self.out, report.version)
+        return CompileSummary(report, is_new, folder, aside, proposal=proposal)
+
+    def _proposed(self, spark: SparkSession, rows: DataFrame, version: int) -> Proposal | None:
+        """What is proposed for the subscriptions of these rows, beside the version."""
+        if self.cluster is None:
+            return None
+        homed = self._keyed(rows).select("id", "home", "form")
+        out = f"{version_path(self.out, version)}/proposal"
+        cores = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+        return propose(spark, homed, self.cluster, out, cores)
 
     def _begun(
         self, counts: LineCounts, digest: int, before: CompileReport | None

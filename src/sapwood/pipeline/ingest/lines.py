@@ -36,15 +36,13 @@ UNDECLARED_NAMES_MAX: Final = 10
 class LineCounts:
     """The counts of the lines of an input: `lines == good + rejected + blank`.
 
-    `invisible` counts the arrays in good publications, `undeclared` names some of the attributes
-    that were not declared and therefore not carried.
+    `undeclared` names some of the attributes that were not declared and therefore not carried.
     """
 
     lines: int
     good: int
     rejected: int
     blank: int
-    invisible: int
     undeclared: tuple[str, ...]
 
 
@@ -175,7 +173,6 @@ def sum_lines(rows: DataFrame, *more: Column) -> tuple[LineCounts, Row]:
         F.count_if(good).alias("good"),
         F.count_if(bad).alias("rejected"),
         F.count_if(~good & ~bad).alias("blank"),
-        F.coalesce(F.sum(F.when(good, F.col("invisible"))), F.lit(0)).alias("invisible"),
         F.count_if(F.col("undeclared").isNotNull()).alias("undeclared"),
         *more,
     ).first()
@@ -184,7 +181,7 @@ def sum_lines(rows: DataFrame, *more: Column) -> tuple[LineCounts, Row]:
     if sums["undeclared"]:
         found = rows.select(F.explode("undeclared").alias("name")).distinct().orderBy("name")
         names = tuple(row["name"] for row in found.limit(UNDECLARED_NAMES_MAX).collect())
-    counts = (sums["lines"], sums["good"], sums["rejected"], sums["blank"], sums["invisible"])
+    counts = (sums["lines"], sums["good"], sums["rejected"], sums["blank"])
     return LineCounts(*counts, names), sums
 
 
@@ -211,4 +208,4 @@ def _place(rows: DataFrame) -> Column:
 
 def counts_of(counts: LineCounts) -> Counts:
     """The counts of lines for a summary: blank ones are not counted."""
-    return Counts(counts.lines - counts.blank, counts.good, counts.rejected, counts.invisible)
+    return Counts(counts.lines - counts.blank, counts.good, counts.rejected)

@@ -15,7 +15,6 @@ from sapwood.pipeline.tables.publications import (
     check_rows,
     columns_to_check,
     fault,
-    invisible_arrays,
     shape_of,
 )
 from sapwood.pipeline.tables.reading import column_named, place_columns, read_parquet
@@ -68,34 +67,31 @@ def table_of(
 
 
 def check_kept_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The function for `mapInArrow` that looks into texts: fills `reason`, adds `invisible`."""
+    """The function for `mapInArrow` that looks into texts: fills `reason`."""
     import pyarrow as pa
 
     for batch in batches:
-        reasons, invisible = check_rows(batch)
-        batch = batch.drop_columns(["record", "arrays"])  # noqa: PLW2901
+        reasons = check_rows(batch)
+        batch = batch.drop_columns(["record"])  # noqa: PLW2901
         place = batch.schema.get_field_index("reason")
-        checked = batch.set_column(place, "reason", pa.array(reasons, pa.string()))
-        yield checked.append_column("invisible", pa.array(invisible, pa.int32()))
+        yield batch.set_column(place, "reason", pa.array(reasons, pa.string()))
 
 
 def _checked(table: DataFrame, shape: Shape) -> DataFrame:
     """Each row with its reason, if it is no publication, and what else `ingest` counts."""
     from pyspark.sql import functions as F  # noqa: N812
-    from pyspark.sql.types import IntegerType, StructField, StructType
+    from pyspark.sql.types import StructType
 
     reason = fault(shape).alias("reason")
     if shape.record is None or shape.documents:
         beside = [F.col(name) for name in table.columns if name != "document"]
         checked = table.select(*beside, reason, *columns_to_check(shape))
-        kept = [field for field in checked.schema.fields if field.name not in ("record", "arrays")]
-        columns = [*kept, StructField("invisible", IntegerType())]
-        checked = checked.mapInArrow(check_kept_rows, StructType(columns))
+        kept = [field for field in checked.schema.fields if field.name != "record"]
+        checked = checked.mapInArrow(check_kept_rows, StructType(kept))
     else:
         text = F.to_json(F.struct("id", "attributes")).alias("text")
         none = F.lit(None).cast("string").alias("document")
-        found = (reason, text, invisible_arrays(shape).alias("invisible"))
-        checked = table.select("*", none, *found)
+        checked = table.select("*", none, reason, text)
     return checked.withColumns(
         {
             "id": F.when(F.col("reason").isNull(), F.col("id")),

@@ -18,7 +18,7 @@ from sapwood.pipeline.spark.faults import spark_faults
 from sapwood.pipeline.spark.frames import persisted
 from sapwood.pipeline.tables.declared_schema import DeclaredSchema
 from sapwood.pipeline.tables.decoding import one_line
-from sapwood.pipeline.tables.publications import as_publications, fault, invisible_arrays, shape_of
+from sapwood.pipeline.tables.publications import as_publications, fault, shape_of
 from sapwood.pipeline.tables.reading import check_path, shown_path
 from sapwood.xml import read_document
 from sapwood.xml.encodings import decode_text
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 DOCUMENTS: Final = (
     "file STRING, line BIGINT, id STRING, attributes STRING, document STRING, home STRING, "
-    "invisible INT, undeclared ARRAY<STRING>, reason STRING, text STRING"
+    "undeclared ARRAY<STRING>, reason STRING, text STRING"
 )
 CORRUPT: Final = "sapwood corrupt element"
 """The column in which Spark puts an element that does not fit; no attribute has this name."""
@@ -83,7 +83,7 @@ def decode_documents(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
         text, none = pa.string(), pa.nulls(count, pa.string())
         columns = [
             *(batch.column(0), pa.array([1] * count, pa.int64()), pa.array(ids, text), none),
-            *(pa.array(documents, text), none, pa.array([0] * count, pa.int32())),
+            *(pa.array(documents, text), none),
             *(pa.nulls(count, pa.list_(text)), pa.array(reasons, text), pa.array(texts, text)),
         ]
         yield pa.RecordBatch.from_arrays(columns, names=names)
@@ -132,7 +132,6 @@ def elements(
         "attributes",
         nothing.alias("document"),
         nothing.alias("home"),
-        invisible_arrays(shape).alias("invisible"),
         F.lit(None).cast("array<string>").alias("undeclared"),
         reason.alias("reason"),
         F.substring(text, 1, SET_ASIDE_CHARS_MAX).alias("text"),

@@ -31,7 +31,7 @@ _TEXTS: Final = ("string", "char", "varchar")
 
 ROWS: Final = (
     "file STRING, line BIGINT, id STRING, attributes BINARY, document STRING, home STRING, "
-    "invisible INT, undeclared ARRAY<STRING>, reason STRING, text STRING"
+    "undeclared ARRAY<STRING>, reason STRING, text STRING"
 )
 
 

@@ -14,7 +14,7 @@ from sapwood.pipeline.matching.subscriptions import (
 )
 from sapwood.pipeline.matching.workers import MatchWorker, RowGroupMatchWorker
 from sapwood.pipeline.tables.lake import Lake, table_of_lake
-from sapwood.pipeline.tables.publications import Needs, Shape, select_read, shape_of
+from sapwood.pipeline.tables.publications import Needs, select_read, shape_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -46,7 +46,7 @@ def match(
 
     Null is the same as absent. A row that is no publication (no id, no attributes, NaN, a text that
     is no JSON object) is matched by nothing; `rejected_publications` lists those rows. Rejected
-    subscriptions, and arrays, which filters cannot see, give one `PipelineWarning`.
+    subscriptions give one `PipelineWarning`.
 
     Raises `InputError` for tables that lack a column, and for attributes of a type that no filter
     can read (dates, timestamps, decimals, ...), with the column's name and what to cast it to.
@@ -61,9 +61,9 @@ def compiled_for(
     """The subscriptions, compiled; a `PipelineWarning` names what cannot be used or seen."""
     if isinstance(subscriptions, SubscriptionSet):
         return subscriptions
-    shape = shape_of(table_of_lake(publications))
+    shape_of(table_of_lake(publications))  # raises an error for what is no table of publications
     compiled = compile_subscriptions(subscriptions, engine=engine)
-    _warn(shape, compiled)
+    _warn(compiled)
     return compiled
 
 
@@ -112,19 +112,12 @@ def combined(rows: DataFrame, output: Output) -> DataFrame:
     return rows
 
 
-def _warn(shape: Shape, compiled: SubscriptionSet) -> None:
+def _warn(compiled: SubscriptionSet) -> None:
     if compiled.rejected:
         first = compiled.rejected[0]
         warnings.warn(
             f"{len(compiled.rejected):,} subscriptions cannot be used, the first because of: "
             f"{first.reason} ({first.text}); compile_subscriptions() lists them all",
-            PipelineWarning,
-            stacklevel=4,
-        )
-    if shape.arrays:
-        names = ", ".join(leaf.name for leaf in shape.arrays)
-        warnings.warn(
-            f"filters cannot see arrays, as if they were absent: {names}",
             PipelineWarning,
             stacklevel=4,
         )

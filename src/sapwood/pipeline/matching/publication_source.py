@@ -16,13 +16,12 @@ from sapwood.pipeline.ingest.lines import (
 )
 from sapwood.pipeline.tables.decoding import JSONDecoder
 from sapwood.pipeline.tables.lake import Lake, good_rows, open_lake
-from sapwood.pipeline.tables.publications import checked_publications, shape_of
+from sapwood.pipeline.tables.publications import rejected_publications
 from sapwood.pipeline.tables.reading import (
     FileKind,
     file_kind,
     read_lines,
 )
-from sapwood.pipeline.tables.schemas import REJECTED_COLUMNS
 from sapwood.pipeline.tables.summaries import Counts
 
 if TYPE_CHECKING:
@@ -69,27 +68,18 @@ def open_publications(
             )
         return
     lake = open_lake(spark, path, id_columns)
-    checked = checked_publications(lake.table)
-    bad = checked.where("reason IS NOT NULL").select(*REJECTED_COLUMNS)
-    yield PublicationSource(lake, bad, lambda: _of_lake(lake, checked))
+    bad = rejected_publications(lake.table)
+    yield PublicationSource(lake, bad, lambda: _of_lake(lake, bad))
 
 
 def _of_lake(lake: Lake, checked: DataFrame) -> Counts:
     """The counts of a lake; faults of rows are only looked for if some row has one."""
     read = lake.table.count() if lake.rows is None else lake.rows
-    if not shape_of(lake.table).arrays and good_rows(lake) == read:
+    if good_rows(lake) == read:
         return Counts(read, read, 0)
     return _of_table(checked, read)
 
 
 def _of_table(checked: DataFrame, read: int) -> Counts:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    sums = checked.agg(
-        F.count_if(F.col("reason").isNotNull()).alias("rejected"),
-        F.coalesce(F.sum(F.when(F.col("reason").isNull(), F.col("invisible"))), F.lit(0)).alias(
-            "invisible"
-        ),
-    ).first()
-    assert sums is not None, "an aggregate without keys has one row"
-    return Counts(read, read - sums["rejected"], sums["rejected"], sums["invisible"])
+    rejected = checked.count()
+    return Counts(read, read - rejected, rejected)

@@ -15,6 +15,7 @@ from sapwood.matching.tables import RecordTable
 from sapwood.model.publication import Record
 from sapwood.pipeline.matching.ids import LoadedIndex
 from sapwood.pipeline.matching.output import Output, PublicationBatch, writer_for
+from sapwood.pipeline.tables.lists import ListTable, is_list
 from sapwood.pipeline.tables.publications import Carried
 from sapwood.pipeline.tables.records import (
     columns_of_record,
@@ -83,7 +84,10 @@ def publications_of(batch: pa.RecordBatch, carried: Carried) -> PublicationBatch
     records: Sequence[Record | None]
     good: list[bool] | None = None
     if carried.attributes is not None:
-        records = records_of_columns(rest, carried.attributes, batch.num_rows)
+        if any(is_list(column.type) for column in rest):
+            records = [*ListTable.of(rest, carried.attributes, batch.num_rows)]
+        else:
+            records = records_of_columns(rest, carried.attributes, batch.num_rows)
         if present is not None:
             records = [r if there else None for r, there in zip(records, present, strict=True)]
     else:
@@ -106,16 +110,18 @@ def publications_of(batch: pa.RecordBatch, carried: Carried) -> PublicationBatch
 def _in_columns(batch: pa.RecordBatch, carried: Carried) -> PublicationBatch:
     """The publications of a batch that has the id, and a record or a column for each attribute."""
     table = _table_of(batch, carried)
-    bad = holds_nan(table)
+    bad = holds_nan(table.scalars() if isinstance(table, ListTable) else table)
     if bad is None:
         return PublicationBatch(batch.column(0), table)
     good = batch.take(np.flatnonzero(~bad))
     return PublicationBatch(good.column(0), _table_of(good, carried))
 
 
-def _table_of(batch: pa.RecordBatch, carried: Carried) -> RecordTable:
+def _table_of(batch: pa.RecordBatch, carried: Carried) -> RecordTable | ListTable:
     assert carried.attributes is not None, "records are no texts here"
     columns = columns_of_record(batch.column(1)) if carried.whole else batch.columns[1:]
+    if any(is_list(column.type) for column in columns):
+        return ListTable.of(columns, carried.attributes, batch.num_rows)
     return table_of_columns(columns, carried.attributes, batch.num_rows)
 
 

@@ -141,7 +141,7 @@ class StreamJob:
             pairs = write_table(deliveries, f"{self.out}/batch={batch}")
         if self.on_batch is not None:
             read = counts.lines - counts.blank
-            found = Counts(read, counts.good, counts.rejected, counts.invisible)
+            found = Counts(read, counts.good, counts.rejected)
             self.on_batch(BatchSummary(batch, found, pairs, version))
 
     def _current(self, spark: SparkSession) -> tuple[SubscriptionSet, int | None]:

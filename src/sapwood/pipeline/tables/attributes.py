@@ -39,7 +39,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """A list of values: carried, and invisible to filters. `None`: of what does not matter."""
+    """A list of values. `None`: of what is seen when it is read."""
 
     element: FieldType | None
 
@@ -69,7 +69,7 @@ FieldType: TypeAlias = Scalar | Array | Object
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One attribute as filters see it, or an array that they do not.
+    """One attribute as filters see it, or an array whose elements are values of attributes.
 
     `name` is dotted, `path` the names of the fields from the outside in.
     """
@@ -118,8 +118,8 @@ def record_type(struct: Any, *, case_sensitive: bool, opaque_arrays: bool = True
     """The type of a record from a Spark `StructType`.
 
     `case_sensitive` tells whether this Spark session tells `Price` from `price`; if it does not,
-    two such fields cannot be read apart. With `opaque_arrays` an array may hold anything, since
-    nobody will look into it.
+    two such fields cannot be read apart. With `opaque_arrays` an array may hold anything: what no
+    attribute can is carried, and no filter sees it.
 
     Raises `InvalidValueError`, which names the column and what to cast it to, for a type that no
     attribute has, and for two fields that give the same attribute; `LimitError` for a record that

@@ -41,7 +41,6 @@ DECODED_COLUMNS: Final = (
     "attributes",
     "document",
     "home",
-    "invisible",
     "undeclared",
     "reason",
     "text",
@@ -53,7 +52,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 class Decoded(NamedTuple):
     """Decoded lines: one element a line in each of the columns.
 
-    `columns` are id, attributes, document, home, invisible and undeclared. `reasons` has a text for
+    `columns` are id, attributes, document, home and undeclared. `reasons` has a text for
     a rejected line; the columns are null there.
     """
 
@@ -84,7 +83,6 @@ class JSONDecoder:
         undeclared: dict[int, list[str]] = {}
         ids: list[str | None] = []
         homes: list[str | None] = []
-        invisible: list[int] = []
         records: list[Any] = []
         documents: list[str | None] = []
         for row, line in enumerate(lines):
@@ -94,13 +92,11 @@ class JSONDecoder:
                 faults[row] = one_line(error)
                 ids.append(None)
                 homes.append(None)
-                invisible.append(0)
                 records.append(None)
                 documents.append(None)
             else:
                 ids.append(found.publication.id)
                 homes.append(found.home)
-                invisible.append(found.publication.invisible)
                 records.append(found.publication.attributes)
                 document = found.publication.document
                 documents.append(None if document is None else decode_text(document))
@@ -109,7 +105,7 @@ class JSONDecoder:
             column = pa.array(texts, pa.string())
         else:
             column = fit_record(self.record, records, faults, undeclared)
-        columns = (ids, column, homes, invisible, documents)
+        columns = (ids, column, homes, documents)
         return _decoded(*columns, faults=faults, undeclared=undeclared)
 
 
@@ -163,8 +159,7 @@ class CSVDecoder:
                     faults.setdefault(row, f"the cell of {name!r} is empty, and the id needs it")
         nothing = [None] * len(lines)
         attributes = fit_cells(self.schema.record, cells, faults)
-        none = [0] * len(lines)
-        return _decoded(ids, attributes, nothing, none, nothing, faults=faults, undeclared={})
+        return _decoded(ids, attributes, nothing, nothing, faults=faults, undeclared={})
 
     def _cells(self, line: bytes) -> list[str]:
         if len(line) > LINE_BYTES_MAX:
@@ -213,8 +208,8 @@ class SubscriptionDecoder:
                 homes.append(split.home)
                 forms.append(form)
         column = pa.array(forms, pa.binary())
-        none, nothing = [0] * len(lines), [None] * len(lines)
-        return _decoded(ids, column, homes, none, nothing, faults=faults, undeclared={})
+        nothing = [None] * len(lines)
+        return _decoded(ids, column, homes, nothing, faults=faults, undeclared={})
 
 
 class LineDecoder(Protocol):
@@ -342,7 +337,7 @@ def decoded_sql(decoder: LineDecoder) -> str:
     """The columns that `DecodeLines` gives, as DDL."""
     return (
         f"file STRING, block BIGINT, line BIGINT, id STRING, attributes {decoder.attributes_sql}, "
-        "document STRING, home STRING, invisible INT, undeclared ARRAY<STRING>, reason STRING, "
+        "document STRING, home STRING, undeclared ARRAY<STRING>, reason STRING, "
         "text STRING"
     )
 
@@ -387,7 +382,6 @@ def _decoded(
     ids: Sequence[str | None],
     attributes: pa.Array,
     homes: Sequence[str | None],
-    invisible: Sequence[int],
     documents: Sequence[str | None],
     *,
     faults: Mapping[int, str],
@@ -403,7 +397,6 @@ def _decoded(
         attributes,
         pa.array(documents, pa.string()),
         pa.array(homes, pa.string()),
-        pa.array(invisible, pa.int32()),
         pa.array(names, pa.list_(pa.string())),
     )
     place = pa.array(np.arange(len(ids)), mask=~good.to_numpy(zero_copy_only=False))

@@ -30,7 +30,7 @@ from sapwood.pipeline.spark.listing import at_once, listed
 from sapwood.pipeline.spark.places import HERE, Store, nothing_at, shown, store_faults
 from sapwood.pipeline.spark.reaching import log_reason, spark_reaches, store_for_workers
 from sapwood.pipeline.tables.arrow_schemas import merged_schema
-from sapwood.pipeline.tables.attributes import Leaf
+from sapwood.pipeline.tables.attributes import Kind, Leaf, Scalar
 from sapwood.pipeline.tables.publications import (
     Carried,
     Needs,
@@ -106,7 +106,7 @@ class Lake:
         reader = GroupReader(
             Places(tuple(map(self._known, self.places.ids)), self._known(self.places.record)),
             Carried(names, documents),
-            tuple((self._path(leaf), kind_of(leaf)) for leaf in chosen),
+            tuple((self._path(leaf), _kind(leaf)) for leaf in chosen),
             tuple(map(self._path, nan_checked)),
             self.case_sensitive,
             self.store,
@@ -267,6 +267,11 @@ def good_rows(lake: Lake) -> int | None:
     read = lake.reader(shape, Needs(()))
     counted = lake.tasks().mapInArrow(CountRows(read), "rows BIGINT").collect()
     return int(sum(row["rows"] for row in counted))
+
+
+def _kind(leaf: Leaf) -> Kind | None:
+    """What a column is carried as; as it is, if it is one of lists."""
+    return kind_of(leaf) if isinstance(leaf.type, Scalar) else None
 
 
 class Size(NamedTuple):

@@ -19,7 +19,7 @@ from sapwood.pipeline.tables.attributes import (
 )
 from sapwood.pipeline.tables.reading import column_named
 from sapwood.pipeline.tables.records import parse_document, parse_record
-from sapwood.pipeline.tables.schemas import CHECKED, REJECTED_COLUMNS
+from sapwood.pipeline.tables.schemas import REJECTED
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,15 +41,17 @@ class Shape:
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """The attributes that filters can see, where they are columns."""
-        return tuple(leaf for leaf in self._all() if isinstance(leaf.type, Scalar))
+        """The attributes that are no arrays, where they are columns."""
+        return tuple(leaf for leaf in self.all if isinstance(leaf.type, Scalar))
 
     @property
     def arrays(self) -> tuple[Leaf, ...]:
-        """The arrays that filters cannot see, where they are columns."""
-        return tuple(leaf for leaf in self._all() if isinstance(leaf.type, Array))
+        """The arrays, whose elements filters see, where they are columns."""
+        return tuple(leaf for leaf in self.all if isinstance(leaf.type, Array))
 
-    def _all(self) -> Iterator[Leaf]:
+    @property
+    def all(self) -> Iterator[Leaf]:
+        """All attributes and arrays, in their order."""
         return iter(()) if self.record is None else leaves(self.record)
 
 
@@ -143,11 +145,11 @@ class Carried(NamedTuple):
 def select_read(publications: DataFrame, shape: Shape, needs: Needs) -> tuple[DataFrame, Carried]:
     """The id and the columns that filters need, and a description of these columns.
 
-    Each attribute is a column of one of the four types that filters know. A record all of whose
-    attributes are read stays as it is, which saves the JVM a copy of every row. For JSON text it is
-    the text. Rows that are no publications are left out, and those without a record as well, unless
-    documents are needed; but NaN in an attribute that travels without documents is found by the
-    worker, which reads the values in any case.
+    Each attribute is a column of one of the four types that filters know, or a list. A record all
+    of whose attributes are read stays as it is, which saves the JVM a copy of every row. For JSON
+    text it is the text. Rows that are no publications are left out, and those without a record as
+    well, unless documents are needed; but NaN in an attribute that travels without documents is
+    found by the worker, which reads the values in any case.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -168,18 +170,24 @@ def select_read(publications: DataFrame, shape: Shape, needs: Needs) -> tuple[Da
     # Numbered, because mapInArrow looks its columns up by name, where a dot means a field and
     # "id" would be there twice.
     columns = [
-        _leaf_column(leaf).cast(kind_of(leaf).value).alias(f"attribute{place}")
-        for place, leaf in enumerate(chosen)
+        _carried_column(leaf).alias(f"attribute{place}") for place, leaf in enumerate(chosen)
     ]
     return valid.select(F.col("id"), *beside, *columns), Carried(names, documents)
 
 
 def read_leaves(shape: Shape, needs: Needs) -> tuple[Leaf, ...]:
-    """The attributes that filters read and that are there, where they are columns."""
+    """The attributes that filters read and that are there, where they are columns.
+
+    Of an array filters may read members of its elements, under names below its own.
+    """
     read = set(needs.attributes)
-    return tuple(
-        leaf for leaf in shape.leaves if leaf.name in read and kind_of(leaf) is not Kind.NOTHING
-    )
+    return tuple(leaf for leaf in shape.all if _is_read(leaf, read))
+
+
+def _is_read(leaf: Leaf, read: Collection[str]) -> bool:
+    if isinstance(leaf.type, Scalar):
+        return leaf.name in read and kind_of(leaf) is not Kind.NOTHING
+    return leaf.name in read or any(name.startswith(f"{leaf.name}.") for name in read)
 
 
 def is_publication(shape: Shape, checked_elsewhere: Collection[str] = ()) -> Column:
@@ -227,12 +235,11 @@ def fault(shape: Shape) -> Column:
     return F.coalesce(*faults)
 
 
-def checked_publications(publications: DataFrame) -> DataFrame:
-    """The faults of a publications table, and its rows with invisible arrays: `CHECKED`.
+def rejected_publications(publications: DataFrame) -> DataFrame:
+    """The rows of a publications table that are none, with the reasons: `schemas.REJECTED`.
 
-    One row for each row that is no publication, with the reason, and one, without a reason, for
-    each good one with arrays, which filters cannot see. Columns `file` and `line` are passed on
-    where the table has them.
+    `match` delivers nothing for exactly these rows. Columns `file` and `line` are passed on where
+    the table has them.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -244,34 +251,15 @@ def checked_publications(publications: DataFrame) -> DataFrame:
     reason = fault(shape).alias("reason")
     if shape.record is None or shape.documents:
         checked = publications.select(*places, reason, *columns_to_check(shape))
-        return checked.mapInArrow(check_texts, CHECKED)
+        return checked.mapInArrow(check_texts, REJECTED)
     text = F.to_json(F.struct("id", "attributes")).alias("text")
-    checked = publications.select(*places, reason, text, invisible_arrays(shape).alias("invisible"))
-    return checked.where("reason IS NOT NULL OR invisible > 0")
-
-
-def invisible_arrays(shape: Shape) -> Column:
-    """The number of arrays in a row, which filters cannot see, where attributes are columns."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    arrays = [_leaf_column(leaf).isNotNull().cast("int") for leaf in shape.arrays]
-    return reduce(lambda total, one: total + one, arrays, F.lit(0))
-
-
-def rejected_publications(publications: DataFrame) -> DataFrame:
-    """The rows of a publications table that are none, with the reasons: `schemas.REJECTED`.
-
-    `match` delivers nothing for exactly these rows.
-    """
-    checked = checked_publications(publications)
-    return checked.where("reason IS NOT NULL").select(*REJECTED_COLUMNS)
+    return publications.select(*places, reason, text).where("reason IS NOT NULL")
 
 
 def columns_to_check(shape: Shape) -> list[Column]:
     """The columns that only a worker can check, and the row as text: `record`, `document`, `text`.
 
-    With them go the `arrays` of a record whose attributes are columns. `record` is JSON text, null
-    where attributes are columns.
+    `record` is JSON text, null where attributes are columns.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -280,26 +268,19 @@ def columns_to_check(shape: Shape) -> list[Column]:
     record = F.col("attributes") if is_text else F.lit(None).cast("string")
     whole = F.to_json(F.struct("id", "attributes"))
     text = F.coalesce("attributes", document) if is_text else F.coalesce(document, whole)
-    arrays = F.lit(0) if is_text else invisible_arrays(shape)
     return [
         record.alias("record"),
         document.alias("document"),
-        arrays.cast("int").alias("arrays"),
         text.alias("text"),
     ]
 
 
-class RowChecks(NamedTuple):
-    """The faults of rows, `None` for good ones, and their counts of invisible arrays."""
+def check_rows(batch: pa.RecordBatch) -> list[str | None]:
+    """The faults of rows, `None` for good ones, by the columns of `columns_to_check`.
 
-    reasons: list[str | None]
-    invisible: list[int]
-
-
-def check_rows(batch: pa.RecordBatch) -> RowChecks:
-    """Check the columns of `columns_to_check`; a row that has a `reason` already keeps it."""
+    A row that has a `reason` already keeps it.
+    """
     reasons: list[str | None] = batch.column("reason").to_pylist()
-    invisible: list[int] = batch.column("arrays").to_pylist()
     both = zip(
         batch.column("record").to_pylist(), batch.column("document").to_pylist(), strict=True
     )
@@ -307,32 +288,31 @@ def check_rows(batch: pa.RecordBatch) -> RowChecks:
         if reasons[row] is None:
             try:
                 if record is not None:
-                    invisible[row] += parse_record(record).invisible
+                    parse_record(record)
                 if document is not None:
                     parse_document(document)
             except InputError as error:
                 reasons[row] = str(error)
-    return RowChecks(reasons, invisible)
+    return reasons
 
 
 def check_texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The function for `mapInArrow` that checks rows: `CHECKED` out, for those not simply good.
+    """The function for `mapInArrow` that checks rows: `REJECTED` out, for those that are bad.
 
     In come `file`, `line`, `reason` and the columns of `columns_to_check`.
     """
     import pyarrow as pa
 
     for batch in batches:
-        reasons, invisible = check_rows(batch)
-        chosen = [row for row, why in enumerate(reasons) if why is not None or invisible[row]]
+        reasons = check_rows(batch)
+        chosen = [row for row, why in enumerate(reasons) if why is not None]
         columns = [
             batch.column("file"),
             batch.column("line"),
             pa.array(reasons, pa.string()),
             batch.column("text"),
-            pa.array(invisible, pa.int32()),
         ]
-        names = ["file", "line", "reason", "text", "invisible"]
+        names = ["file", "line", "reason", "text"]
         yield pa.RecordBatch.from_arrays(columns, names=names).take(pa.array(chosen, pa.int64()))
 
 
@@ -340,6 +320,12 @@ def _leaf_column(leaf: Leaf) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     return reduce(lambda column, name: column.getField(name), leaf.path, F.col("attributes"))
+
+
+def _carried_column(leaf: Leaf) -> Column:
+    """The column of an attribute as it travels."""
+    column = _leaf_column(leaf)
+    return column.cast(kind_of(leaf).value) if isinstance(leaf.type, Scalar) else column
 
 
 def float_leaves(shape: Shape) -> list[Leaf]:

@@ -101,6 +101,11 @@ def holds_nan(table: RecordTable) -> npt.NDArray[np.bool_] | None:
     return found if found is not None and found.any() else None
 
 
+def is_value(type_: pa.DataType) -> bool:
+    """Whether an Arrow type is one that attributes are carried as."""
+    return str(type_) in _KINDS or str(type_) in _WIDER
+
+
 def _column(column: pa.Array) -> Column:
     """An Arrow column of one of the types that attributes are carried as."""
     wider = _WIDER.get(str(column.type))

@@ -57,7 +57,7 @@ class GroupReader:
 
     places: Places
     carried: Carried
-    columns: Sequence[tuple[Path, Kind]]
+    columns: Sequence[tuple[Path, Kind | None]]
     nan_checked: Sequence[Path]
     case_sensitive: bool
     store: str = HERE
@@ -226,12 +226,17 @@ class _Read(NamedTuple):
     arrays: Mapping[Path, pa.Array]
     rows: int
 
-    def column(self, path: Path, kind: Kind) -> pa.Array:
-        """A column as it is carried; nulls where the file lacks what other files have."""
+    def column(self, path: Path, kind: Kind | None) -> pa.Array:
+        """A column as it is carried; nulls where the file lacks what other files have.
+
+        Without a kind it is one of lists, and carried as it is.
+        """
         import pyarrow as pa
 
-        type_ = arrow_type(Scalar(kind, kind.value))
         array = self.arrays.get(path)
+        if kind is None:
+            return pa.nulls(self.rows, pa.list_(pa.null())) if array is None else array
+        type_ = arrow_type(Scalar(kind, kind.value))
         if array is None:
             return pa.nulls(self.rows, type_)
         return array if array.type == type_ else array.cast(type_)

@@ -21,7 +21,7 @@ rejected                `file`, `line` (from 1), `reason`, `text`: a row or line
 * A **struct** with one typed field per attribute is what `ingest` writes for a declared schema, and
   the form to prefer. A filter set reads some of the fields, and only those travel to Python, as
   Arrow columns with their types; the others are not even read from Parquet. Fields may be structs
-  (nested objects, dotted names in filters) and arrays (carried, invisible to filters).
+  (nested objects, dotted names in filters) and arrays (several values of an attribute).
 * A **text** column holds one JSON object per row, for records whose attributes nobody has declared.
   It keeps every record exactly, integers and floats apart, and costs a parse in Python per row. A
   map would need one type for all values, and Spark's VARIANT turns 1.0 into a decimal and cannot
@@ -38,9 +38,6 @@ LISTS: Final = "publication STRING, subscriptions ARRAY<STRING>"
 COUNTS: Final = "subscription STRING, publications BIGINT"
 HOMES: Final = "publication STRING, home STRING"
 REJECTED: Final = "file STRING, line BIGINT, reason STRING, text STRING"
-
-CHECKED: Final = f"{REJECTED}, invisible INT"
-"""The finding on a publication: the reason of its rejection, or its count of invisible arrays."""
 
 REJECTED_COLUMNS: Final = ("file", "line", "reason", "text")
 PUBLICATION_COLUMNS: Final = ("id", "attributes", "home")

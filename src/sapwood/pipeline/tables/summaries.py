@@ -7,15 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The counts of the rows or lines of one input: `read == good + rejected`.
-
-    `invisible` counts the arrays in good publications: carried, but not visible to filters.
-    """
+    """The counts of the rows or lines of one input: `read == good + rejected`."""
 
     read: int
     good: int
     rejected: int
-    invisible: int = 0
 
 
 @dataclass(frozen=True, slots=True)

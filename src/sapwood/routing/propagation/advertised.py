@@ -12,11 +12,17 @@ Whether filters intersect is asked of each advertisement of the link when a cand
 each waiting candidate when an advertisement comes, and, when one goes, of the advertisements left
 for each candidate that it had made wanted: a scan each time, at some microseconds a pair.
 `Filter.intersects` errs only by saying yes, which costs a message and never a publication.
+
+Where many candidates wait, the answer to an advertisement is worked out bit by bit: `put_off` gives
+them up, and they come again as candidates of a link that is behind do (`backlog.py`). One that
+comes while others are to come is looked at at once. Likewise, where an advertisement goes that made
+many wanted: these are *doubtful*, and wanted as before, until `review` has looked at them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from sapwood.errors import InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
@@ -24,9 +30,7 @@ from sapwood.model.interest import Interest
 from sapwood.routing.propagation.protocol import (
     NOTHING_TO_SAY,
     Change,
-    OneByOne,
     Propagation,
-    net_change,
 )
 from sapwood.routing.propagation.telling import How, Reason, Reasons
 
@@ -44,23 +48,28 @@ class AdvertisedLinks:
         return Advertised(self._make_inner)
 
 
-class Advertised(OneByOne[Interest]):
+class Advertised:
     """The state of a link that is told of wanted candidates only, by an inner strategy.
 
     `make_inner` makes the inner strategy of one link.
 
     #: advertisements are those that came over the link
-    #: _reasons[s] intersects s and is in advertisements, for exactly the wanted candidates s
+    #: _reasons[s] intersects s and is in advertisements, for exactly the wanted candidates s, but
+    #: for those in _doubtful, of which it may be gone
     #: the candidates of the inner strategy are the wanted ones
     """
 
-    __slots__ = ("_candidates", "_inner", "_make_inner", "_reasons", "advertisements")
+    __slots__ = (
+        *("_candidates", "_doubtful", "_inner", "_make_inner", "_reasons"),
+        "advertisements",
+    )
 
     def __init__(self, make_inner: Callable[[], Propagation[Interest]]) -> None:
         self._make_inner = make_inner
         self._inner = make_inner()
         self._candidates: dict[str, Interest] = {}
         self._reasons: dict[str, str] = {}
+        self._doubtful: dict[str, None] = {}
         self.advertisements: dict[str, AdvertisedContent] = {}
 
     def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
@@ -73,10 +82,43 @@ class Advertised(OneByOne[Interest]):
         self._candidates[key] = filter
         return self._inner.add(key, filter) if self._is_wanted(key) else NOTHING_TO_SAY
 
+    def add_many(self, candidates: Sequence[tuple[str, Interest]]) -> Change:
+        """Take in several more; the inner strategy hears of all that are wanted together."""
+        self._candidates.update(candidates)
+        if not self.advertisements:
+            return NOTHING_TO_SAY
+        wanted = [one for one in candidates if self._is_wanted(one[0])]
+        return self._inner.add_many(wanted) if wanted else NOTHING_TO_SAY
+
     def remove(self, key: str) -> Change:
         """Give up a candidate."""
         del self._candidates[key]
+        self._doubtful.pop(key, None)
         return NOTHING_TO_SAY if self._reasons.pop(key, None) is None else self._inner.remove(key)
+
+    def remove_many(self, keys: Sequence[str]) -> Change:
+        """Give up several; the inner strategy hears of all that were wanted together."""
+        for key in keys:
+            del self._candidates[key]
+            self._doubtful.pop(key, None)
+        wanted = [key for key in keys if self._reasons.pop(key, None) is not None]
+        return self._inner.remove_many(wanted) if wanted else NOTHING_TO_SAY
+
+    @property
+    def waiting(self) -> int:
+        """How many candidates are not wanted."""
+        return len(self._candidates) - len(self._reasons)
+
+    def put_off(self, key: str, filter: AdvertisedContent) -> list[str]:
+        """An advertisement came: candidates that it may make wanted are no candidates any more.
+
+        Returns their keys. Whoever calls this adds them again, in any order and number.
+        """
+        self.advertisements[key] = filter
+        waiting = [other for other in self._candidates if other not in self._reasons]
+        for other in waiting:
+            del self._candidates[other]
+        return waiting
 
     def advertised(self, key: str, filter: AdvertisedContent) -> Change:
         """An advertisement came over the link: what waited for one is wanted now."""
@@ -92,19 +134,37 @@ class Advertised(OneByOne[Interest]):
         if is_first:  # all at once, so that the inner strategy can choose
             self._inner = self._make_inner()
             return self._inner.start(wanted)
-        return net_change(self._inner.add(other, candidate) for other, candidate in wanted)
+        return self._inner.add_many(wanted) if wanted else NOTHING_TO_SAY
 
-    def unadvertised(self, key: str) -> Change:
+    def unadvertised(self, key: str, at_once: int | None = None) -> Change:
         """An advertisement of the link is gone: what only it made wanted waits again."""
         del self.advertisements[key]
         concerned = [other for other, reason in self._reasons.items() if reason == key]
+        if at_once is None or len(concerned) <= at_once:
+            return self._reconsider(concerned)
+        self._doubtful.update(dict.fromkeys(concerned))
+        return self.review(at_once)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether candidates are told of that may be wanted no more."""
+        return bool(self._doubtful)
+
+    def review(self, count: int) -> Change:
+        """Look at so many that are doubtful, the newest first; those not wanted wait again."""
+        doubtful = self._doubtful
+        some = [doubtful.popitem()[0] for _ in range(min(count, len(doubtful)))]
+        return self._reconsider(some)
+
+    def _reconsider(self, concerned: Sequence[str]) -> Change:
+        """Find out whether an advertisement makes wanted what was wanted."""
         for other in concerned:
             del self._reasons[other]
         unwanted = [other for other in concerned if not self._is_wanted(other)]
         if not self._reasons:  # nothing needs to be found that stands for what is left
             told, self._inner = tuple(self._inner.propagated), self._make_inner()
             return Change(withdraw=told)
-        return net_change(self._inner.remove(other) for other in unwanted)
+        return self._inner.remove_many(unwanted) if unwanted else NOTHING_TO_SAY
 
     def representative(self, key: str) -> str | None:
         """What stands for it by the inner strategy; `None` for one that is not wanted."""
@@ -116,8 +176,13 @@ class Advertised(OneByOne[Interest]):
 
     @property
     def is_gradual(self) -> bool:
-        """Nothing is told at first."""
-        return False
+        """Nothing is told at first, but all is taken in."""
+        return True
+
+    @property
+    def rank(self) -> Callable[[Interest], Any] | None:
+        """As the inner strategy has it."""
+        return self._inner.rank
 
     @property
     def propagated(self) -> Mapping[str, Interest]:
@@ -133,14 +198,19 @@ class Advertised(OneByOne[Interest]):
             for key, candidate in candidates.items()
             if any(filter_.intersects(candidate) for filter_ in self.advertisements.values())
         }
-        if self._reasons.keys() != wanted.keys():
+        doubtful = self._doubtful.keys()
+        if not doubtful <= self._reasons.keys():
+            raise InvariantError("something is doubtful that is not wanted")
+        if self._reasons.keys() - doubtful != wanted.keys() - doubtful:
             raise InvariantError("not exactly those are wanted that an advertisement intersects")
         for key, reason in self._reasons.items():
+            if key in doubtful:
+                continue
             if reason not in self.advertisements:
                 raise InvariantError(f"{key} is wanted because of {reason}, which is gone")
             if not self.advertisements[reason].intersects(candidates[key]):
                 raise InvariantError(f"{key} is wanted because of {reason}, which is apart from it")
-        self._inner.validate(wanted)
+        self._inner.validate({key: candidates[key] for key in self._reasons})
 
     def _is_wanted(self, key: str) -> bool:
         """Whether an advertisement intersects a candidate; remembers the first that does."""

@@ -31,23 +31,30 @@ class Backlog(Generic[W]):
 
     `rank`, if there is one, says which come first: those with the lowest.
 
-    #: pending are the candidates here; all of them are in _unsorted, in _runs or in _merged
+    #: pending are the candidates here; each is in _numbered, _runs, _merged or _later
     """
 
-    __slots__ = ("_merged", "_numbered", "_rank", "_runs", "pending")
+    __slots__ = ("_later", "_merged", "_numbered", "_rank", "_runs", "pending")
 
     def __init__(self, keys: Iterable[str], rank: Callable[[W], Any] | None) -> None:
         self.pending = dict.fromkeys(keys)
         self._rank = rank
         #: the number breaks ties between equal ranks, which need not be comparable with keys
-        self._numbered: Iterator[tuple[int, str]] = enumerate(tuple(self.pending))
+        self._numbered: Iterator[tuple[int, str]]
         self._runs: list[list[tuple[Any, int, str]]] = []
-        self._merged: Iterator[tuple[Any, int, str]] | None = None
-        if rank is None:
-            self._merged = ((None, number, key) for number, key in self._numbered)
+        self._merged: Iterator[tuple[Any, int, str]] | None
+        #: those that come when all of the iterators are through
+        self._later = list(self.pending)
+        self._begin()
 
     def __contains__(self, key: str) -> bool:
         return key in self.pending
+
+    def extend(self, keys: Iterable[str]) -> None:
+        """More candidates come behind all that are here; none of them is."""
+        more = tuple(keys)
+        self.pending.update(dict.fromkeys(more))
+        self._later.extend(more)
 
     def drop(self, key: str) -> bool:
         """Drop a candidate that is one no longer; whether it was here."""
@@ -66,8 +73,17 @@ class Backlog(Generic[W]):
             if self.drop(key):
                 taken.append((key, filter_of(key)))
             if len(taken) == count or looked_at == count * _LOOKED_AT:
-                break
+                return taken
+        if self._later:
+            self._begin()
         return taken
+
+    def _begin(self) -> None:
+        """Go on with those that came later."""
+        self._numbered, self._later = enumerate(tuple(self._later)), []
+        self._merged = None
+        if self._rank is None:
+            self._merged = ((None, number, key) for number, key in self._numbered)
 
     def _sort(self, count: int, filter_of: Callable[[str], W]) -> None:
         """Rank and sort some more, and begin to merge when all are sorted."""

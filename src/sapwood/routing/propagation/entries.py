@@ -118,7 +118,11 @@ class EntryPropagation(ClientEntries[W]):
     @property
     def unconfirmed(self) -> int:
         """What is not yet in force, of clients and of neighbors."""
-        return len(self.confirmations.awaited)
+        return self.confirmations.unconfirmed
+
+    def unhold(self, keys: Iterable[str]) -> list[Effect]:
+        """Say of what was held here that it is in force, if nothing else is waited for."""
+        return self._report(self.confirmations.release(keys))
 
     # Links -------------------------------------------------------------------------------------
 
@@ -146,9 +150,10 @@ class EntryPropagation(ClientEntries[W]):
         And `CLIENTS`, while clients or links that have gone have entries here, or entries wait for
         such links.
         """
+        doubtful = [name for name, link in self.links.items() if link.is_doubtful]
         if self.entries.leaving or self._orphans or self.confirmations.is_behind:
-            return {*self._backlogs, CLIENTS}
-        return self._backlogs.keys()
+            return {*self._backlogs, *doubtful, CLIENTS}
+        return {*self._backlogs, *doubtful} if doubtful else self._backlogs.keys()
 
     def drained(self, neighbor: str, at_once: int) -> list[Effect]:
         """A link takes more: tell a neighbor that is behind of some more."""
@@ -158,11 +163,19 @@ class EntryPropagation(ClientEntries[W]):
             return self.clear(at_once) if self.entries.leaving else self._clear_orphans(at_once)
         backlog = self._backlogs.get(neighbor)
         if backlog is None:
-            return []
-        some = backlog.take(at_once, self.entries.filter_of)
+            link = self.links.get(neighbor)
+            if link is None or not link.is_doubtful:
+                return []
+            return self._withdrawn(neighbor, link.review(at_once))
+        some = backlog.take(at_once, self._filter_of)
         if not backlog.pending:
             del self._backlogs[neighbor]
         return self.emit(neighbor, self.links[neighbor].add_many(some))
+
+    def _filter_of(self, key: str) -> W:
+        """The filter of a candidate, which may have come over a link that is gone."""
+        is_here = key in self.entries.by_key or self.entries.source_of(key) is not None
+        return self.entries.filter_of(key) if is_here else self._orphans.filter_of(key)
 
     def link_down(self, neighbor: str, at_once: int | None = None) -> list[Effect]:
         """A link is gone: drop it and all that came over it.
@@ -197,16 +210,37 @@ class EntryPropagation(ClientEntries[W]):
         neighbor: str,
         key: str,
         filter: AdvertisedContent,
+        at_once: int | None = None,
     ) -> list[Effect]:
-        """An advertisement came over a link: what it makes wanted is said there."""
-        return self.emit(neighbor, self.links[neighbor].advertised(key, filter))
+        """An advertisement came over a link: what it makes wanted is said there.
 
-    def unadvertised(self: EntryPropagation[Interest], neighbor: str, key: str) -> list[Effect]:
-        """An advertisement of a link is gone, and with it what only it made wanted there."""
+        Of more than `at_once` that may be wanted some, and the rest as `drained` says.
+        """
+        link, backlog = self.links[neighbor], self._backlogs.get(neighbor)
+        if at_once is None or link.waiting <= at_once:
+            return self.emit(neighbor, link.advertised(key, filter))
+        waiting = link.put_off(key, filter)
+        if backlog is not None:
+            backlog.extend(waiting)
+            return []
+        self._backlogs[neighbor] = Backlog(waiting, link.rank)
+        return self.drained(neighbor, at_once)
+
+    def unadvertised(
+        self: EntryPropagation[Interest], neighbor: str, key: str, at_once: int | None = None
+    ) -> list[Effect]:
+        """An advertisement of a link is gone, and with it what only it made wanted there.
+
+        Where that is more than `at_once`, the rest as `drained` says.
+        """
         link = self.links[neighbor]
         if link.advertisements is None:
             return []
-        return [*self.emit(neighbor, link.unadvertised(key)), *self.reassign(neighbor)]
+        return self._withdrawn(neighbor, link.unadvertised(key, at_once))
+
+    def _withdrawn(self, neighbor: str, change: Change) -> list[Effect]:
+        """What is said on a link where less is wanted."""
+        return [*self.emit(neighbor, change), *self.reassign(neighbor)]
 
     def pattern(self) -> Iterator[object]:
         """The state of a link that is told of nothing, and those that it consists of.
@@ -279,10 +313,7 @@ class EntryPropagation(ClientEntries[W]):
 
     def confirmed(self, neighbor: str, confirmed: Iterable[tuple[str, int]]) -> list[Effect]:
         """A neighbor confirms keys, by the numbers that they were sent with."""
-        confirm = self.confirmations.confirm
-        return self._report(
-            [one for key, sending in confirmed for one in confirm(neighbor, key, sending)]
-        )
+        return self._report(self.confirmations.confirm_many(neighbor, confirmed))
 
     # What all have in common -------------------------------------------------------------------
 

@@ -5,7 +5,8 @@ message; when members go, the merger is kept as long as it is within the budget 
 left, else they take its place. Mergers are made in passes over all that the link knows, one after
 so many newcomers (the work says periodically; here nothing depends on time, and no subscription
 waits for others). What a pass merges that was not told yet travels nowhere, and neither does a
-newcomer that a merger covers: it joins it at once.
+newcomer that a merger covers: it joins it at once. Of many that come together as many are taken in
+as no pass can be due before, and what stands for each is looked up in an index of the mergers.
 
 A merger has a key of its own, made from a prefix that nobody else in the overlay uses. To the
 neighbor it is a subscription like any other. Each router knows the members by their own links, so
@@ -15,12 +16,14 @@ accepts beyond its members crosses one link and ends there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, cast
 
+from sapwood.covering.advertised import AdvertisedIndex
 from sapwood.covering.merging.records import Candidate, Merger
 from sapwood.errors import InvariantError
 from sapwood.limits import MERGING_PASS_MIN
+from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.order import has_one_form
 from sapwood.routing.propagation.protocol import Change, Propagation, Unconditional, net_change
 from sapwood.routing.propagation.telling import How, Reason, Reasons
@@ -55,15 +58,19 @@ class Merging(Unconditional[W]):
 
     #: _members[m] is what merger m stands for: at least two keys that the inner strategy has
     #: propagated; _merger_of is the inverse
+    #: _numbers[f] is the number of a merger with filter f, for exactly the filters of mergers, and
+    #: _covers has that filter under it
     #: propagated == the mergers, and what the inner strategy has propagated and no merger replaces
     """
 
     __slots__ = (
+        "_covers",
         "_inner",
         "_members",
         "_merger",
         "_merger_of",
         "_newcomers",
+        "_numbers",
         "_prefix",
         "_propagated",
         "_serial",
@@ -76,6 +83,8 @@ class Merging(Unconditional[W]):
         self._serial = 0
         self._members: dict[str, dict[str, None]] = {}
         self._merger_of: dict[str, str] = {}
+        self._covers = AdvertisedIndex()
+        self._numbers: dict[AdvertisedContent, int] = {}
         self._propagated: dict[str, W] = {}
         #: how many keys were told since the last pass
         self._newcomers = 0
@@ -88,6 +97,17 @@ class Merging(Unconditional[W]):
     def add(self, key: str, filter: W) -> Change:
         """Take in one more candidate."""
         return self._passing(self._follow(self._inner.add(key, filter)))
+
+    def add_many(self, candidates: Sequence[tuple[str, W]]) -> Change:
+        """Take in several more, together up to where a pass may be due."""
+        changes: list[Change] = []
+        first = 0
+        while first < len(candidates):
+            last = first + max(1, self._due - self._newcomers)  # each is a newcomer at most
+            told = self._inner.add_many(candidates[first:last])
+            changes.append(self._passing(self._follow(told)))
+            first = last
+        return changes[0] if len(changes) == 1 else net_change(changes)
 
     def remove(self, key: str) -> Change:
         """Give up a candidate."""
@@ -134,6 +154,9 @@ class Merging(Unconditional[W]):
             raise InvariantError("a merger stands for what is not there")
         if self._propagated.keys() != {*self._members, *(inner.keys() - inverse.keys())}:
             raise InvariantError("not exactly the mergers and what they leave is propagated")
+        numbers = {self._propagated[m]: self._number_of(m) for m in self._members}
+        if numbers != self._numbers or len(self._covers) != len(numbers):
+            raise InvariantError("the index of mergers has others")
         for key, wanted in self._propagated.items():
             if key in inner and inner[key] != wanted:
                 raise InvariantError(f"{key} was propagated with another filter")
@@ -151,7 +174,7 @@ class Merging(Unconditional[W]):
         gone: list[str] = []
         for key in change.propagate:
             wanted = self._inner.propagated[key]
-            merger = next((m for m in self._members if self._propagated[m].covers(wanted)), None)
+            merger = self._standing_for(wanted)
             if merger is None:
                 self._propagated[key] = wanted
                 self._newcomers += 1
@@ -180,7 +203,8 @@ class Merging(Unconditional[W]):
         originals = [self._inner.propagated[key] for key in left]
         if len(left) > 1 and self._merger.may_stand(wanted, originals):
             return []
-        del self._members[merger], self._propagated[merger]
+        del self._members[merger]
+        self._drop(merger)
         for key, original in zip(left, originals, strict=True):
             del self._merger_of[key]
             self._propagated[key] = original
@@ -189,9 +213,14 @@ class Merging(Unconditional[W]):
 
     def _passing(self, change: Change) -> Change:
         """The change, and that of a pass if one is due."""
-        if self._newcomers < max(MERGING_PASS_MIN, len(self._propagated) // 8):
+        if self._newcomers < self._due:
             return change
         return net_change((change, self._pass()))
+
+    @property
+    def _due(self) -> int:
+        """The newcomers with which a pass is due."""
+        return max(MERGING_PASS_MIN, len(self._propagated) // 8)
 
     def _pass(self) -> Change:
         """Merge whatever can be merged now."""
@@ -204,13 +233,38 @@ class Merging(Unconditional[W]):
             merger = f"{self._prefix}.{self._serial}"
             members = [member for key in keys for member in self._members.pop(key, (key,))]
             for key in keys:
-                del self._propagated[key]
+                self._drop(key)
             self._propagated[merger] = cast("W", interest)
+            self._numbers[interest] = self._serial
+            self._covers.add(self._serial, interest)
             self._members[merger] = {}
             self._join(merger, members)
             told.append(merger)
             gone.extend(keys)
         return Change(tuple(told), tuple(gone))
+
+    def _standing_for(self, wanted: W) -> str | None:
+        """A merger that accepts all that a newcomer does, if there is one."""
+        if not self._members:
+            return None
+        number = self._numbers.get(wanted)
+        if number is None:
+            found = self._covers.cov(wanted, 1)
+            if not found:
+                return None
+            number = found[0]
+        return f"{self._prefix}.{number}"
+
+    def _drop(self, key: str) -> None:
+        """The neighbor is to know of something no longer, a merger perhaps."""
+        wanted = self._propagated.pop(key)
+        number = self._numbers.get(wanted)
+        if number is not None and key == f"{self._prefix}.{number}":
+            del self._numbers[wanted]
+            self._covers.remove(number)
+
+    def _number_of(self, merger: str) -> int:
+        return int(merger.removeprefix(f"{self._prefix}."))
 
     def _join(self, merger: str, keys: Iterable[str]) -> None:
         for key in keys:

@@ -74,6 +74,10 @@ class Orphans(Generic[W]):
                 for key, entry in lost.entries.items():
                     yield key, entry.filter
 
+    def filter_of(self, key: str) -> W:
+        """The filter of one that is here."""
+        return next(lost.entries[key].filter for lost in self._lost if key in lost.entries)
+
     def validate(self, links: Mapping[str, object], known: Iterable[str]) -> None:
         """Check the relations above; raises `InvariantError`."""
         keys = [key for lost in self._lost for key in lost.entries]

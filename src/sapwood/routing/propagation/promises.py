@@ -21,7 +21,7 @@ added: what a merger intersects one of its members does. What is merged travels 
 
 Nothing is lost by what is held back: what intersects it intersects what covers it, so subscriptions
 travel as if it had been told. Why a confirmation means for it what it means for the other is argued
-in `core.py`.
+in `routing/answering.py`.
 """
 
 from __future__ import annotations

@@ -122,8 +122,32 @@ class Propagation(Protocol[W]):
         """An advertisement came over the link."""
         ...
 
-    def unadvertised(self, key: str) -> Change:
-        """An advertisement of the link is gone."""
+    @property
+    def waiting(self) -> int:
+        """How many candidates an advertisement that comes may make wanted."""
+        ...
+
+    def put_off(self, key: str, filter: AdvertisedContent) -> list[str]:
+        """An advertisement came: give up the candidates that are `waiting`; returns their keys.
+
+        They are added again bit by bit, and are wanted then if they are.
+        """
+        ...
+
+    def unadvertised(self, key: str, at_once: int | None = None) -> Change:
+        """An advertisement of the link is gone.
+
+        What it made wanted is looked at: `at_once`, and the rest by `review`.
+        """
+        ...
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether more is to be looked at by `review`."""
+        ...
+
+    def review(self, count: int) -> Change:
+        """Withdraw what of so many that are doubtful is not wanted."""
         ...
 
     def validate(self, candidates: Mapping[str, W]) -> None:
@@ -181,8 +205,26 @@ class Unconditional(OneByOne[W]):
         """Say nothing."""
         return NOTHING_TO_SAY
 
-    def unadvertised(self, key: str) -> Change:  # noqa: ARG002
+    @property
+    def waiting(self) -> int:
+        """None: all are wanted."""
+        return 0
+
+    def put_off(self, key: str, filter: AdvertisedContent) -> list[str]:  # noqa: ARG002
+        """Nothing is put off that is told anyway."""
+        return []
+
+    def unadvertised(self, key: str, at_once: int | None = None) -> Change:  # noqa: ARG002
         """Say nothing."""
+        return NOTHING_TO_SAY
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Nothing is: all are wanted."""
+        return False
+
+    def review(self, count: int) -> Change:  # noqa: ARG002
+        """There is nothing to look at."""
         return NOTHING_TO_SAY
 
 
@@ -326,12 +368,21 @@ class SubscriptionPropagation(Protocol):
         """A neighbor says something of subscriptions."""
         ...
 
-    def advertised(self, neighbor: str, key: str, filter: AdvertisedContent) -> list[Effect]:
-        """An advertisement came over a link: what it makes wanted is said there."""
+    def advertised(
+        self, neighbor: str, key: str, filter: AdvertisedContent, at_once: int | None = None
+    ) -> list[Effect]:
+        """An advertisement came over a link: what it makes wanted is said there.
+
+        Of more than `at_once` that may be wanted some, and the rest as `drained` says: the neighbor
+        is behind until then, and the advertisement is not to be confirmed before.
+        """
         ...
 
-    def unadvertised(self, neighbor: str, key: str) -> list[Effect]:
-        """An advertisement of a link is gone, and with it what only it made wanted there."""
+    def unadvertised(self, neighbor: str, key: str, at_once: int | None = None) -> list[Effect]:
+        """An advertisement of a link is gone, and with it what only it made wanted there.
+
+        That of `at_once`, and the rest as `drained` says.
+        """
         ...
 
     def validate(

@@ -27,14 +27,14 @@ from sapwood.limits.durable import DURABLE_AHEAD_MAX, DURABLE_LOOKED_MAX
 class Arrival(NamedTuple):
     """A publication that a filter accepts: its place, and its bytes.
 
-    One with a time to live is so old already, in seconds; of others that does not matter. It has a
-    key where the last one of each is looked for (`last_values`).
+    One with a time to live is so old already, in seconds; of others that does not matter. It has
+    keys where the last one of each is looked for (`last_values`).
     """
 
     place: int
     size: int
     age_s: float = 0.0
-    key: bytes | None = None
+    keys: tuple[bytes, ...] = ()
 
 
 class CatchingUp:

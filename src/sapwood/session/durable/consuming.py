@@ -21,6 +21,7 @@ from sapwood.session.client_entries import (
 from sapwood.session.client_state import Acknowledged, ClientRecord, ClientState, Confirmed
 from sapwood.session.durable.receipts import Receipts
 from sapwood.wire.durable import (
+    SEALED_FIRST,
     AcknowledgedReply,
     AcknowledgeRequest,
     DurableDeliveries,
@@ -264,7 +265,10 @@ class Consuming:
         if len(new) < len(arrived):
             self._unsent[entry.id] = None
         if not wanted.name:
-            wanted.next_place = max(wanted.next_place or 0, *(one[2] + 1 for one in arrived))
+            last = arrived[-1][2]
+            if last < SEALED_FIRST:  # or else it is behind all before, and no place says so
+                last = max(wanted.next_place or 0, *(one[2] + 1 for one in arrived)) - 1
+            wanted.next_place = last + 1
         return Arrived(entry, new) if new else None
 
     def _confirmed(self, entry: Entry[Wanted, Any], serial: int) -> Settled | None:

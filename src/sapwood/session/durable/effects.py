@@ -40,10 +40,11 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """Hand publications to a consumer."""
+    """Hand publications to a consumer, who has had others up to, and without, a place `reached`."""
 
     consumer: Consumer
     parcels: Sequence[Parcel]
+    reached: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +73,11 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A consumer is turned away, or out."""
+    """A consumer is turned away, or out; for its quota, where it `is_quota`."""
 
     consumer: Consumer
     reason: str
+    is_quota: bool = False
 
 
 @dataclass(frozen=True, slots=True)

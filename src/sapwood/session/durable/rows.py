@@ -66,6 +66,8 @@ class SubscriptionValue(Struct, array_like=True, frozen=True):
     policy: Policy
     #: it was in force once
     confirmed: bool
+    #: the identity that has made it, whose quota it is on; empty where nobody has to say
+    maker: str = ""
 
 
 class StateValue(Struct, array_like=True, frozen=True):

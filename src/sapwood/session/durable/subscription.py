@@ -41,6 +41,8 @@ class Attached:
     #: its last request to acknowledge, and the one that it was answered
     serial: int = 0
     told_serial: int = 0
+    #: above all places of what it was handed
+    reached: int = 0
 
 
 class DurableSubscription:
@@ -60,6 +62,7 @@ class DurableSubscription:
         "is_kept",
         "last",
         "mailbox",
+        "maker",
         "name",
         "owner",
         "progress",
@@ -81,6 +84,7 @@ class DurableSubscription:
         self.name = name
         self.owner = owner
         self.generation = value.generation
+        self.maker = value.maker
         self.filter: InterestText = value.filter
         self.mailbox = mailbox
         self.progress = progress
@@ -241,7 +245,9 @@ class DurableSubscription:
             count_max = min(room[best], DURABLE_HAND_MAX, share)
             parcels = mailbox.take(best, count_max, DURABLE_HAND_BYTES, now)
             if parcels:
-                yield Hand(best, parcels)
+                yield Hand(best, parcels, able[best].reached)
+                last = max(parcel.place for parcel in parcels)
+                able[best].reached = max(able[best].reached, last + 1)
             else:  # it has as many bytes as it may
                 del able[best]
 
@@ -269,7 +275,7 @@ class DurableSubscription:
         if self._is_changed:
             self._is_changed = False
             value = SubscriptionValue(
-                self.generation, self.filter, mailbox.bounds.policy(), self.in_force
+                self.generation, self.filter, mailbox.bounds.policy(), self.in_force, self.maker
             )
             yield Row(Kind.SUBSCRIPTION, name, 0, encoded(value))
         yield from mailbox.rows(name)

@@ -12,6 +12,7 @@ has a space in it, which no client's has.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from sapwood.errors import InputError, LimitError
@@ -23,6 +24,7 @@ from sapwood.session.durable.policy import Bounds
 from sapwood.session.durable.restoring import restored
 from sapwood.session.durable.rows import Kind, Row, SeenValue, SubscriptionValue, encoded
 from sapwood.session.durable.subscription import NOT_KEPT, SPENT, DurableSubscription
+from sapwood.session.quotas import BeyondQuotaError, why_beyond
 from sapwood.wire.durable import AcknowledgeRequest, DurableRequest, DurablesReply, DurableState
 from sapwood.wire.interests import InterestText
 
@@ -59,12 +61,16 @@ class Making(NamedTuple):
     """What a subscription is made with.
 
     `start` is where it begins in the journal, `None` for what comes from now on, and `next_place`
-    the end of the journal; `generation` is new.
+    the end of the journal; `generation` is new. It is on the quota of the identity `maker`, if
+    there is one, which may have made so many `durables` with so many `bytes_max` in all.
     """
 
     start: int | None
     next_place: int
     generation: str
+    maker: str = ""
+    durables: int | None = None
+    bytes_max: int | None = None
 
 
 class DurableSubscriptions:
@@ -131,9 +137,9 @@ class DurableSubscriptions:
                 effects: list[Effect] = [Attach(owner, there.filter)]
                 effects.append(Say(there.name, "made"))
             else:
-                effects = list(self._changed(there, request))
+                effects = list(self._changed(there, request, making))
         except InputError as error:
-            return [Turn(consumer, str(error))]
+            return [Turn(consumer, str(error), isinstance(error, BeyondQuotaError))]
         self._consumers[consumer] = there
         there.seen = time
         is_change = request.is_change and request.filter is not None
@@ -155,8 +161,10 @@ class DurableSubscriptions:
             raise LimitError("DURABLES_MAX", DURABLES_MAX, len(self._by_owner) + 1, where)
         begin = making.next_place if making.start is None else making.start
         bounds = self._checked(request.name, Bounds().changed(request.policy))
+        if request.name:
+            bounds = self._within(making, bounds, request)
         value = SubscriptionValue(
-            making.generation, request.filter, bounds.policy(), confirmed=False
+            making.generation, request.filter, bounds.policy(), confirmed=False, maker=making.maker
         )
         made = DurableSubscription(
             request.name,
@@ -173,7 +181,32 @@ class DurableSubscriptions:
         self._hold(begin)
         return made
 
-    def _changed(self, there: DurableSubscription, request: DurableRequest) -> Iterator[Effect]:
+    def _within(self, making: Making, bounds: Bounds, request: DurableRequest) -> Bounds:
+        """The bounds of a new one, within the quota of its maker. Raises `InputError` beyond.
+
+        Who says no bound of bytes gets the default, or what is left.
+        """
+        count, set_aside = self._made_by(making.maker)
+        if making.durables is not None and count >= making.durables:
+            raise BeyondQuotaError(why_beyond("durables", making.durables, count, "remove some"))
+        if making.bytes_max is None:
+            return bounds
+        left = making.bytes_max - set_aside
+        if request.policy.bytes_max is None and 0 < left < bounds.bytes_max:
+            return replace(bounds, bytes_max=left)
+        if bounds.bytes_max > left:
+            remedy = f"with a bound of {max(0, left):,} bytes it fits; make those of others smaller"
+            raise BeyondQuotaError(why_beyond("durable_bytes", making.bytes_max, set_aside, remedy))
+        return bounds
+
+    def _made_by(self, maker: str) -> tuple[int, int]:
+        """How many are on the quota of an identity, and for how many bytes."""
+        theirs = [one for one in self._by_owner.values() if one.is_kept and one.maker == maker]
+        return len(theirs), sum(one.mailbox.bounds.bytes_max for one in theirs)
+
+    def _changed(
+        self, there: DurableSubscription, request: DurableRequest, making: Making
+    ) -> Iterator[Effect]:
         """What a further consumer's request changes. Raises `InputError` for what cannot be."""
         if request.filter not in (None, there.filter) and not request.is_change:
             raise InputError(
@@ -184,6 +217,12 @@ class DurableSubscriptions:
         bounds = before.changed(request.policy)
         if bounds.dead_letter != before.dead_letter:
             self._checked(there.name, bounds)
+        more = bounds.bytes_max - before.bytes_max
+        if more > 0 and making.bytes_max is not None and there.maker == making.maker:
+            _, used = self._made_by(there.maker)
+            if used + more > making.bytes_max:
+                remedy = "make those of others smaller"
+                raise BeyondQuotaError(why_beyond("durable_bytes", making.bytes_max, used, remedy))
         if bounds != before:
             there.mailbox.bounds = bounds
             there.change()
@@ -334,6 +373,16 @@ class DurableSubscriptions:
         if consumer not in self._consumers:
             return None
         return [*self._gone(consumer, time), Leave(consumer)]
+
+    def is_named(self, consumer: Consumer) -> bool:
+        """Whether a consumer is one of a subscription with a name, which others may share."""
+        return self._consumers[consumer].is_kept
+
+    def turn_away(self, consumer: Consumer, reason: str, time: float) -> list[Effect]:
+        """A consumer may not be there any more; what it has goes to others."""
+        if consumer not in self._consumers:
+            return []
+        return [*self._gone(consumer, time), Turn(consumer, reason)]
 
     def gone(self, client: str, time: float) -> list[Effect]:
         """A client is gone, and all consumers with it."""

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from types import MappingProxyType
 from typing import Final, Protocol
 
 from sapwood.covering.catalogue import COVERING_INDEXES, interest_index
 from sapwood.errors import InputError, UnknownNameError
-from sapwood.limits.semantic import RANDOM_NEIGHBORS
+from sapwood.limits.semantic import CLUSTER_MEMBERS, HOT_CHILDREN, RANDOM_NEIGHBORS
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 from sapwood.model.publication import Publication
-from sapwood.overlay.semantic.graph.boxes import box_similarity
 from sapwood.overlay.semantic.graph.graph import SimilarityGraph
 from sapwood.overlay.semantic.graph.options import GraphOptions
 from sapwood.overlay.semantic.hierarchy.hierarchy import Hierarchy
 from sapwood.overlay.semantic.hierarchy.joining import Cost
-from sapwood.overlay.semantic.hierarchy.options import Departure, HierarchyOptions, Variant
+from sapwood.overlay.semantic.hierarchy.options import (
+    Clusters,
+    Departure,
+    HierarchyOptions,
+    Variant,
+)
 from sapwood.overlay.semantic.interests import Interests
 from sapwood.overlay.semantic.spreading import Spread
 from sapwood.similarity import Knowledge, Similarity, SynopsisBuilder
+from sapwood.similarity.boxes import box_similarity
 
 
 class SemanticOverlay(Protocol):
@@ -77,24 +82,45 @@ class SemanticProtocol:
     kinds: tuple[str, ...] = ("records", "documents")
 
 
-def _tree(variant: Variant, name: str) -> SemanticProtocol:
+def _tree(options: HierarchyOptions, name: str) -> SemanticProtocol:
     return SemanticProtocol(
         name=name,
         summary="each peer is below the most specific one that contains its interest; "
-        f"{variant.value} joins",
-        make=lambda _: Hierarchy[Interest](
-            HierarchyOptions(variant=variant), interest_index(COVERING_INDEXES["columnar"])
-        ),
+        f"{options.variant.value} joins",
+        make=lambda _: Hierarchy[Interest](options, interest_index(COVERING_INDEXES["columnar"])),
         loses=False,
         choose=_chosen_tree,
     )
 
 
 def _chosen_tree(argument: str) -> SemanticProtocol:
-    known = {variant.value: variant for variant in Variant}
-    if argument not in known:
-        raise UnknownNameError("join variant", argument, known)
-    return _tree(known[argument], f"semantic-tree:{argument}")
+    """The tree of a join variant, and what goes with it: `cascade`, `clusters` (or with `=N`)."""
+    options = HierarchyOptions()
+    for word in argument.split(","):
+        name, _, value = word.partition("=")
+        if name == "cascade" and not value:
+            options = replace(options, cascade=True)
+        elif name == "clusters":
+            options = replace(options, clusters=Clusters(HOT_CHILDREN, _members(value, argument)))
+        elif word in _VARIANTS:
+            options = replace(options, variant=_VARIANTS[word])
+        else:
+            raise UnknownNameError("choice of a tree", word, [*_VARIANTS, "cascade", "clusters"])
+    return _tree(options, f"semantic-tree:{argument}")
+
+
+def _members(value: str, argument: str) -> int:
+    if not value:
+        return CLUSTER_MEMBERS
+    if not value.isdecimal() or not int(value):
+        raise InputError(
+            f"protocol 'semantic-tree:{argument}': clusters have a number of members, as in "
+            "semantic-tree:full,clusters=8"
+        )
+    return int(value)
+
+
+_VARIANTS: Final = MappingProxyType({variant.value: variant for variant in Variant})
 
 
 def _graph(options: GraphOptions, name: str) -> SemanticProtocol:
@@ -109,23 +135,36 @@ def _graph(options: GraphOptions, name: str) -> SemanticProtocol:
 
 
 def _chosen_graph(argument: str) -> SemanticProtocol:
-    """The graph of n, or n,r, or n,r,rho."""
-    texts = [*argument.split(","), *_LEFT_OUT[argument.count(",") :]]
+    """The graph of n, r, rho and gamma, of which the last ones may be left out, and `one-way`."""
+    texts = argument.split(",")
+    one_way = texts[-1] == ONE_WAY
+    texts = texts[:-1] if one_way else texts
+    texts += _LEFT_OUT[len(texts) - 1 :]
     try:
         closest, by_chance, forwarding = int(texts[0]), int(texts[1]), float(texts[2])
-        [] = texts[3:]
+        indulgence = int(texts[3])
+        [] = texts[4:]
     except ValueError:
         raise InputError(
             f"protocol 'semantic-graph:{argument}': behind the colon go the closest neighbors, "
-            "those by chance and the share of random links that forward, as in "
-            "semantic-graph:10,1,0.5"
+            "those by chance, the share of random links that forward, and how many on a way may "
+            "forward without interest, as in semantic-graph:10,1,0.5,2; one-way at the end lets "
+            "links by chance carry to the chosen peer only"
         ) from None
-    options = GraphOptions(closest=closest, random=by_chance, forwarding=forwarding)
+    options = GraphOptions(
+        closest=closest,
+        random=by_chance,
+        forwarding=forwarding,
+        indulgence=indulgence,
+        one_way=one_way,
+    )
     return _graph(options, f"semantic-graph:{argument}")
 
 
-_LEFT_OUT: Final = (str(RANDOM_NEIGHBORS), "1")
-"""What stands for neighbors by chance and the share that forward where a name leaves them out."""
+ONE_WAY: Final = "one-way"
+
+_LEFT_OUT: Final = (str(RANDOM_NEIGHBORS), "1", "0")
+"""What stands for neighbors by chance, the share that forward, and gamma, where left out."""
 
 
 def interest_similarity(
@@ -157,7 +196,7 @@ SEMANTIC: Final[Mapping[str, SemanticProtocol]] = MappingProxyType(
     {
         one.name: one
         for one in (
-            _tree(Variant.ADAPTIVE, "semantic-tree"),
+            _tree(HierarchyOptions(), "semantic-tree"),
             _graph(GraphOptions(), "semantic-graph"),
         )
     }

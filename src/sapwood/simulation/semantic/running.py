@@ -8,9 +8,11 @@ takes a thousand times as long, so of many publications some are drawn for it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import NamedTuple
 
 from sapwood.limits import ORACLE_PAIRS_MAX
 from sapwood.limits.semantic import PATTERN_PAIRS
@@ -21,6 +23,7 @@ from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
 from sapwood.overlay.semantic.accuracy import Accuracy, together
 from sapwood.overlay.semantic.hierarchy.joining import Cost
+from sapwood.overlay.semantic.spreading import Spread
 from sapwood.simulation.oracle import Meaning, publications_checked
 from sapwood.simulation.semantic.churn import Churn
 from sapwood.simulation.semantic.protocols import SemanticOverlay, SemanticProtocol
@@ -45,6 +48,14 @@ class Costs:
         """The figures as a JSON object."""
         mean = self.involved / self.count if self.count else 0.0
         return {"count": self.count, "messages": self.messages, "involved_share": round(mean, 6)}
+
+
+class LastWay(NamedTuple):
+    """The way of a publication, by its id, and the peers that wanted it."""
+
+    publication: str
+    way: Spread
+    wanting: frozenset[int] | set[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +85,12 @@ class SemanticRun:
     publications: list[PublicationFigures] = field(default_factory=list)
     pairs: dict[str, list[str]] = field(default_factory=dict)
     checked: int = 0
+    #: as it is at the end
+    overlay: SemanticOverlay | None = None
+    #: of the last publication, which spread in the overlay as it is at the end
+    last: LastWay | None = None
+    #: copies that each peer has sent, of all publications, where they were to be counted
+    sent: Counter[int] = field(default_factory=Counter)
     lost: list[tuple[str, str]] = field(default_factory=list)
     unexpected: list[tuple[str, str]] = field(default_factory=list)
 
@@ -148,6 +165,7 @@ class _World:
     #: the filters of all numbers that were indexed; as many as `indexed`
     index: Index = field(default_factory=Index)
     indexed: int = 0
+    counts_copies: bool = False
 
     def join(self, subscription: Subscription) -> None:
         peer, cost = self.overlay.join(subscription.filter, self.random)
@@ -190,6 +208,9 @@ class _World:
         hits = set(map(int, self.index.match(publication)))
         wanting = {peer for peer, interest in self.interests.items() if interest in hits}
         way = self.overlay.spread(wanting.__contains__, self.random)
+        self.run.last = LastWay(publication.id, way, wanting)
+        if self.counts_copies:
+            self.run.sent.update(way.sent)
         received = way.received
         self.run.pairs[publication.id] = sorted(
             self.owners[peer].id for peer in received if peer in wanting
@@ -212,15 +233,19 @@ def run_semantic(
     churn: Sequence[Churn] = (),
     seed: int = 0,
     pairs_max: int = ORACLE_PAIRS_MAX,
+    counts_copies: bool = False,
     advance: Callable[[int], None] = lambda _: None,
 ) -> SemanticRun:
     """Run a semantic overlay; `advance` is told of each join and each publication.
+
+    With `counts_copies` the copies that each peer sends are added up (`SemanticRun.sent`).
 
     Where publications times different filters exceed `pairs_max`, only publications drawn with the
     seed are judged; a tree pattern counts as `limits.semantic.PATTERN_PAIRS` filters.
     """
     random = Random(f"{seed}/semantic")  # noqa: S311 - reproducible
     world = _World(protocol.make(publications), random, SemanticRun(protocol))
+    world.counts_copies = counts_copies
     for subscription in subscriptions:
         world.join(subscription)
         advance(1)
@@ -242,6 +267,7 @@ def run_semantic(
             _judge(world, publication, meaning)
         advance(1)
     run = world.run
+    run.overlay = world.overlay
     run.interests, run.state_bytes = len(world.overlay.interests), world.overlay.bytes
     return run
 

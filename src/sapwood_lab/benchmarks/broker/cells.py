@@ -1,7 +1,8 @@
 """One system under one load, in phases.
 
-Start, subscribe, publish as fast as can be and at fixed rates, ping, kill and come back. Each phase
-is judged; a cell with one wrong delivery is void, and says so.
+Start, subscribe, publish as fast as can be and at fixed rates, ping, ping while subscriptions come
+and go, kill and come back; then, where that is wanted, once more from an empty cache of compiled
+code on. Each phase is judged; a cell with one wrong delivery is void, and says so.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from sapwood.errors import EnvironmentMissingError
+from sapwood_lab.benchmarks.broker.churn import Churned, Schedule, answer_ms, judge_churn
 from sapwood_lab.benchmarks.broker.judge import RECEIVED, Received, Verdict, delivery_count, judge
 from sapwood_lab.benchmarks.broker.load import Load, Numbers
 from sapwood_lab.benchmarks.broker.servers import most_bytes, usage
-from sapwood_lab.benchmarks.broker.systems import ROLES, Server, System
+from sapwood_lab.benchmarks.broker.systems import CHURNING, ROLES, Server, System
 from sapwood_lab.benchmarks.broker.tasks import PROGRESS, Task
 from sapwood_lab.benchmarks.broker.workers import Worker, WorkerError
 
@@ -53,6 +56,10 @@ LEAD_NS: Final = 50_000_000
 LEAST: Final = 8
 """Publications of a schedule at least, however slow the system is."""
 
+COLD_RATE: Final = 1000.0
+"""Publications a second at most with an empty cache: plain code serves until there is compiled
+one, and half of what compiled code takes would be many times what plain code can."""
+
 BACK_MAX_S: Final = 60.0
 _ROUND_S: Final = 0.1
 _ROUND_RATE: Final = 2000.0
@@ -67,8 +74,19 @@ FIGURES: Final = (
     "server_delivery_us",
     "receivers_us",
     *(f"delay_{share}_p{quantile:g}_ms" for share in SHARES for quantile in QUANTILES),
+    *(f"delay_{share}_sent_p99_ms" for share in SHARES),
     *(f"delay_{share}_samples" for share in SHARES),
     "pause_ms",
+    "churn_p50_ms",
+    "churn_p99_ms",
+    "churn_pause_ms",
+    "churn_answer_p99_ms",
+    "cold_rate",
+    "cold_first_p99_ms",
+    "cold_p50_ms",
+    "cold_p99_ms",
+    "cold_pause_ms",
+    "cold_compiled_s",
     "memory_mib",
     "memory_most_mib",
     "subscription_bytes",
@@ -84,10 +102,14 @@ FIGURES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How long: about each figure, and at most until all subscriptions are in force."""
+    """How long: about each figure, and at most until all subscriptions are in force.
+
+    And with an empty cache of compiled code; with 0 that is left out.
+    """
 
     seconds: float = 1.0
     fill_seconds: float = 10.0
+    cold_seconds: float = 0.0
 
 
 def measure_cell(system: System, load: Load, hops: int, settings: Settings) -> dict[str, Any]:
@@ -103,22 +125,25 @@ def measure_cell(system: System, load: Load, hops: int, settings: Settings) -> d
     reason = system.refuses(load, hops)
     if reason:
         return {**row, "reason": reason}
-    with TemporaryDirectory(prefix="sapwood-bench-") as name:
-        folder = Path(name)
-        load.write(folder, each_subscription=system.delivers_each)
-        (folder / "progress").write_bytes(bytes(PROGRESS.size))
-        try:
-            with _cell(system, load, hops, folder) as cell:
-                _measure(cell, row, settings)
-        except EnvironmentMissingError as error:
-            row["reason"] = str(error).splitlines()[0]
+    try:
+        with _cell(system, load, hops) as cell:
+            _measure(cell, row, settings)
+        cold = system.with_empty_cache() if settings.cold_seconds else None
+        if cold is not None:
+            with _cell(cold, load, hops) as cell:
+                _measure_cold(cell, row, settings)
+    except EnvironmentMissingError as error:
+        row["reason"] = str(error).splitlines()[0]
     return row
 
 
 @contextmanager
-def _cell(system: System, load: Load, hops: int, folder: Path) -> Iterator[_Cell]:
-    """A server with its workers, which end with the block."""
+def _cell(system: System, load: Load, hops: int) -> Iterator[_Cell]:
+    """A server with its workers and files, which end with the block."""
     with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="sapwood-bench-")))
+        load.write(folder, each_subscription=system.delivers_each)
+        (folder / "progress").write_bytes(bytes(PROGRESS.size))
         server = system.start(folder, hops)
         stack.callback(server.close)
         task = folder / "task.json"
@@ -127,8 +152,11 @@ def _cell(system: System, load: Load, hops: int, folder: Path) -> Iterator[_Cell
         receivers, publisher, pinger = (
             stack.enter_context(Worker(role, *system.command(role, task))) for role in ROLES
         )
+        churner = None
+        if system.churns:
+            churner = stack.enter_context(Worker(CHURNING, *system.command(CHURNING, task)))
         counts = load.deliveries(each_subscription=system.delivers_each)
-        yield _Cell(load, counts, folder, server, receivers, publisher, pinger)
+        yield _Cell(load, counts, folder, server, receivers, publisher, pinger, churner)
 
 
 def _measure(cell: _Cell, row: dict[str, Any], settings: Settings) -> None:
@@ -146,11 +174,39 @@ def _measure(cell: _Cell, row: dict[str, Any], settings: Settings) -> None:
             rate = row["publications_per_s"] * share / 100
             row |= _delays(cell, share, rate, settings.seconds)
         row |= _pause(cell, row["publications_per_s"] / 2, settings.seconds)
+        if cell.churner is not None:
+            row |= _churn(cell, cell.churner, row["publications_per_s"] / 2, settings.seconds)
         row["memory_most_mib"] = most_bytes(cell.server.pids()) / 2**20
         row["back_s"] = cell.come_back(settings.fill_seconds, row["publications_per_s"])
     finally:
         row["publications"], row["deliveries"] = cell.number, cell.deliveries
         row["verdict"] = str(cell.verdict)
+
+
+def _measure_cold(cell: _Cell, row: dict[str, Any], settings: Settings) -> None:
+    """Publish from the first second after an empty cache on, while subscriptions come and go."""
+    begun = time.time()
+    cell.subscribe(settings.fill_seconds)
+    cell.publisher.ask("connect", timeout_s=ANSWER_S)
+    assert cell.churner is not None, "systems with a cache of code churn"
+    rate = min(COLD_RATE, row["publications_per_s"] / 2)
+    try:
+        came, pause_ms, _ = _churned(cell, cell.churner, rate, settings.cold_seconds)
+    finally:
+        row["publications"] += cell.number
+        row["deliveries"] += cell.deliveries
+        if not cell.verdict.is_exact:
+            row["verdict"] = f"with an empty cache: {cell.verdict}"
+    first = came.delays_ms[came.due_s < 1.0]
+    row |= {
+        "cold_rate": rate,
+        "cold_first_p99_ms": _quantile(first, 99.0),
+        "cold_p50_ms": _quantile(came.delays_ms, 50.0),
+        "cold_p99_ms": _quantile(came.delays_ms, 99.0),
+        "cold_pause_ms": pause_ms,
+    }
+    kept = [file.stat().st_mtime for file in cell.folder.glob("cache/*.nbi")]
+    row["cold_compiled_s"] = max(kept) - begun if kept else None
 
 
 def _warm_up(cell: _Cell, seconds: float) -> int:
@@ -181,20 +237,37 @@ def _capacity(cell: _Cell, seconds: float, window: int) -> dict[str, Any]:
     }
 
 
-def _delays(cell: _Cell, share: int, rate: float, seconds: float) -> dict[str, Any]:
-    """Quantiles of the time from when a publication was due until it was delivered."""
-    came, first, start_ns = cell.scheduled(rate, seconds)
-    due_ns = start_ns + (came["number"] - first) / rate * 1e9
+class _Delays(NamedTuple):
+    """The delays of a schedule: when each delivery was due, counted from its begin, how late."""
+
+    due_s: npt.NDArray[np.float64]
+    delays_ms: npt.NDArray[np.float64]
+
+
+def _delays_of(came: Received, schedule: Schedule) -> _Delays:
+    """From when a publication was due until it was delivered."""
+    due_ns = (came["number"] - schedule.first) / schedule.rate * 1e9
     # A delivery of several ids has several lines, and one delay.
     keys = came["number"].astype(np.int64) << 32 | came["client"].astype(np.int64)
     _, places = np.unique(keys, return_index=True)
-    found: dict[str, Any] = {f"delay_{share}_samples": len(places)}
-    if len(places):
-        delays_ms = ((came["time_ns"] - due_ns) / 1e6)[places]
-        for quantile in QUANTILES:
-            if len(places) * (100 - quantile) < 100:
-                continue  # Not one delay would be above it.
-            found[f"delay_{share}_p{quantile:g}_ms"] = float(np.percentile(delays_ms, quantile))
+    delays_ms = (came["time_ns"] - schedule.start_ns - due_ns) / 1e6
+    return _Delays(due_ns[places] / 1e9, delays_ms[places])
+
+
+def _quantile(delays_ms: npt.NDArray[np.float64], quantile: float) -> float | None:
+    """A quantile, where one of so many delays would be above it."""
+    if len(delays_ms) * (100 - quantile) < 100:
+        return None
+    return float(np.percentile(delays_ms, quantile))
+
+
+def _delays(cell: _Cell, share: int, rate: float, seconds: float) -> dict[str, Any]:
+    """Quantiles of the time from when a publication was due until it was delivered."""
+    delays_ms = _delays_of(*cell.scheduled(rate, seconds)).delays_ms
+    found: dict[str, Any] = {f"delay_{share}_samples": len(delays_ms)}
+    found[f"delay_{share}_sent_p99_ms"] = cell.late_ms
+    for quantile in QUANTILES:
+        found[f"delay_{share}_p{quantile:g}_ms"] = _quantile(delays_ms, quantile)
     return found
 
 
@@ -213,6 +286,39 @@ def _pause(cell: _Cell, rate: float, seconds: float) -> dict[str, Any]:
     return found
 
 
+def _churn(cell: _Cell, churner: Worker, rate: float, seconds: float) -> dict[str, Any]:
+    """The same, and delays, while subscriptions come and go."""
+    came, pause_ms, answer_p99_ms = _churned(cell, churner, rate, seconds)
+    return {
+        "churn_p50_ms": _quantile(came.delays_ms, 50.0),
+        "churn_p99_ms": _quantile(came.delays_ms, 99.0),
+        "churn_pause_ms": pause_ms,
+        "churn_answer_p99_ms": answer_p99_ms,
+    }
+
+
+def _churned(
+    cell: _Cell, churner: Worker, rate: float, seconds: float
+) -> tuple[_Delays, float, float]:
+    """Publish, ping, and let subscriptions come and go.
+
+    Returns the delays, the longest ping, and a quantile (99 %) of the time until a subscription
+    was confirmed, both in ms.
+    """
+    cell.pinger.ask("connect", timeout_s=ANSWER_S)
+    churner.ask("connect", timeout_s=ANSWER_S)
+    cell.pinger.order("ping", seconds)
+    churner.order("churn", seconds)
+    came, schedule = cell.scheduled(rate, seconds)
+    pause_ms = float(cell.pinger.answer(seconds + ANSWER_S)["longest_ms"])
+    churner.answer(seconds + ANSWER_S)
+    path = cell.folder / "churned"
+    churner.ask("collect", path, timeout_s=ANSWER_S)
+    churned = msgspec.msgpack.decode(path.read_bytes(), type=Churned)
+    cell.verdict += judge_churn(cell.load, churned, schedule, came)
+    return _delays_of(came, schedule), pause_ms, answer_ms(churned, 99.0)
+
+
 @dataclass(slots=True)
 class _Cell:
     """A server, its workers, and what has been published and judged so far.
@@ -228,6 +334,9 @@ class _Cell:
     receivers: Worker
     publisher: Worker
     pinger: Worker
+    churner: Worker | None
+    #: how late 99 % of the last schedule were sent at most, where the publisher tells
+    late_ms: float | None = None
     number: int = 0
     deliveries: int = 0
     verdict: Verdict = field(default_factory=lambda: Verdict(0))
@@ -256,13 +365,14 @@ class _Cell:
         end_ns = int(received["time_ns"].max()) if len(received) else time.monotonic_ns()
         return received, count, (end_ns - said["begin_ns"]) / 1e9
 
-    def scheduled(self, rate: float, seconds: float) -> tuple[Received, int, int]:
-        """Publish at a rate: what came, the first number, and when that was due."""
+    def scheduled(self, rate: float, seconds: float) -> tuple[Received, Schedule]:
+        """Publish at a rate: what came, and when it was due."""
         came, first, count = self._came(), self.number, max(LEAST, int(rate * seconds))
         start_ns = time.monotonic_ns() + LEAD_NS
         order = ("schedule", first, count, rate, start_ns)
-        self.publisher.ask(*order, timeout_s=count / rate + ANSWER_S)
-        return self._settle(count, came, QUIET_S), first, start_ns
+        said = self.publisher.ask(*order, timeout_s=count / rate + ANSWER_S)
+        self.late_ms = said.get("late_p99_ms")
+        return self._settle(count, came, QUIET_S), Schedule(first, count, rate, start_ns)
 
     def come_back(self, fill_seconds: float, capacity: float) -> float:
         """Seconds from when the server is killed until all is delivered again.

@@ -8,6 +8,8 @@ A record has two attributes more than its workload draws: `tick`, its place in t
 `TICKS`, and `pad`, a text that makes it `PUBLICATION_BYTES` long where it is shorter. The first
 client subscribes to `tick = 0` besides: however little the workload delivers, there is something to
 measure delays by. Where there is one subscription only, it accepts every publication.
+
+Beside these there are subscriptions of the same workload that come and go (`Passing`).
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -39,6 +41,9 @@ from sapwood_lab.workload.documents.patterns import PatternShape
 PUBLICATION_BYTES: Final = 512
 """A record as it travels in Sapwood; those of `flights` and `mix` fit, too."""
 
+PASSING: Final = 2048
+"""Different filters of the subscriptions that come and go."""
+
 TICKS: Final = 8
 POOL: Final = 512
 """Different records that are published, over and over."""
@@ -60,6 +65,16 @@ NUMBER_DIGITS: Final = 9
 Numbers = npt.NDArray[np.int64]
 
 
+class Passing(NamedTuple):
+    """Filters of subscriptions that come and go, and which of them accept each content of the pool.
+
+    Subscription `n` of those has the filter `n` modulo their number.
+    """
+
+    interests: Sequence[Interest]
+    matches: npt.NDArray[np.bool_]  # [interests, pool]
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """Subscriptions 0, 1, ... of clients, a pool of publications, and their matches.
@@ -77,6 +92,7 @@ class Load:
     pool: Sequence[Mapping[str, Any] | bytes]
     offsets: Numbers
     matches: Numbers
+    passing: Passing
 
     @property
     def holds_documents(self) -> bool:
@@ -110,13 +126,17 @@ class Load:
         """Write the files that the drivers of all systems read.
 
         `subscriptions.jsonl`: `number`, `client`, and `filter` with `any` (as `bench records
-        --export` has them) or `xpath`. `publications.jsonl`: `attributes` or `document`, and how
-        many `deliveries` it leads to.
+        --export` has them) or `xpath`; `passing.jsonl` likewise. `publications.jsonl`:
+        `attributes` or `document`, and how many `deliveries` it leads to.
         """
         with (folder / "subscriptions.jsonl").open("wb") as lines:
             for number, interest in enumerate(self.interests):
                 said = self._said(interest)
                 line = {"number": number, "client": int(self.owners[number]), **said}
+                lines.write(msgspec.json.encode(line) + b"\n")
+        with (folder / "passing.jsonl").open("wb") as lines:
+            for number, interest in enumerate(self.passing.interests):
+                line = {"number": number, "client": 0, **self._said(interest)}
                 lines.write(msgspec.json.encode(line) + b"\n")
         counts = self.deliveries(each_subscription=each_subscription).tolist()
         with (folder / "publications.jsonl").open("wb") as lines:
@@ -149,7 +169,11 @@ def make_load(workload: str, size: int, clients: int, data: Path | None = None) 
         wanted = [one.record_filter for one in source.subscriptions(size, SEED)]
         wanted.append(parse_filter("tick = 0"))
     scan = ColumnScan(wanted)
-    return _load(workload, clients, wanted, pool, [scan.match(record) for record in pool])
+    found = [scan.match(record) for record in pool]
+    coming = [one.record_filter for one in source.subscriptions(PASSING, SEED + 1)]
+    scan = ColumnScan(coming)
+    passing = _passing(coming, [scan.match(record) for record in pool])
+    return _load(workload, clients, wanted, pool, found, passing)
 
 
 def _padded(record: Mapping[str, Any], tick: int) -> dict[str, Any]:
@@ -172,7 +196,9 @@ def _documents_load(size: int, clients: int) -> Load:
     else:
         wanted = [one.filter for one in source.subscriptions(size, SEED)]
         wanted.append(parse_xpath("/*"))
-    return _load(DOCUMENTS, clients, wanted, pool, list(_lxml_matches(wanted, pool)))
+    coming = [one.filter for one in source.subscriptions(PASSING, SEED + 1)]
+    passing = _passing(coming, list(_lxml_matches(coming, pool)))
+    return _load(DOCUMENTS, clients, wanted, pool, list(_lxml_matches(wanted, pool)), passing)
 
 
 def _lxml_matches(wanted: Sequence[Interest], pool: Sequence[bytes]) -> Iterator[Numbers]:
@@ -193,16 +219,24 @@ def _lxml_matches(wanted: Sequence[Interest], pool: Sequence[bytes]) -> Iterator
         yield np.array(sorted(found), np.int64)
 
 
-def _load(
+def _passing(interests: Sequence[Interest], found: Sequence[Numbers]) -> Passing:
+    matches = np.zeros((len(interests), len(found)), np.bool_)
+    for place, numbers in enumerate(found):
+        matches[numbers, place] = True
+    return Passing(interests, matches)
+
+
+def _load(  # noqa: PLR0917 - the parts of a load
     workload: str,
     clients: int,
     wanted: Sequence[Interest],
     pool: Sequence[Mapping[str, Any] | bytes],
     found: Sequence[Numbers],
+    passing: Passing,
 ) -> Load:
     owners = np.arange(len(wanted), dtype=np.int64) % clients
     if len(wanted) > 1:
         owners[-1] = 0
     offsets = np.concatenate(([0], np.cumsum([len(one) for one in found]))).astype(np.int64)
     matches = np.concatenate([*found, np.zeros(0, np.int64)]).astype(np.int64)
-    return Load(workload, clients, wanted, owners, pool, offsets, matches)
+    return Load(workload, clients, wanted, owners, pool, offsets, matches, passing)

@@ -72,6 +72,11 @@ class Peer:
     only_equalities: bool = False
     delivers_each: bool = False
     keeps: bool = False
+    churns: bool = False
+
+    def with_empty_cache(self) -> None:
+        """Peers compile nothing that they keep."""
+        return
 
     def refuses(self, load: Load, hops: int) -> str:
         """Documents, several servers, and what its filters cannot say."""

@@ -28,7 +28,8 @@ class Choices:
 
     `peers` are names, or `none`; without any all that are installed are measured, and those that
     keep what is published only beside Sapwood that does. Sapwood is measured once more with a store
-    for each of `durabilities`.
+    for each of `durabilities`. With `cold_seconds` brokers start once more, for so long, with an
+    empty cache of compiled code.
     """
 
     sizes: tuple[int, ...] = ()
@@ -39,6 +40,7 @@ class Choices:
     durabilities: tuple[str, ...] = ()
     seconds: float = 1.0
     fill_seconds: float = 10.0
+    cold_seconds: float = 0.0
     data: Path | None = None
 
 
@@ -86,7 +88,7 @@ def run_broker(choices: Choices, say: Callable[[str], None]) -> dict[str, Any]:
     """
     for durability in choices.durabilities:
         Durability.parse(durability)
-    settings = Settings(choices.seconds, choices.fill_seconds)
+    settings = Settings(choices.seconds, choices.fill_seconds, choices.cold_seconds)
     peers, left_out = _peers(choices.peers, keeping=bool(choices.durabilities))
     warm_up()
     rows: list[dict[str, Any]] = []

@@ -45,6 +45,7 @@ _DELAYS: Final = (
         for share in SHARES
         for quantile in QUANTILES
     ),
+    Column("50 %: p99 of being sent", "delay_50_sent_p99_ms", ",.2f"),
     Column("delays", "samples"),
 )
 
@@ -58,12 +59,27 @@ _REST: Final = (
     Column("back s", "back_s", ",.2f"),
 )
 
+_CHURN: Final = (
+    *_PLACE,
+    Column("p50", "churn_p50_ms", ",.2f"),
+    Column("p99", "churn_p99_ms", ",.2f"),
+    Column("longest pause", "churn_pause_ms", ",.1f"),
+    Column("p99 until confirmed", "churn_answer_p99_ms", ",.1f"),
+    Column("cold: publications/s", "cold_rate", ",.0f"),
+    Column("p99 of the first second", "cold_first_p99_ms", ",.2f"),
+    Column("p50", "cold_p50_ms", ",.2f"),
+    Column("p99", "cold_p99_ms", ",.2f"),
+    Column("longest pause", "cold_pause_ms", ",.1f"),
+    Column("compiled after s", "cold_compiled_s", ",.0f"),
+)
+
 BEGIN: Final = "<!-- figures -->"
 END: Final = "<!-- end of figures -->"
 
 TABLES: Final = (
     ("Publications, and what one costs", _COSTS),
     ("Delays in ms, at shares of the capacity", _DELAYS),
+    ("Delays and pauses in ms while 1,000 subscriptions a second come and go", _CHURN),
     ("Pauses, memory, subscribing and coming back", _REST),
 )
 

@@ -66,8 +66,9 @@ class _Test(NamedTuple):
 class ColumnScan:
     """The positions of the filters that accept a record, by looking at all of them.
 
-    Raises `InvalidValueError` for general `like` patterns and for whole numbers that no float
-    holds: the scan would be wrong.
+    Texts that general `like` patterns and readings ask for are tried one by one, where the rest of
+    a filter holds. Raises `InvalidValueError` for whole numbers that no float holds: the scan would
+    be wrong.
     """
 
     def __init__(self, filters: Sequence[Filter]) -> None:
@@ -91,6 +92,18 @@ class ColumnScan:
             for column, test in enumerate(tests):
                 self._places[column, row] = self._keys[test.key]
                 self._lows[column, row], self._highs[column, row] = self._bounds(test)
+        #: position -> a filter with patterns or readings, which no column tests
+        self._tried = {
+            place: wanted
+            for place, wanted in enumerate(filters)
+            if not all(
+                constraint.strings.is_plain
+                for conjunction in wanted.conjunctions
+                for _, constraint in conjunction.constraints
+            )
+        }
+        self._is_tried = np.zeros(len(filters), np.bool_)
+        self._is_tried[[*self._tried]] = True
         self._tests = np.array([len(tests) for _, tests in rows], np.int64)
 
     @property
@@ -108,7 +121,7 @@ class ColumnScan:
             seen = values[self._places[column][alive]]
             above = seen >= self._lows[column][alive]
             alive = alive[above & (seen <= self._highs[column][alive])]
-        return self._owners_of(alive)
+        return self._owners_of(alive, record)
 
     def match_plainly(self, record: Record) -> Positions:
         """The same positions, by testing every column of every row."""
@@ -117,7 +130,7 @@ class ColumnScan:
         for places, lows, highs in zip(self._places, self._lows, self._highs, strict=True):
             seen = values[places]
             holds &= (seen >= lows) & (seen <= highs)
-        return self._owners_of(np.flatnonzero(holds))
+        return self._owners_of(np.flatnonzero(holds), record)
 
     def touched(self, record: Record) -> Touched:
         """The rows whose first test holds, and the bytes that the rest of them has at the least."""
@@ -125,9 +138,18 @@ class ColumnScan:
         further = int(np.maximum(self._tests[candidates] - 1, 0).sum())
         return Touched(len(candidates), len(candidates) * ID_BYTES + further * TEST_BYTES)
 
-    def _owners_of(self, rows: Positions) -> Positions:
+    def _owners_of(self, rows: Positions, record: Record) -> Positions:
+        """The filters of rows whose tests hold, of which some are tried yet."""
         owners: Positions = self._owners[rows]
-        return np.unique(owners) if self._repeats else owners
+        owners = np.unique(owners) if self._repeats else owners
+        if not self._tried:
+            return owners
+        is_tried = self._is_tried[owners]
+        holds = ~is_tried
+        holds[is_tried] = [
+            self._tried[place].accepts(record) for place in owners[is_tried].tolist()
+        ]
+        return owners[holds]
 
     def _first(self, values: npt.NDArray[np.float64]) -> Positions:
         seen = values[self._places[0]]
@@ -173,8 +195,6 @@ def _rows_of(wanted: Filter) -> Iterator[tuple[_Test, ...]]:
 
 
 def _pieces(name: str, constraint: Constraint) -> Iterator[_Test]:
-    if not constraint.strings.is_plain:
-        raise InvalidValueError(name, "the column scan knows no general like patterns")
     for interval in constraint.numbers:
         yield _Test((name, _NUMBER), *_closed(interval))
     for low, high in constraint.strings.ranges:

@@ -17,6 +17,9 @@ xsiena      20,000, Pareto      2 to 5 comparisons with whole numbers   2 to 5 p
                                 (Jerzak, table 9.1)
 realistic   44, skewed          1 to 5 of prefix, equality, list,       4 and 8 measurements
                                 flag, threshold and range
+like        2, texts            a pattern such as `%word%`              both
+read        4, texts            what a text reads as: lower case, an    all 4
+                                integer below, a timestamp not before
 ==========  ==================  ======================================  ========================
 
 `churn.Churn` makes a stream of additions, removals and publications of any of them.
@@ -34,6 +37,7 @@ from sapwood_lab.workload.records.churn import Add, Churn, Operation, Publish, R
 from sapwood_lab.workload.records.neutral import BOOL, EQ, MIX, RNG
 from sapwood_lab.workload.records.realistic import REALISTIC
 from sapwood_lab.workload.records.source import Workload
+from sapwood_lab.workload.records.textual import LIKE, READ
 from sapwood_lab.workload.records.xsiena import XSiena
 
 __all__ = [
@@ -84,6 +88,8 @@ WORKLOADS: Final[Mapping[str, Workload]] = MappingProxyType(
             boxes("uniform"),
             XSiena().workload(),
             REALISTIC,
+            LIKE,
+            READ,
         )
     }
 )

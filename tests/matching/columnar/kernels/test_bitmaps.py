@@ -43,7 +43,7 @@ def test_bitmaps_leave_exactly_what_the_twin_finds(
         for _ in range(size)
     ]
     whole = made(texts)
-    segment = build(whole.rows, len(whole.attributes), compiled)
+    segment = build(whole.rows, len(whole.attributes), compiled, whole.patterns())
     twin = whole.segment()
     assert segment.buffer.tolist() == twin.buffer.tolist()
     for slot in random.sample(range(size), size // 5):

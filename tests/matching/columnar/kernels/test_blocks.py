@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sapwood import parse_filter
 from sapwood.matching.columnar.build import build
 from sapwood.matching.columnar.columns import SLOT_MASK, U32, U64, entry_conjunctions
+from sapwood.matching.columnar.derived import Attribute
 from sapwood.matching.columnar.kernels.blocks import (
     attribute_of,
     block_of,
@@ -22,6 +23,7 @@ from sapwood.matching.columnar.kernels.blocks import (
 )
 from sapwood.matching.columnar.kernels.views import as_pointer, compiled
 from sapwood.matching.columnar.like_checks import LikePredicates
+from sapwood.matching.columnar.literals import Patterns
 from sapwood.matching.columnar.rows import RowWriter
 from sapwood.matching.columnar.segment import Segment, block
 from tests.matching.columnar import plain_kernels as plain
@@ -98,11 +100,12 @@ SHAPES = ("a = 1", "a = 2 or b = 3 or c > 1", "a like '%x%'", "true")
 
 
 def segment_of(slots: list[int], shapes: list[str]) -> Segment:
-    attributes: dict[str, int] = {}
-    writer = RowWriter(attributes, LikePredicates())
+    attributes: dict[Attribute, int] = {}
+    predicates = LikePredicates()
+    writer = RowWriter(attributes, predicates)
     for at, slot in enumerate(slots):
         writer.add(slot, parse_filter(shapes[at % len(shapes)]))
-    return build(writer.rows(), len(attributes), plain)
+    return build(writer.rows(), len(attributes), plain, Patterns(predicates.known(), attributes))
 
 
 @settings(deadline=None)

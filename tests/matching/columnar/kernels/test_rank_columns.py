@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.columns import I64, U32
+from sapwood.matching.columnar.batch import name_table
+from sapwood.matching.columnar.columns import I64, U32, U64
+from sapwood.matching.columnar.kernels.derivations import FOLDED_BYTES
 from sapwood.matching.columnar.kernels.lanes import LANES
 from sapwood.matching.columnar.kernels.rank_columns import find_present, rank_columns
 from sapwood.matching.columnar.kernels.views import as_pointer, compiled
@@ -39,8 +41,9 @@ def test_fill_columns_is_its_twin(wanted: list[Filter], tabled: Tabled) -> None:
     # What is there before is written over where a column is, and only there.
     found, twin = (np.full((len(table), width), 7, np.uint32) for _ in range(2))
     bounds = (table.first, len(table))
-    rank_columns(buffer, table.places, numbers, *bounds, found.reshape(-1))
-    plain.rank_columns(buffer, table.places, numbers, *bounds, twin.reshape(-1))
+    given = (buffer, whole.names(), table.places, numbers, *bounds)
+    rank_columns(*given, found.reshape(-1), np.empty(FOLDED_BYTES, np.uint8))
+    plain.rank_columns(*given, twin.reshape(-1))
     assert found.tolist() == twin.tolist()
 
 
@@ -58,7 +61,8 @@ def test_fill_columns_gives_the_ranks_of_records() -> None:
     columns = whole.segment().columns
     numbers = np.array([whole.attributes[name] for name in table.columns], np.int64)
     found = np.zeros((3, 4), np.uint32)
-    rank_columns(whole.segment().buffer, table.places, numbers, 0, 3, found.reshape(-1))
+    given = (whole.segment().buffer, whole.names(), table.places, numbers, 0, 3)
+    rank_columns(*given, found.reshape(-1), np.empty(FOLDED_BYTES, np.uint8))
     for row, ranks in zip(table, found, strict=True):
         expected = np.zeros(4, np.uint32)
         plain.rank_record(columns, whole.names(), cast("plain.Readable", row), expected)
@@ -66,10 +70,15 @@ def test_fill_columns_gives_the_ranks_of_records() -> None:
 
 
 @compiled
-def present_in(ranks: U32, width: int, numbers: I64, present: U32) -> int:
+def present_in(names: U64, ranks: U32, width: int, numbers: I64, present: U32) -> int:
     """`find_present` for arrays."""
     return find_present(
-        as_pointer(ranks), width, as_pointer(numbers), len(numbers), as_pointer(present)
+        as_pointer(names),
+        as_pointer(ranks),
+        width,
+        as_pointer(numbers),
+        len(numbers),
+        as_pointer(present),
     )
 
 
@@ -81,8 +90,9 @@ def test_find_present_names_each_attribute_that_is_there(width: int) -> None:
     ranks = np.full(width + LANES, 9, np.uint32)
     ranks[:width] = 0
     ranks[[0, 3, width - 1]] = 5, 7, 2**32 - 1
-    found = present_in(ranks, width, numbers, present)
+    names = name_table([f"a{at}" for at in range(width)])
+    found = present_in(names, ranks, width, numbers, present)
     assert sorted(present[:found].tolist()) == sorted({0, 3, width - 1})
     # Ranks of attributes that are no columns are 0.
     ranks[:width] = 0
-    assert present_in(ranks, width, numbers, present) == 0
+    assert present_in(names, ranks, width, numbers, present) == 0

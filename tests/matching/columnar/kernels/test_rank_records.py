@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sapwood.matching.columnar.batch import encoded, name_table
 from sapwood.matching.columnar.bucket_hints import bucket_hints
 from sapwood.matching.columnar.columns import U32
+from sapwood.matching.columnar.kernels.derivations import FOLDED_BYTES
 from sapwood.matching.columnar.kernels.rank_records import (
     NUMBERS_BEYOND,
     BucketHint,
@@ -115,12 +116,17 @@ def test_rank_record_is_its_twins(wanted: list[Filter], asked: list[Record]) -> 
     count = int(names[0])
     letters = np.frombuffer(encoded(asked), np.uint8)
     present = np.arange(count, dtype=np.uint32)
+    texts, folded = np.array([-1]), np.empty(FOLDED_BYTES, np.uint8)
     at = 1
     for record in asked:
         found, twin = (np.zeros(count, np.uint32) for _ in range(2))
-        at, size = rank_record(buffer, names, letters, at, found, present)
+        at, size = rank_record(buffer, names, letters, at, found, present, texts, folded)
         plain.rank_record(columns, names, cast("plain.Readable", record), twin)
         assert found.tolist() == twin.tolist()
         known = [*whole.attributes, "late"]
-        assert [known[number] for number in present[:size]] == [n for n in record if n in known]
+        own = [name for name in (known[number] for number in present[:size]) if name in record]
+        assert own == [name for name in record if name in known]
+        assert sorted(present[:size].tolist()) == sorted(
+            set(np.flatnonzero(found)) | {known.index(name) for name in own}
+        )
     assert at == len(letters)

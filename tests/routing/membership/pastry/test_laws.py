@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from random import Random
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapwood.matching.engine_names import Engines
+from sapwood.model.publication import Publication
 from sapwood.overlay.identifiers import IdentifierSpace, slot_of
 from sapwood.routing.effects import Effect, Send
 from sapwood.routing.inputs import Input, Receive
@@ -325,3 +327,86 @@ def test_p20_what_comes_again_is_taken_once(times: int) -> None:
             queue.extend([message] * times)
     ring.settle()
     assert ring.got("e") == [("021", "f")]
+
+
+def accepted(ring: Ring) -> dict[tuple[str, str], set[int]]:
+    """The values that each table accepts for each range."""
+    found: dict[tuple[str, str], set[int]] = {}
+    for name, router in ring.routers.items():
+        pastry = router.membership
+        assert isinstance(pastry, Pastry)
+        for range_, entries in pastry.subscriptions.entries.received.items():
+            known = [entry.filter for entry in entries.values()]
+            probes = [(x, Publication("probe", {"x": x})) for x in VALUES]
+            values = {x for x, probe in probes for one in known if one.matches(probe)}
+            found[name, range_] = values
+    return found
+
+
+@FEW
+@given(seeds)
+def test_p6_entries_are_by_slots_and_none_covers_another_of_its_range(seed: int) -> None:
+    ring = ring_of(seed)
+    for number in range(10):
+        change(ring, number)
+        ring.settle()
+        for name, router in ring.routers.items():
+            pastry = router.membership
+            assert isinstance(pastry, Pastry)
+            slots = {slot_of(name, other) for other in ring.routers if other != name}
+            received = pastry.subscriptions.entries.received
+            assert {range_ for range_, entries in received.items() if entries} <= slots
+            for entries in received.values():
+                known = [entry.filter for entry in entries.values()]
+                for one, other in permutations(known, 2):
+                    assert not one.covers(other) or other.covers(one)
+
+
+@FEW
+@given(seeds)
+def test_p9_what_is_subscribed_and_taken_back_leaves_tables_that_accept_the_same(
+    seed: int,
+) -> None:
+    ring = ring_of(seed)
+    for number in range(8):
+        change(ring, number)
+        ring.settle()
+    before = {key: values for key, values in accepted(ring).items() if values}
+    home = ring.random.choice(sorted(ring.routers))
+    ring.subscribe(home, "more", ring.random.sample(VALUES, 3))
+    ring.settle()
+    ring.unsubscribe(home, "more")
+    ring.settle()
+    assert {key: values for key, values in accepted(ring).items() if values} == before
+
+
+def rotated(name: str, by: int, base: int) -> str:
+    """The identifier so many parts of the circle further on."""
+    return f"{(int(name[0], base) + by) % base}{name[1:]}"
+
+
+@FEW
+@given(seeds, st.integers(1, 3))
+def test_p22_no_place_on_the_circle_is_special(seed: int, by: int) -> None:
+    """The same history a part of the circle further on: who stands where it stood does as much."""
+    random, base = Random(seed), 4
+    space = IdentifierSpace(base, 4)
+    names = [space.written(number) for number in random.sample(range(space.size), 9)]
+    wanted = [(random.choice(names), random.randrange(6)) for _ in range(8)]
+    loads = []
+    for turn in (0, by):
+        ring = Ring(space, Random(seed))
+        placed = [rotated(name, turn, base) for name in names]
+        for number, name in enumerate(placed):
+            ring.join(name, placed[0] if number else None)
+            ring.settle()
+        ring.sent.clear()
+        for number, (home, value) in enumerate(wanted):
+            ring.subscribe(rotated(home, turn, base), f"s{number}", [value])
+            ring.settle()
+        for name in placed:
+            ring.publish(name, f"p of {name}", 1)
+            ring.settle()
+        assert ring.wrong() == []
+        loads.append(dict(ring.sent))
+    assert loads[0] == loads[1]

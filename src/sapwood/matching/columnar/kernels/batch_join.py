@@ -6,7 +6,7 @@ once for up to `LANES` records, those whose candidate ranges hold the entry: one
 for each constraint compares it with the ranks of all of them. Candidate ranges that too few records
 share are left to be looked at one record at a time. Where records lead to many short ranges, as in
 grids, to sort these takes longer than to look at them: so of a few hundred records only those are
-sorted that may be shared at all.
+sorted that may be shared at all, and none where the first records lead to short ones only.
 """
 
 from __future__ import annotations
@@ -68,6 +68,11 @@ _GOLDEN: Final = 0x9E37_79B9_7F4A_7C15
 """Of so few rows the candidate ranges with fewer entries than that are counted by where they begin,
 in so many counters (Fibonacci hashing: Knuth, volume 3, 6.4)."""
 
+_LOOKED_AT: Final = 32
+_MEAN: Final = 8
+"""Rows that are looked at first, and the entries of a candidate range that are enough on average
+for sorting them to pay."""
+
 _ROOM: Final = 4096
 """Matches that there is room for at first."""
 
@@ -99,6 +104,23 @@ class _Shared(NamedTuple):
     end: int
     lanes: int
     is_ragged: bool  # some are not in the candidate ranges of all
+
+
+@compiled
+def may_pay(candidate_ranges: I64, starts: I64, rows: int) -> bool:
+    """Whether the candidate ranges of some rows are long, or most of their entries in long ones.
+
+    The first rows are looked at: short candidate ranges take as long to be sorted as to be looked
+    at. Of 100,000 filters that led each record to 392 entries in such, a join that found next to
+    nothing took 1.0 of 5.3 us.
+    """
+    count = signed(starts[min(rows, _LOOKED_AT)])
+    entries = in_long = 0
+    for item in range(count):
+        size = candidate_ranges[2 * item + 1] - candidate_ranges[2 * item]
+        entries += size
+        in_long += size if size >= _LONG else 0
+    return entries >= _MEAN * count or 2 * in_long >= entries
 
 
 @compiled

@@ -143,12 +143,14 @@ def _filter_by_first_alike(
     if like.constraints == 0:
         return count
     begin, size = place(buffer, at_column.BLOCKS), np.uint64(4 * blocks.stride)
+    # Most blocks lie in one line, so the next one is not fetched for nothing.
+    last = np.uint64(min(4 * blocks.stride - 4, _LINE_BYTES))
     for at in range(min(_AHEAD, count)):
-        _prefetch_block(begin + size * np.uint64(candidates[at]))
+        _prefetch_block(begin + size * np.uint64(candidates[at]), last)
     left = 0
     for at in range(count):
         if at + _AHEAD < count:
-            _prefetch_block(begin + size * np.uint64(candidates[at + _AHEAD]))
+            _prefetch_block(begin + size * np.uint64(candidates[at + _AHEAD]), last)
         conjunction = signed(candidates[at])
         first = head_at(blocks, conjunction) + 1
         block = Block(first, like.constraints, first + 2 * like.constraints)
@@ -159,10 +161,10 @@ def _filter_by_first_alike(
 
 
 @compiled
-def _prefetch_block(address: np.uint64) -> None:
-    """Prefetch the two cache lines from an address on."""
+def _prefetch_block(address: np.uint64, last: np.uint64) -> None:
+    """Prefetch the cache lines of an address and of the one so many bytes behind it."""
     prefetch(address)
-    prefetch(address + np.uint64(_LINE_BYTES))
+    prefetch(address + last)
 
 
 @compiled

@@ -32,6 +32,7 @@ from sapwood.matching.columnar.flat_records import (
     SCRATCH_LAST,
     SCRATCH_LEFT,
     SCRATCH_USED,
+    WITH_ARRAYS,
 )
 from sapwood.matching.columnar.kernels.reading import read_whole
 from sapwood.matching.columnar.kernels.views import (
@@ -116,7 +117,7 @@ def _flatten(  # noqa: PLR0917 - compiled code takes arrays apart
     if kind == NULL and at == end:
         return NONE, begin
     is_good, place, kept = kind == MAP, begin + _MAP_BYTES, at
-    depth = prefix = members = attributes = zero
+    depth = prefix = members = attributes = elements = zero
     while is_good and (left or depth):
         if not left:
             prefix -= signed(free[SCRATCH_LAST + depth] - free[SCRATCH_FIRST + depth]) + 1
@@ -152,6 +153,7 @@ def _flatten(  # noqa: PLR0917 - compiled code takes arrays apart
             _write_wide(flat, place, read_whole(letters, last + 1, at - last - 1))
             place, kept = place + _FLOAT_BYTES, at
         elif kind == ARRAY and is_good:
+            elements += count
             at = kept = _array_end(letters, at, end, count, depth + 1, free)
             is_good = at >= 0
         elif kind == MAP:
@@ -162,6 +164,8 @@ def _flatten(  # noqa: PLR0917 - compiled code takes arrays apart
         free[free[SCRATCH_USED + number]] = 0
     if not is_good or at != end or place + end - kept > limit:
         return DOUBTFUL, begin
+    if elements:
+        return WITH_ARRAYS, begin
     place = copy_bytes(flat, place, letters, kept, end - kept)
     flat[begin], flat[begin + 1], flat[begin + 2] = 0xDE, attributes >> 8, attributes & 0xFF
     return READ, place
@@ -271,8 +275,8 @@ def _array_end(  # noqa: PLR0917 - compiled code takes arrays apart
 ) -> int:
     """Where an array of `count` elements ends that begin at a byte, or -1.
 
-    No filter sees them: they have to be what JSON has, and not too deep. Of what is under way at
-    each depth it is kept how many elements are left, doubled, and one more in an object.
+    They have to be what JSON has, and not too deep; Python makes values of them. Of what is under
+    way at each depth it is kept how many elements are left, doubled, and one more in an object.
     """
     bottom = depth
     free[SCRATCH_LEFT + depth] = 2 * count

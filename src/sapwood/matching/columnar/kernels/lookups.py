@@ -13,6 +13,7 @@ from sapwood.matching.columnar.kernels.views import (
     inlined,
     length,
     offset,
+    prefetch_column,
     signed,
     u8,
     u32,
@@ -20,6 +21,11 @@ from sapwood.matching.columnar.kernels.views import (
 
 CANDIDATE_RANGES: Final = 64
 """Candidate ranges that there is room for at first."""
+
+
+_FAR_CLUSTERS: Final = 1 << 18
+"""Clusters whose beginnings take a megabyte. Those of more are far from the processor, and fetched
+all at once."""
 
 
 @inlined
@@ -67,6 +73,8 @@ def find_candidate_ranges(  # noqa: PLR0917 - compiled code takes arrays apart
     attributes = length(buffer, at_column.POINTS)
     # After all attributes the scan, the last cluster.
     last_cluster = length(buffer, at_column.CLUSTER_START) - 2
+    if last_cluster > _FAR_CLUSTERS:
+        _prefetch_buckets(buffer, ranks, present, size, attributes)
     begin, end = signed(start[last_cluster]), signed(start[last_cluster + 1])
     candidate_ranges[0], candidate_ranges[1] = begin, end
     count = 1 if begin < end else 0
@@ -99,6 +107,27 @@ def find_candidate_ranges(  # noqa: PLR0917 - compiled code takes arrays apart
             if count < 0:
                 return count
     return count
+
+
+@compiled
+def _prefetch_buckets(buffer: U64, ranks: U32, present: U32, size: int, attributes: int) -> None:
+    """Prefetch where the buckets begin that a record's values lead to, in all grids at once."""
+    second = u32(buffer, at_column.GRID_SECOND)
+    grid_start = u32(buffer, at_column.GRID_START)
+    first_scale = i64(buffer, at_column.GRID_FIRST_SCALE)
+    second_scale = i64(buffer, at_column.GRID_SECOND_SCALE)
+    columns = u32(buffer, at_column.GRID_COLUMNS)
+    cluster = u32(buffer, at_column.GRID_CLUSTER)
+    for at in range(size):
+        attribute = signed(present[at])
+        if attribute >= attributes:
+            continue
+        rank = signed(ranks[attribute])
+        for grid in range(signed(grid_start[attribute]), signed(grid_start[attribute + 1])):
+            other = signed(ranks[second[grid]])
+            row, column = rank * first_scale[grid] >> 32, other * second_scale[grid] >> 32
+            bucket = signed(cluster[grid]) + row * signed(columns[grid]) + column
+            prefetch_column(buffer, at_column.CLUSTER_START, 4 * bucket)
 
 
 @compiled

@@ -7,6 +7,11 @@ from typing import Final
 from sapwood.matching.arrays import ReadOnly
 from sapwood.matching.columnar import columns as at_column
 from sapwood.matching.columnar.columns import U32, U64
+from sapwood.matching.columnar.kernels.automata import (
+    find_all_literals,
+    literals_seen,
+    texts_noted,
+)
 from sapwood.matching.columnar.kernels.bitmaps import (
     find_candidates,
     partition_of,
@@ -14,6 +19,7 @@ from sapwood.matching.columnar.kernels.bitmaps import (
     word_of,
 )
 from sapwood.matching.columnar.kernels.blocks import blocks_of, conjunction_of, size_of
+from sapwood.matching.columnar.kernels.derivations import FOLDED_BYTES
 from sapwood.matching.columnar.kernels.gathering import WORK, selected_of
 from sapwood.matching.columnar.kernels.lookups import CANDIDATE_RANGES, find_all_candidate_ranges
 from sapwood.matching.columnar.kernels.rank_records import rank_record
@@ -25,6 +31,7 @@ from sapwood.matching.columnar.kernels.views import (
     half,
     keep_alive,
     new_i64,
+    new_u8,
     new_u32,
     signed,
     u32,
@@ -55,13 +62,20 @@ def _measure(buffer: U64, names: U64, records: bytes, scratch: U32) -> tuple[int
     letters, ranks, present = all_bytes(records), half(scratch, 0), half(scratch, 1)
     batch, at_record = read_size(letters, 0, ARRAY, ARRAY_OF_MANY)
     candidate_ranges = new_i64(2 * CANDIDATE_RANGES)
-    work = new_u32(WORK)
+    work, texts = new_u32(WORK), texts_noted(columns, len(scratch) // 2)
+    seen, folded = literals_seen(columns), new_u8(FOLDED_BYTES)
     entries = read = 0
-    for _ in range(batch):
+    for record in range(batch):
         scratch[: len(scratch) // 2] = 0
-        at_record, size = rank_record(columns, words, letters, at_record, ranks, present)
+        at_record, size = rank_record(
+            columns, words, letters, at_record, ranks, present,
+            as_pointer(texts), as_pointer(folded),
+        )  # fmt: skip
         found, candidate_ranges = find_all_candidate_ranges(
             columns, ranks, present, size, candidate_ranges, 0
+        )
+        found, candidate_ranges, seen = find_all_literals(
+            columns, words, texts, candidate_ranges, found, seen, record + 1
         )
         for which in range(found):
             first, last = candidate_ranges[2 * which], candidate_ranges[2 * which + 1]
@@ -69,6 +83,9 @@ def _measure(buffer: U64, names: U64, records: bytes, scratch: U32) -> tuple[int
             read += _DIRECTORY_BYTES
             read += _bytes_read(columns, ranks, first, last, as_pointer(work))
     scratch[: len(scratch) // 2] = 0
+    keep_alive(texts)
+    keep_alive(seen)
+    keep_alive(folded)
     keep_alive(work)
     return entries, read
 

@@ -15,14 +15,18 @@ from sapwood.matching.columnar.domains import (
     FIRST_TEXT_RANK,
     TRUE_RANK,
 )
+from sapwood.matching.columnar.kernels.automata import TEXT_COUNT, TEXT_WORDS
 from sapwood.matching.columnar.kernels.lanes import LANES, lowest, within
 from sapwood.matching.columnar.kernels.rank_records import (
     BucketHint,
+    derivations_of,
+    derived_rank,
     hint_of,
     number_rank,
     remainder_of,
     text_rank,
 )
+from sapwood.matching.columnar.kernels.reading import PLACE_MASK
 from sapwood.matching.columnar.kernels.views import (
     bytes_at,
     compiled,
@@ -75,27 +79,98 @@ class _Piece(NamedTuple):
 
 @compiled
 def rank_columns(  # noqa: PLR0917 - compiled code takes arrays apart
-    buffer: U64, places: I64, numbers: I64, first: int, rows: int, ranks: U32
+    buffer: U64,
+    names: U64,
+    places: I64,
+    numbers: I64,
+    first: int,
+    rows: int,
+    ranks: U32,
+    folded: U8,
 ) -> None:
     """Write the ranks of `rows` rows of a table, from row `first` of its columns on.
 
     `places` is the table's (`RecordTable.places`), `numbers` the attribute of each column; those
     that are no attribute of the segment buffer are left out. In `ranks` each row has an element for
-    each attribute of the segment buffer. What is absent gets the rank 0.
+    each attribute of the segment buffer. What is absent gets the rank 0. What `names` derives from
+    a text is ranked, too; `folded` has room for it (`FOLDED_BYTES`).
     """
     attributes = length(buffer, at_column.NUMBER_START) - 1
     for which in range(len(numbers)):
         attribute = numbers[which]
         if 0 <= attribute < attributes:
             _fill_column(buffer, places, which, attribute, first, rows, ranks)
+            if names[1] and places[which * PLACE_SIZE] >= _TEXT:
+                begin, end = derivations_of(names, attribute)
+                for at in range(begin, end):
+                    _fill_derived(buffer, names, at, places, which, first, rows, ranks, folded)
 
 
 @compiled
-def find_present(ranks: U32, attributes: int, numbers: I64, columns: int, present: U32) -> int:
+def _fill_derived(  # noqa: PLR0917 - compiled code takes arrays apart
+    buffer: U64,
+    names: U64,
+    at: int,
+    places: I64,
+    which: int,
+    first: int,
+    rows: int,
+    ranks: U32,
+    folded: U8,
+) -> None:
+    """Write the ranks of what `names[at]` derives from a column of texts."""
+    derived = signed(names[at]) & PLACE_MASK
+    attributes = length(buffer, at_column.NUMBER_START) - 1
+    if derived >= attributes:
+        return
+    letters = bytes_at(places[which * PLACE_SIZE + PLACE_DATA])
+    for row in range(rows):
+        begin, end = _text_at(places, which, first + row)
+        rank = 0
+        if begin >= 0:
+            rank = derived_rank(buffer, names, at, letters, begin, end, folded)
+        ranks[row * attributes + derived] = rank
+
+
+@compiled
+def _text_at(places: I64, which: int, row: int) -> tuple[int, int]:
+    """Where a row's text is in the data of a column of texts; -1 if it is absent."""
+    place = which * PLACE_SIZE
+    validity, at = places[place + PLACE_VALIDITY], places[place + PLACE_FIRST] + row
+    if validity and not _bit(bytes_at(validity), at):
+        return -1, -1
+    offsets = places[place + PLACE_OFFSETS]
+    if places[place] == _TEXT:
+        return signed(integers_at(offsets)[at]), signed(integers_at(offsets)[at + 1])
+    return places_at(offsets)[at], places_at(offsets)[at + 1]
+
+
+@compiled
+def note_texts(places: I64, numbers: I64, row: int, texts: I64) -> None:
+    """Note the texts of a row of a table (`kernels.automata`), if anybody wants to know."""
+    if texts[0] < 0:
+        return
+    noted = 0
+    for which in range(len(numbers)):
+        if numbers[which] >= 0 and places[which * PLACE_SIZE] >= _TEXT:
+            begin, end = _text_at(places, which, row)
+            if begin >= 0:
+                at = TEXT_COUNT + TEXT_WORDS * noted
+                texts[at] = numbers[which]
+                texts[at + 1] = places[which * PLACE_SIZE + PLACE_DATA] + begin
+                texts[at + 2] = end - begin
+                noted += 1
+    texts[0] = noted
+
+
+@compiled
+def find_present(  # noqa: PLR0917 - compiled code takes arrays apart
+    names: U64, ranks: U32, attributes: int, numbers: I64, columns: int, present: U32
+) -> int:
     """Write the attributes of a row's columns that are there; returns how many there are.
 
     The row has `width` ranks, behind which there are `LANES` more of any value; `numbers` are the
-    attributes of so many columns.
+    attributes of so many columns, from which `names` derives others.
     """
     if attributes <= _RANKS_FOR_A_COLUMN * columns:
         return _find_all_present(ranks, attributes, present)
@@ -105,6 +180,13 @@ def find_present(ranks: U32, attributes: int, numbers: I64, columns: int, presen
         if 0 <= attribute < attributes:
             present[count] = attribute
             count += ranks[attribute] != 0
+            if names[1]:
+                first, last = derivations_of(names, attribute)
+                for at in range(first, last):
+                    derived = signed(names[at]) & PLACE_MASK
+                    if derived < attributes:
+                        present[count] = derived
+                        count += ranks[derived] != 0
     return count
 
 

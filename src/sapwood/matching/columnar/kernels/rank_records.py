@@ -8,18 +8,22 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.matching.columnar import columns as at_column
-from sapwood.matching.columnar.columns import U8, U32, U64
+from sapwood.matching.columnar.batch import DERIVED_HEAD, PLACE_BITS
+from sapwood.matching.columnar.columns import I64, U8, U32, U64
 from sapwood.matching.columnar.domains import (
     FALSE_RANK,
     FIRST_NUMBER_RANK,
     FIRST_TEXT_RANK,
     TRUE_RANK,
 )
+from sapwood.matching.columnar.kernels.automata import TEXT_COUNT, TEXT_WORDS
+from sapwood.matching.columnar.kernels.derivations import read_derived
 from sapwood.matching.columnar.kernels.reading import (
     BOOLEAN,
     INTEGER,
     MAP,
     MAP_OF_MANY,
+    PLACE_MASK,
     TEXT,
     UNKNOWN,
     find_name,
@@ -28,6 +32,7 @@ from sapwood.matching.columnar.kernels.reading import (
     text_order,
 )
 from sapwood.matching.columnar.kernels.views import (
+    address_of,
     compiled,
     f32,
     f64,
@@ -153,13 +158,22 @@ def text_rank(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def rank_record(  # noqa: PLR0917 - compiled code takes arrays apart
-    buffer: U64, names: U64, letters: U8, at: int, ranks: U32, present: U32
+    buffer: U64,
+    names: U64,
+    letters: U8,
+    at: int,
+    ranks: U32,
+    present: U32,
+    texts: I64,
+    folded: U8,
 ) -> tuple[int, int]:
     """Write the rank of every value of the record that begins at byte `at`.
 
     `ranks` and `present` have an element for each attribute. The attributes that the record has are
-    written to `present`; what is there before is taken for a guess. Returns where the record ends,
-    or -1 if it cannot be read, and how many attributes were found.
+    written to `present`; what is there before is taken for a guess. What is derived from a text
+    follows it; `folded` has room for it (`FOLDED_BYTES`). Texts are noted in `texts`
+    (`kernels.automata`). Returns where the record ends, or -1 if it cannot be read, and how many
+    attributes were found.
 
     With the attributes a = 0, b = 1, and the only constant of both being 10, the record {"b": 10,
     "x": 1} makes `ranks` [0, 5] and `present` [1, ...]: 4 is the gap below 10.
@@ -168,6 +182,7 @@ def rank_record(  # noqa: PLR0917 - compiled code takes arrays apart
     known = signed(names[0])
     count, at = read_size(letters, at, MAP, MAP_OF_MANY)
     found = 0
+    is_noted, noted = texts[0] >= 0, 0
     for _ in range(count):
         kind, first, _, last = read_value(letters, at)
         if kind != TEXT:
@@ -183,7 +198,44 @@ def rank_record(  # noqa: PLR0917 - compiled code takes arrays apart
         found += 1
         if attribute < attributes:
             ranks[attribute] = _rank_of(buffer, attribute, letters, kind, whole, number, at)
+        if kind != TEXT:
+            continue
+        if is_noted:
+            place = TEXT_COUNT + TEXT_WORDS * noted
+            texts[place], texts[place + 1] = attribute, address_of(letters, whole)
+            texts[place + 2] = at - whole
+            noted += 1
+        if names[1]:
+            first, last = derivations_of(names, attribute)
+            for which in range(first, last):
+                derived = signed(names[which]) & PLACE_MASK
+                if derived < attributes:
+                    ranks[derived] = derived_rank(buffer, names, which, letters, whole, at, folded)
+                    present[found] = derived
+                    found += 1
+    if is_noted:
+        texts[0] = noted
     return at, found
+
+
+@compiled
+def derivations_of(names: U64, attribute: int) -> tuple[int, int]:
+    """Where in `names` it is said what is derived from an attribute, first and end."""
+    start = signed(names[1]) + DERIVED_HEAD
+    entries = start + signed(names[0]) + 1
+    first, last = signed(names[start + attribute]), signed(names[start + attribute + 1])
+    return entries + first, entries + last
+
+
+@compiled
+def derived_rank(  # noqa: PLR0917 - compiled code takes arrays apart
+    buffer: U64, names: U64, which: int, letters: U8, first: int, last: int, folded: U8
+) -> int:
+    """The rank of what is derived from `letters[first:last]`; `names[which]` says how."""
+    entry = signed(names[which])
+    attribute, function = entry & PLACE_MASK, entry >> PLACE_BITS
+    kind, whole, end = read_derived(names, function, letters, first, last, folded)
+    return _rank_of(buffer, attribute, folded, kind, whole, float(whole), end)
 
 
 @compiled

@@ -26,7 +26,7 @@ MAP_OF_MANY: Final = 0xDE
 """First bytes, of up to 15 elements and of a number of them in two bytes."""
 
 _PREFIX_BYTES: Final = 8
-_PLACE_MASK: Final = (1 << PLACE_BITS) - 1
+PLACE_MASK: Final = (1 << PLACE_BITS) - 1
 _SIGN: Final = 0x8000_0000_0000_0000
 
 
@@ -112,7 +112,7 @@ def find_name(names: U64, letters: U8, first: int, last: int, guess: int) -> int
         if here == prefix:
             order = _compare(names, known, low + half + count, letters, first, last)
             if order == 0:
-                return signed(names[low + half + count]) & _PLACE_MASK
+                return signed(names[low + half + count]) & PLACE_MASK
         low = low + half + 1 if order < 0 else low
         size = size - half - 1 if order < 0 else half
     return -1

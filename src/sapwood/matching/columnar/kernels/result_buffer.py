@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from sapwood.matching.columnar.batch import FLAGS, HEAD, RECORDS
 from sapwood.matching.columnar.columns import I32, I64, U8, U32, U64
-from sapwood.matching.columnar.kernels.batch_join import UNJOINED, join
+from sapwood.matching.columnar.kernels.batch_join import UNJOINED, join, may_pay
 from sapwood.matching.columnar.kernels.evaluation import evaluate, grown
 from sapwood.matching.columnar.kernels.gathering import CANDIDATES, begin_gathering, gather
 from sapwood.matching.columnar.kernels.views import (
@@ -85,7 +85,7 @@ def match_chunk(  # noqa: PLR0917 - compiled code takes arrays apart
     matches, count, unverified, unverified_count = result
     left = max_matches - (count - HEAD - 2 * records) - unverified_count
     flags, begins, joined = UNJOINED, starts, matches
-    if rows >= join_threshold and limit == ALL:
+    if rows >= join_threshold and limit == ALL and may_pay(candidate_ranges, starts, rows):
         flags, begins, joined = join(
             buffer, marks, ranks, candidate_ranges, starts, rows, join_threshold, left
         )

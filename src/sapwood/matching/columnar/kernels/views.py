@@ -141,6 +141,20 @@ def word_at(_context: Any, pointer: Any, _at: Any) -> tuple[Any, Any]:
 
 
 @_generated
+def _address(_context: Any, pointer: Any, _at: Any) -> tuple[Any, Any]:
+    """The address of a byte."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        begin = _address_of(context, builder, signature.args[0], arguments[0])
+        return builder.add(begin, arguments[1])
+
+    return types.int64(pointer, types.int64), generate
+
+
+address_of: Final = cast("Callable[[U8, int], int]", _address)
+
+
+@_generated
 def copy_bytes(_context: Any, target: Any, _place: Any, source: Any, _at: Any, _size: Any) -> Any:
     """Copy so many bytes from one place to another, which is not within them; what is behind."""
 

@@ -85,6 +85,12 @@ class KdTreeEngine(UnbatchedEngine[Filter, Record]):
         found.update(self._beside.match(record))
         return sorted(found)
 
+    def reads(self, attribute: str) -> bool:
+        """Whether a filter reads an attribute."""
+        return self._beside.reads(attribute) or any(
+            attribute in attributes for attributes in self._trees
+        )
+
     def match_any(self, record: Record) -> bool:
         """Whether any filter accepts `record`; stops at the first."""
         return next(self._in_trees(record), None) is not None or self._beside.match_any(record)

@@ -14,7 +14,10 @@ class GraphOptions:
 
     A peer chooses its `closest` (n) and `random` (r) neighbors. It forwards over a link that is
     only random with the chance `forwarding` (rho), in either direction; up to `indulgence` (gamma)
-    peers on a path that are not interested forward all the same. Where `flooded`, a JOIN reaches
+    peers on a path that are not interested forward all the same. Where `one_way`, a link that is
+    only random carries publications from the peer that chose it to the chosen one, and never back:
+    "to actually forward a message to its r random neighbors" (L2870) can be read so, against "links
+    are used in both directions" (L2862). Where `flooded`, a JOIN reaches
     whoever it can be handed to over links; otherwise all, as in the work's experiments (L3313).
 
     Raises `InputError` for anything that is no such choice.
@@ -24,6 +27,7 @@ class GraphOptions:
     random: int = RANDOM_NEIGHBORS
     forwarding: float = 1.0
     indulgence: int = 0
+    one_way: bool = False
     flooded: bool = False
 
     def __post_init__(self) -> None:

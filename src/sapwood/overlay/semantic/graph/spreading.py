@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.overlay.semantic.graph.options import GraphOptions
-from sapwood.overlay.semantic.graph.state import SEMANTIC, GraphState
+from sapwood.overlay.semantic.graph.state import RANDOM, SEMANTIC, GraphState
 from sapwood.overlay.semantic.spreading import Spread
 
 _MASK: Final = (1 << 64) - 1
@@ -48,7 +48,10 @@ def spread_in_graph(
         for receiver, flags in state.of(sender).items():
             if receiver == before and sender != publisher:
                 continue
-            if not flags & SEMANTIC and _coin(seed, sender, receiver) >= options.forwarding:
+            if not flags & SEMANTIC and (
+                (options.one_way and not flags & RANDOM)
+                or _coin(seed, sender, receiver) >= options.forwarding
+            ):
                 continue
             way.sent[sender] += 1
             if receiver in way.came_from:
@@ -65,7 +68,7 @@ class Links:
     A graph of 20,000 peers with 19 links each is 3.5 MB, and a publication takes milliseconds.
     """
 
-    __slots__ = ("_by_chance", "_receivers", "_senders", "_size")
+    __slots__ = ("_by_chance", "_is_own", "_receivers", "_senders", "_size")
 
     def __init__(self, state: GraphState) -> None:
         ends = [(peer, other, flags) for peer in state for other, flags in state.of(peer).items()]
@@ -73,10 +76,18 @@ class Links:
         self._senders, self._receivers = senders, receivers
         #: the places of those that are only random
         self._by_chance = np.flatnonzero((flags & SEMANTIC) == 0)
+        #: of each of those whether the sender is the one that chose it
+        self._is_own = (flags[self._by_chance] & RANDOM) > 0
         self._size = len(state.links)
 
     def received(
-        self, wanting: NDArray[np.bool_], publisher: int, seed: int, forwarding: float = 1.0
+        self,
+        wanting: NDArray[np.bool_],
+        publisher: int,
+        seed: int,
+        forwarding: float = 1.0,
+        *,
+        one_way: bool = False,
     ) -> NDArray[np.bool_]:
         """For each number of a peer whether it gets a publication, as `spread_in_graph` has it.
 
@@ -86,7 +97,7 @@ class Links:
         by_chance = self._by_chance
         chances = _coins(seed, self._senders[by_chance], self._receivers[by_chance])
         is_open = np.ones(len(self._senders), np.bool_)
-        is_open[by_chance] = chances < forwarding
+        is_open[by_chance] = (chances < forwarding) & (self._is_own | (not one_way))
         senders, receivers = self._senders[is_open], self._receivers[is_open]
         reached = np.zeros(self._size, np.bool_)
         reached[publisher] = True

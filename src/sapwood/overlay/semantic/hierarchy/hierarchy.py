@@ -17,7 +17,7 @@ from sapwood.overlay.semantic.hierarchy.leaving import leave
 from sapwood.overlay.semantic.hierarchy.options import Departure, HierarchyOptions
 from sapwood.overlay.semantic.hierarchy.state import ROOT, HierarchyState
 from sapwood.overlay.semantic.interests import Coverable, Interests, Relation
-from sapwood.overlay.semantic.spreading import Spread, spread_in_hierarchy
+from sapwood.overlay.semantic.spreading import Spread, spread_by_clusters, spread_in_hierarchy
 
 F = TypeVar("F", bound=Coverable)
 
@@ -85,8 +85,10 @@ class Hierarchy(Generic[F]):
         """The number of a peer's interest."""
         return self.state.interest[peer]
 
-    def spread(self, is_interested: Callable[[int], bool], random: Random) -> Spread:  # noqa: ARG002
+    def spread(self, is_interested: Callable[[int], bool], random: Random) -> Spread:
         """Algorithm 21 from the root: it reaches the same peers wherever it begins."""
+        if self.options.clusters is not None:
+            return spread_by_clusters(self.state, is_interested, self.options.clusters, random)
         return spread_in_hierarchy(self.state, is_interested)
 
     def hits(self, accepts: Callable[[F], bool]) -> NDArray[np.bool_]:

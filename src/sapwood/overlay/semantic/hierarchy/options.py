@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -34,6 +35,30 @@ class Departure(Enum):
     """They look for the best place, and so do those below them that got nearer to the root."""
 
 
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Child clusters: a hot peer sends one copy to each cluster of its children (L2826).
+
+    A peer with more than `hot` children puts them into clusters of `members`, in order. The member
+    that gets the copy, drawn each time, sends it to the others without asking its own filter: under
+    the normal rule one that is not interested would keep it from those who are.
+
+    Raises `InputError` for clusters without members.
+    """
+
+    hot: int
+    members: int
+
+    def __post_init__(self) -> None:
+        if self.members < 1 or self.hot < 0:
+            raise InputError("a cluster has one member at least, a hot peer 0 children at least")
+
+    def of(self, children: Sequence[int]) -> list[Sequence[int]]:
+        """The clusters of a peer's children; each by itself where they are not too many."""
+        size = self.members if len(children) > self.hot else 1
+        return [children[at : at + size] for at in range(0, len(children), size)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HierarchyOptions:
     """The choices of a hierarchy.
@@ -42,7 +67,8 @@ class HierarchyOptions:
     down, at least 1. `load` and `rate` belong to the adaptive join (L_APJ, gamma_APJ). `strict`
     moves a peer for balance only where that is a gain of its own (the work's test also swaps 0
     against 1). `cascade` lets peers that got deeper look once more for those that now belong below
-    them, without which a full join is not optimal, although the work says so (L2801).
+    them, without which a full join is not optimal, although the work says so (L2801). With
+    `clusters` hot peers send one copy to each cluster of their children.
 
     Raises `InputError` for anything that is no such choice.
     """
@@ -54,6 +80,7 @@ class HierarchyOptions:
     rate: float = ADAPTIVE_RATE
     strict: bool = False
     cascade: bool = False
+    clusters: Clusters | None = None
 
     def __post_init__(self) -> None:
         if min(self.equivalent_children, self.root_share) < 1:

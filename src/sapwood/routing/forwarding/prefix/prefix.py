@@ -27,7 +27,7 @@ from sapwood.matching.engine_names import Engines
 from sapwood.matching.publication_batch import take
 from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
-from sapwood.model.publication import Publication
+from sapwood.model.publication import ManyValued, Publication
 from sapwood.routing.forwarding.every_hop import EveryHop
 from sapwood.routing.forwarding.prefix.digest import (
     HEAD_BYTES,
@@ -229,6 +229,8 @@ class Prefix:
         if publication.document is not None or publication.attributes is None:
             return None
         record = publication.record
+        if type(record) is ManyValued:
+            return None  # it may be below several nodes of one attribute
         return None if ATTRIBUTE in record else tags.snapshot.follow_some(record, WALK_STEPS_MAX)
 
     def _written(self, begins: bytes, nodes: Sequence[int], tags: Tags) -> bytes:

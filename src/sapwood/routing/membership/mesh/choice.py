@@ -8,9 +8,15 @@ from typing import Final
 from sapwood.errors import InputError
 from sapwood.limits import MESH_HOLD_MAX_S, MESH_HOLD_S
 from sapwood.routing.membership.mesh.mesh import Mesh
-from sapwood.routing.strategies import MembershipStrategy
+from sapwood.routing.strategies import MembershipStrategy, Rule
 
 NAME: Final = "mesh"
+
+_TIMED: Final = Rule(
+    frozenset({"recover"}),
+    "a router that recovers follows links as its upkeep says, which persists what it decides, and "
+    "holds none: say mesh",
+)
 
 
 def mesh_by(argument: str | None = None) -> MembershipStrategy:
@@ -24,6 +30,7 @@ def mesh_by(argument: str | None = None) -> MembershipStrategy:
         summary="on a tree for each router",
         make=partial(Mesh, hold_s=hold_s),
         allows_circles=True,
+        excludes=(_TIMED,) if argument is not None and hold_s else (),
         choose=mesh_by,
     )
 

@@ -99,7 +99,7 @@ from sapwood.routing.inputs import (
 from sapwood.routing.membership.mesh.changeover import advance
 from sapwood.routing.membership.mesh.clients import Clients, Named
 from sapwood.routing.membership.mesh.links import LinkMap, objection_to
-from sapwood.routing.membership.mesh.pace import HeldLinks, Pace
+from sapwood.routing.membership.mesh.pace import HeldLinks, Pace, kept_s
 from sapwood.routing.membership.mesh.tree_set import TreeSet
 from sapwood.routing.membership.protocol import OnOneTree
 from sapwood.routing.messages import (
@@ -125,7 +125,7 @@ class Mesh:
     of a source; all routers find the same. Where it routes by advertisements, clients hear which of
     their subscriptions somebody advertises for, if they are to hear it from here (`is_watched`).
     `hold_s`: for how many seconds links that return are held, and trees that reach all are kept
-    (`pace`); with 0 everything is followed at once.
+    (`pace`); with 0 all is followed at once, as always where routing is restored (`kept_s`).
     """
 
     def __init__(
@@ -151,8 +151,8 @@ class Mesh:
         self.forest = TreeSet(incarnation, make_core, self.clients, self.map, self._supply)
         #: whether all trees are as they have to be; `None` where what is known has changed since
         self._is_current: bool | None = None
-        self._held = HeldLinks(hold_s)
-        self._pace = Pace(hold_s)
+        hold_s = kept_s(hold_s, persists=protocol.persists)
+        self._held, self._pace = HeldLinks(hold_s), Pace(hold_s)
 
     def handle(self, input: Input, now: float) -> list[Effect]:
         """Take one input at time `now`; see `Router.handle`."""
@@ -415,7 +415,7 @@ class Mesh:
                     branch.forget(client)
                     self.forest.touched[branch.source] = None
         for branch in branches:
-            effects.extend(self.forest.hand(branch, request, now))
+            effects.extend(self.forest.ask(branch, request, now))
         return effects
 
     def _answer(self, request: ClientInput, now: float) -> list[Effect]:

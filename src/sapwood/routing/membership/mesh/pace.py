@@ -22,6 +22,16 @@ from collections.abc import Iterator
 from sapwood.limits import MESH_PAUSE_MAX_S, MESH_PAUSE_MIN_S
 
 
+def kept_s(hold_s: float, *, persists: bool) -> float:
+    """The hold of a router: none of one that is restored from what it has persisted.
+
+    What is restored comes again all at once, and has to come to the same: so routing follows from
+    the changes alone, and not from when they came. How fast links are followed is for the upkeep
+    then, which persists what it decides.
+    """
+    return 0.0 if persists else hold_s
+
+
 class HeldLinks:
     """The links of one router that have returned, and that it does not use yet.
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby, islice
 from typing import NamedTuple
 
 from sapwood.errors import InvariantError
+from sapwood.model.interest import Interest
 from sapwood.overlay.spanning import SpanningTree
 from sapwood.routing.core import RoutingCore
+from sapwood.routing.inputs import (
+    ClientInput,
+    ClientSubscribe,
+    ClientSubscribeMany,
+    ClientUnsubscribe,
+    ClientUnsubscribeMany,
+)
 from sapwood.routing.membership.mesh.clients import Named
 from sapwood.routing.messages import Announce, Version
 
@@ -52,6 +62,7 @@ class TreeRouter:
     #: unconfirmed are the subscriptions of own clients that are not in force on this tree
     #: unconfirmed_here are those of them that clients believe in force: the source may not come
     #: here before they are
+    #: missing are those of unconfirmed that the core has yet to hear of, with their filters
     #: ready are the peers that have said that below them nothing is owed; all are children
     #: is_ready: the parent has been told so of this branch; at the source, it carries
     #: carries: the source has begun to publish here
@@ -67,6 +78,7 @@ class TreeRouter:
     peers: dict[str, int] = field(default_factory=dict)
     unconfirmed: set[Named] = field(default_factory=set)
     unconfirmed_here: set[Named] = field(default_factory=set)
+    missing: dict[Named, Interest] = field(default_factory=dict)
     ready: set[str] = field(default_factory=set)
     is_ready: bool = False
     carries: bool = False
@@ -87,7 +99,37 @@ class TreeRouter:
     @property
     def is_whole(self) -> bool:
         """Whether here and below all have joined, and no subscription is owed."""
-        return not self.unconfirmed_here and self.ready.issuperset(self.place.children)
+        is_owed = self.unconfirmed_here or self.missing
+        return not is_owed and self.ready.issuperset(self.place.children)
+
+    def take_missing(self, count: int) -> Iterator[ClientSubscribeMany]:
+        """So many of the missing subscriptions, as the core is to hear of them, in their order."""
+        some = [*islice(self.missing.items(), count)]
+        for client, own in groupby(some, key=lambda one: one[0][0]):
+            yield ClientSubscribeMany(client, tuple((id_, wanted) for (_, id_), wanted in own))
+        for named, _ in some:
+            del self.missing[named]
+
+    def heard(self, request: ClientInput) -> ClientInput | None:
+        """What of a request the core has to hear: what it has not heard of is not withdrawn there.
+
+        What is requested anew it hears at once.
+        """
+        missing = self.missing
+        if not missing:  # as a rule
+            return request
+        match request:
+            case ClientSubscribe(client, id_):
+                missing.pop((client, id_), None)
+            case ClientSubscribeMany(client, subscriptions):
+                for id_, _ in subscriptions:
+                    missing.pop((client, id_), None)
+            case ClientUnsubscribe(client, id_):
+                return request if missing.pop((client, id_), None) is None else None
+            case ClientUnsubscribeMany(client, ids):
+                left = tuple(id_ for id_ in ids if missing.pop((client, id_), None) is None)
+                return ClientUnsubscribeMany(client, left) if left else None
+        return request
 
     def lose(self, neighbor: str) -> None:
         """A peer is none any more."""
@@ -106,6 +148,8 @@ class TreeRouter:
 
     def forget(self, client: str) -> None:
         """A client has left."""
+        for named in [named for named in self.missing if named[0] == client]:
+            del self.missing[named]
         subscriptions = (self.unconfirmed, self.unconfirmed_here)
         for kept in (*subscriptions, self.unadvertised, self.unconfirmed_ads):
             kept.difference_update([named for named in kept if named[0] == client])
@@ -117,6 +161,8 @@ class TreeRouter:
             raise InvariantError(f"the branch of {self.source} has other links than peers")
         if not self.ready <= self.peers.keys() & set(self.place.children):
             raise InvariantError(f"on the tree of {self.source} a stranger is ready")
+        if not self.missing.keys() <= self.unconfirmed:
+            raise InvariantError(f"on the tree of {self.source} something is in force unheard of")
         if not (
             self.unconfirmed_here <= self.unconfirmed and self.unconfirmed_ads <= self.unadvertised
         ):

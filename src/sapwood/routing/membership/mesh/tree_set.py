@@ -42,6 +42,7 @@ from sapwood.routing.effects import (
 )
 from sapwood.routing.inputs import (
     AttachClient,
+    ClientInput,
     ClientSubscribeMany,
     Drained,
     Input,
@@ -205,15 +206,30 @@ class TreeSet:
             effects.extend(self.hand(branch, LinkUp(place.parent), now))
         for request in self.clients.requests():
             if isinstance(request, ClientSubscribeMany):
-                for id_, _ in request.subscriptions:
+                for id_, wanted in request.subscriptions:
                     named = (request.client, id_)
                     branch.unconfirmed.add(named)
+                    branch.missing[named] = wanted
                     if self.clients.relies_on(named):
                         branch.unconfirmed_here.add(named)
-            effects.extend(self.hand(branch, request, now))
+            else:
+                effects.extend(self.hand(branch, request, now))
+        effects.extend(self._catch_up(branch, now))
         self._review(branch.source)
         self.touched[branch.source] = None
         return effects
+
+    def _catch_up(self, branch: TreeRouter, now: float) -> list[Effect]:
+        """Let a branch hear of some of the clients' subscriptions that it has not heard of."""
+        requests = branch.take_missing(branch.core.protocol.at_once)
+        effects = [effect for one in requests for effect in self.hand(branch, one, now)]
+        self.touched[branch.source] = None
+        return effects
+
+    def ask(self, branch: TreeRouter, request: ClientInput, now: float) -> list[Effect]:
+        """What a client asks for, on one branch."""
+        heard = branch.heard(request)
+        return [] if heard is None else self.hand(branch, heard, now)
 
     def end(self, branch: TreeRouter) -> list[Effect]:
         """Give a branch up, tell those below, and let go what was held for its sake."""
@@ -332,12 +348,21 @@ class TreeSet:
                 behind = branch.core.behind()
                 if behind:
                     found.update(behind)
+                if branch.missing:
+                    found.add(CLIENTS)
         return found
 
     def drained(self, drained: Drained, now: float) -> list[Effect]:
-        """A link takes more: on every tree where the neighbor is behind it is told more."""
+        """A link takes more: on every tree where the neighbor is behind it is told more.
+
+        Others have had their turn: a new branch hears of more that clients want.
+        """
         behind = [branch for branch in self if drained.neighbor in branch.core.behind()]
-        return [effect for branch in behind for effect in self.hand(branch, drained, now)]
+        effects = [effect for branch in behind for effect in self.hand(branch, drained, now)]
+        if drained.neighbor == CLIENTS:
+            late = next((branch for branch in self if branch.missing), None)
+            effects += [] if late is None else self._catch_up(late, now)
+        return effects
 
     def known_below(self, neighbor: str) -> Iterator[Announce | Join]:
         """What a neighbor whose link has come up has to know to join this router."""
@@ -496,6 +521,9 @@ class TreeSet:
                 if entries.is_current(entry)
             ),
         }
+        if not known.isdisjoint(branch.missing):
+            raise InvariantError(f"on the tree of {source} something is missing that is there")
+        known.update(branch.missing)
         if known != asked or not branch.unconfirmed <= asked:
             raise InvariantError(f"on the tree of {source} clients asked for something else")
         own = branch.core.advertisements.entries.by_key.values()

@@ -339,11 +339,22 @@ class HopPropagation(ClientEntries[Interest]):
         """Nothing: `turn` and `gone` say what is to be forgotten."""
         return []
 
-    def advertised(self, neighbor: str, key: str, filter: AdvertisedContent) -> list[Effect]:  # noqa: ARG002
+    def advertised(
+        self,
+        neighbor: str,  # noqa: ARG002
+        key: str,  # noqa: ARG002
+        filter: AdvertisedContent,  # noqa: ARG002
+        at_once: int | None = None,  # noqa: ARG002
+    ) -> list[Effect]:
         """Subscriptions go their way, whatever is advertised where."""
         return []
 
-    def unadvertised(self, neighbor: str, key: str) -> list[Effect]:  # noqa: ARG002
+    def unadvertised(
+        self,
+        neighbor: str,  # noqa: ARG002
+        key: str,  # noqa: ARG002
+        at_once: int | None = None,  # noqa: ARG002
+    ) -> list[Effect]:
         """Subscriptions go their way, whatever is advertised where."""
         return []
 

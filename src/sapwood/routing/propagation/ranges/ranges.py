@@ -244,11 +244,22 @@ class RangePropagation(ClientEntries[Interest]):
         """Nobody says such things on a circle."""
         return Outcome([], objection=unexpected_message(message))
 
-    def advertised(self, neighbor: str, key: str, filter: AdvertisedContent) -> list[Effect]:  # noqa: ARG002
+    def advertised(
+        self,
+        neighbor: str,  # noqa: ARG002
+        key: str,  # noqa: ARG002
+        filter: AdvertisedContent,  # noqa: ARG002
+        at_once: int | None = None,  # noqa: ARG002
+    ) -> list[Effect]:
         """Subscriptions go everywhere, whatever is advertised where."""
         return []
 
-    def unadvertised(self, neighbor: str, key: str) -> list[Effect]:  # noqa: ARG002
+    def unadvertised(
+        self,
+        neighbor: str,  # noqa: ARG002
+        key: str,  # noqa: ARG002
+        at_once: int | None = None,  # noqa: ARG002
+    ) -> list[Effect]:
         """Subscriptions go everywhere, whatever is advertised where."""
         return []
 

@@ -118,19 +118,29 @@ class CountingPropagation(ClientEntries[Interest]):
         """Tell a neighbor all that it has to count, `at_once` filters in a message."""
         if neighbor not in self.links:
             return []
-        return self._tell(neighbor, self._node.start(neighbor), at_once)
+        if (
+            self._node.size_without(neighbor) <= at_once
+            or self._node.views[neighbor].looks_at_advertisements
+        ):
+            return self._tell(neighbor, self._node.start(neighbor), at_once)
+        return self._tell(neighbor, self._node.begin(neighbor, at_once), at_once)
 
     @property
     def behind(self) -> Collection[str]:
-        """No neighbor: what a view counts would change under it while it is told bit by bit.
+        """The neighbors that are still to be told of filters that were here before their link.
 
-        `CLIENTS`, while clients that have gone have subscriptions here.
+        And `CLIENTS`, while clients that have gone have subscriptions here.
         """
-        return (CLIENTS,) if self.entries.leaving else ()
+        late = [neighbor for neighbor, view in self.links.items() if view.pending]
+        return [*late, CLIENTS] if self.entries.leaving else late
 
     def drained(self, neighbor: str, at_once: int) -> list[Effect]:
-        """Withdraw more of what clients have left behind; no neighbor is behind."""
-        return self.clear(at_once) if neighbor == CLIENTS else []
+        """Withdraw more of what clients have left behind, or tell a neighbor more."""
+        if neighbor == CLIENTS:
+            return self.clear(at_once)
+        if neighbor not in self.links:
+            return []
+        return self._tell(neighbor, self._node.go_on(neighbor, at_once), at_once)
 
     def link_down(self, neighbor: str, at_once: int | None = None) -> list[Effect]:  # noqa: ARG002
         """A link is gone: give up all that was counted behind it, at once."""
@@ -158,13 +168,24 @@ class CountingPropagation(ClientEntries[Interest]):
             case _:
                 return Outcome([], objection=unexpected_message(message))
 
-    def advertised(self, neighbor: str, key: str, filter: AdvertisedContent) -> list[Effect]:
+    def advertised(
+        self,
+        neighbor: str,
+        key: str,
+        filter: AdvertisedContent,
+        at_once: int | None = None,
+    ) -> list[Effect]:
         """An advertisement came over a link: what it makes wanted is said there."""
         if neighbor not in self.links:
             return []
-        return self._tell(neighbor, self._node.advertised(neighbor, key, filter))
+        return self._tell(neighbor, self._node.advertised(neighbor, key, filter, at_once))
 
-    def unadvertised(self, neighbor: str, key: str) -> list[Effect]:
+    def unadvertised(
+        self,
+        neighbor: str,
+        key: str,
+        at_once: int | None = None,  # noqa: ARG002
+    ) -> list[Effect]:
         """An advertisement of a link is gone, and with it what only it made wanted there."""
         if neighbor not in self.links:
             return []
@@ -180,6 +201,8 @@ class CountingPropagation(ClientEntries[Interest]):
         objection = None
         touched: dict[Interest, None] = {}
         for operation in message.operations:
+            for link, operations in self._node.bring(operation, neighbor).items():
+                told[link].extend(operations)
             try:
                 booking = interface.book(operation)
             except PeerError as error:
@@ -203,6 +226,8 @@ class CountingPropagation(ClientEntries[Interest]):
         if entry is not None and accepts_nothing(entry.content):
             return (Reason(How.EMPTY),)
         wanted = self.entries.filter_of(key)
+        if wanted in self.links[neighbor].pending:
+            return (Reason(How.WAITING),)
         if self.links[neighbor].is_unwanted(wanted):
             return (Reason(How.UNWANTED),)
         head = self.links[neighbor].entries[wanted].head.filter

@@ -55,10 +55,48 @@ class Node:
         known = [item for counts in self._seen_by(neighbor) for item in counts.items()]
         return self.views[neighbor].start(known)
 
-    def advertised(self, neighbor: str, key: str, filter: AdvertisedContent) -> list[Operation]:
-        """A neighbor that is told has advertised something; returns what it has to be told."""
-        known = [item for counts in self._seen_by(neighbor) for item in counts.items()]
-        return self.views[neighbor].advertised(key, filter, known)
+    def begin(self, neighbor: str, count: int) -> list[Operation]:
+        """`start`, of so many filters; `go_on` says the rest."""
+        view = self.views[neighbor]
+        view.put_off(one for counts in self._seen_by(neighbor) for one in counts)
+        return self.go_on(neighbor, count)
+
+    def size_without(self, neighbor: str) -> int:
+        """How many filters a neighbor could be told of at most."""
+        return sum(map(len, self._seen_by(neighbor)))
+
+    def go_on(self, neighbor: str, count: int) -> list[Operation]:
+        """What a neighbor has to be told of so many filters that were put off."""
+        return self.views[neighbor].go_on(count, self._seen_by(neighbor))
+
+    def bring(self, operation: Operation, source: str) -> dict[str, list[Operation]]:
+        """What neighbors have to be told before an operation of a side is carried out.
+
+        That is of filters that it names and that they were to be told of later: whoever waits for
+        the operation waits for nothing else then.
+        """
+        named = [triple.filter for triple in operation]
+        return {
+            neighbor: view.bring(named, self._seen_by(neighbor))
+            for neighbor, view in self.views.items()
+            if neighbor != source and view.pending
+        }
+
+    def advertised(
+        self, neighbor: str, key: str, filter: AdvertisedContent, at_once: int | None = None
+    ) -> list[Operation]:
+        """A neighbor that is told has advertised something; returns what it has to be told.
+
+        Of more than `at_once` filters that may be wanted some; `go_on` says the rest.
+        """
+        view, seen = self.views[neighbor], self._seen_by(neighbor)
+        known = [item for counts in seen for item in counts.items()]
+        if at_once is not None and view.looks_at_advertisements:
+            waiting = [wanted for wanted, _ in known if wanted not in view.entries]
+            if len(waiting) > at_once:
+                view.put_off(waiting)
+        told = view.advertised(key, filter, known)
+        return told if at_once is None else [*told, *view.go_on(at_once, seen)]
 
     def unadvertised(self, neighbor: str, key: str) -> list[Operation]:
         """A neighbor has taken that back; returns what it has to be told."""
@@ -87,7 +125,10 @@ class Node:
 
         Raises `PeerError`, with nothing carried out, for what no neighbor can mean.
         """
-        return self.tell(self.interfaces[source].book(operation), source)
+        told = self.bring(operation, source)
+        for neighbor, more in self.tell(self.interfaces[source].book(operation), source).items():
+            told[neighbor] = [*told.get(neighbor, ()), *more]
+        return told
 
     def tell(self, booking: Booking, source: str) -> dict[str, list[Operation]]:
         """What neighbors have to be told of what was booked at the interface of a side."""

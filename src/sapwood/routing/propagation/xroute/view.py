@@ -9,12 +9,16 @@ A change of a filter that is known costs a step for each substitute above it, in
 filters that contain each other have come, each wider than the last. A new filter costs a search
 for a top that contains it, and one for those it contains if there is none; when a top goes, a
 search for each filter that it was the substitute of.
+
+A neighbor need not be told of all at once. What is *pending* is cut out of what is booked, as if it
+were not wanted there, and is brought in bit by bit; so is what somebody waits for, before the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from sapwood.errors import InvariantError
 from sapwood.model.advertised_content import AdvertisedContent
@@ -77,16 +81,21 @@ class View:
 
     Every method that takes something in returns what the neighbor has to be told, in order.
 
+    #: pending are filters that interfaces may know and that the neighbor is told of later: no entry
+    #: is among them
     #: an entry has instances > 0; its hidden is what interfaces say of it, plus the total of each
     #: of its children
     #: tops holds the filters of the entries that have no substitute
     #: following substitutes ends at a top
     """
 
-    __slots__ = ("_tops", "entries")
+    __slots__ = ("_tops", "entries", "pending")
+
+    looks_at_advertisements = False
 
     def __init__(self, tops: Containment) -> None:
         self.entries: dict[Interest, Entry] = {}
+        self.pending: dict[Interest, None] = {}
         self._tops = tops
 
     @property
@@ -96,12 +105,81 @@ class View:
         return {top.filter: Count(top.instances, top.hidden) for top in tops}
 
     def take(self, booking: Booking) -> list[Operation]:
-        """Take in what was booked at an interface of the view."""
+        """Take in what was booked at an interface of the view, as far as it is wanted now."""
+        if self.pending:
+            return self._take_partly(booking)
         match booking:
             case Registered():
                 return self._register(booking)
             case Canceled():
                 return [self._cancel(booking)]
+
+    def put_off(self, filters: Iterable[Interest]) -> None:
+        """Let filters that are no entries be told of later, by `go_on`."""
+        self.pending.update(dict.fromkeys(filters))
+
+    def go_on(self, count: int, interfaces: Sequence[Mapping[Interest, Count]]) -> list[Operation]:
+        """Take in so many of what is pending, as far as the interfaces of the view know it."""
+        return self.bring([*islice(self.pending, count)], interfaces)
+
+    def bring(
+        self, filters: Iterable[Interest], interfaces: Sequence[Mapping[Interest, Count]]
+    ) -> list[Operation]:
+        """Take in now what of some filters is pending."""
+        told: list[Operation] = []
+        for filter_ in filters:
+            if filter_ not in self.pending:
+                continue
+            del self.pending[filter_]
+            for counts in interfaces:
+                count = counts.get(filter_)
+                if count is not None and self._is_wanted(filter_):
+                    main = Triple(filter_, count.instances, count.hidden)
+                    told.extend(self._register(Registered(main, True, (), ())))  # noqa: FBT003
+        return summed(told)
+
+    def _is_wanted(self, filter: Interest) -> bool:
+        """Whether the neighbor is to know of a filter by now."""
+        return filter not in self.pending
+
+    def _take_partly(self, booking: Booking) -> list[Operation]:
+        """Take in what was booked where not all that interfaces know is here."""
+        match booking:
+            case Registered():
+                return self._take_registered(booking)
+            case Canceled():
+                return self._take_canceled(booking)
+
+    def _take_registered(self, booked: Registered) -> list[Operation]:
+        main = booked.main
+        appended = self._known_among(booked.appended)
+        inside = tuple(one for one in booked.absorbed if one[0] in self.entries)
+        if not self._is_wanted(main.filter):
+            gone = [self._cancel(Canceled(wanted, count, ())) for wanted, count in inside]
+            return [*gone, *self._recount(appended)]
+        outside = sum(count.total for one, count in booked.absorbed if one not in self.entries)
+        main = Triple(main.filter, main.instances, main.hidden + outside)
+        return self._register(Registered(main, booked.is_new, inside, appended))
+
+    def _take_canceled(self, booked: Canceled) -> list[Operation]:
+        returned = tuple(triple for triple in booked.returned if self._is_wanted(triple.filter))
+        if booked.filter in self.entries:
+            return [self._cancel(Canceled(booked.filter, booked.count, returned))]
+        known = self._known_among(returned)
+        told = self._recount(known)
+        for triple in returned:
+            if triple not in known:
+                told.extend(self._register(Registered(triple, True, (), ())))  # noqa: FBT003
+        return told
+
+    def _known_among(self, triples: Iterable[Triple]) -> Operation:
+        return tuple(triple for triple in triples if triple.filter in self.entries)
+
+    def _recount(self, triples: Operation) -> list[Operation]:
+        """Count more or less of filters that are known, all at once."""
+        if not triples:
+            return []
+        return self._register(Registered(triples[0], False, (), triples[1:]))  # noqa: FBT003
 
     def start(self, counts: Iterable[tuple[Interest, Count]]) -> list[Operation]:
         """Take in all that the interfaces know, for a neighbor that knows nothing."""
@@ -140,9 +218,13 @@ class View:
     def validate(self, interfaces: Iterable[Mapping[Interest, Count]]) -> None:
         """Work everything out again from the interfaces' counts; raises `InvariantError`."""
         self._tops.validate()
+        if not self.entries.keys().isdisjoint(self.pending):
+            raise InvariantError("the neighbor was told of what it is to be told of later")
         known: dict[Interest, Count] = {}
         for counts in interfaces:
             for filter_, count in counts.items():
+                if filter_ in self.pending:
+                    continue
                 before = known.get(filter_, NO_COUNT)
                 known[filter_] = before.plus(count.instances, count.hidden)
         if known.keys() != self.entries.keys():
@@ -329,3 +411,22 @@ def _join(entry: Entry, by: Entry) -> None:
     by.hidden += entry.total
     for above in by.ancestors():
         above.hidden += entry.total
+
+
+def summed(operations: Iterable[Operation]) -> list[Operation]:
+    """The same in fewer: what follows upon each other for what is hidden by one filter is added."""
+    told: list[Operation] = []
+    sums: dict[Interest, int] = {}
+    for operation in operations:
+        (main, *appended) = operation
+        if main.instances or appended:
+            told.extend(_hidden(sums))
+            sums.clear()
+            told.append(operation)
+        else:
+            sums[main.filter] = sums.get(main.filter, 0) + main.hidden
+    return [*told, *_hidden(sums)]
+
+
+def _hidden(sums: Mapping[Interest, int]) -> list[Operation]:
+    return [(Triple(filter_, 0, hidden),) for filter_, hidden in sums.items() if hidden]

@@ -26,7 +26,7 @@ from sapwood.routing.propagation.covering import extent
 from sapwood.routing.propagation.xroute.interface import Booking, Canceled, Registered
 from sapwood.routing.propagation.xroute.search import Containment
 from sapwood.routing.propagation.xroute.triples import Count, Operation, Triple
-from sapwood.routing.propagation.xroute.view import View
+from sapwood.routing.propagation.xroute.view import View, summed
 
 
 class WantedView(View):
@@ -38,6 +38,8 @@ class WantedView(View):
 
     __slots__ = ("_reasons", "advertisements")
 
+    looks_at_advertisements = True
+
     def __init__(self, tops: Containment) -> None:
         super().__init__(tops)
         self.advertisements: dict[str, AdvertisedContent] = {}
@@ -45,11 +47,7 @@ class WantedView(View):
 
     def take(self, booking: Booking) -> list[Operation]:
         """Take in what was booked at an interface of the view, as far as it is wanted."""
-        match booking:
-            case Registered():
-                told = self._take_registered(booking)
-            case Canceled():
-                told = self._take_canceled(booking)
+        told = self._take_partly(booking)
         for filter_ in booking.touched:
             if filter_ not in self.entries:
                 self._reasons.pop(filter_, None)
@@ -64,6 +62,9 @@ class WantedView(View):
     ) -> list[Operation]:
         """The neighbor has advertised something; `counts` is all that the interfaces know."""
         self.advertisements[key] = filter
+        if self.pending:  # an answer is under way already: this one comes with it
+            self.put_off(wanted for wanted, _ in counts if wanted not in self.entries)
+            return []
         fresh: dict[Interest, bool] = {}
         waiting = [one for one in counts if one[0] not in self.entries]
         for wanted, _ in waiting:
@@ -78,7 +79,7 @@ class WantedView(View):
         for wanted, count in sorted(some, key=lambda one: extent(one[0])):  # so tops come first
             main = Triple(wanted, count.instances, count.hidden)
             told.extend(self._register(Registered(main, True, (), ())))  # noqa: FBT003 - a field
-        return _summed(told)
+        return summed(told)
 
     def unadvertised(
         self, key: str, interfaces: Sequence[Mapping[Interest, Count]]
@@ -91,7 +92,7 @@ class WantedView(View):
         unwanted = [wanted for wanted in concerned if not self._is_wanted(wanted)]
         # What has no other below it goes first, or else it would be told of before it goes.
         unwanted.sort(key=lambda wanted: sum(1 for _ in self.entries[wanted].ancestors()))
-        return _summed(
+        return summed(
             self._cancel(Canceled(wanted, counts[wanted], ()))
             for wanted in reversed(unwanted)
             for counts in interfaces
@@ -113,7 +114,8 @@ class WantedView(View):
             {
                 one: count
                 for one, count in counts.items()
-                if any(promised.intersects(one) for promised in self.advertisements.values())
+                if one not in self.pending
+                and any(promised.intersects(one) for promised in self.advertisements.values())
             }
             for counts in interfaces
         ]
@@ -126,39 +128,10 @@ class WantedView(View):
             if not self.advertisements[reason].intersects(one):
                 raise InvariantError(f"{one} is wanted because of {reason}, which is apart from it")
 
-    def _take_registered(self, booked: Registered) -> list[Operation]:
-        main = booked.main
-        appended = self._known_among(booked.appended)
-        inside = tuple(one for one in booked.absorbed if one[0] in self.entries)
-        if not self._is_wanted(main.filter):
-            gone = [self._cancel(Canceled(wanted, count, ())) for wanted, count in inside]
-            return [*gone, *self._recount(appended)]
-        outside = sum(count.total for one, count in booked.absorbed if one not in self.entries)
-        main = Triple(main.filter, main.instances, main.hidden + outside)
-        return self._register(Registered(main, booked.is_new, inside, appended))
-
-    def _take_canceled(self, booked: Canceled) -> list[Operation]:
-        returned = tuple(triple for triple in booked.returned if self._is_wanted(triple.filter))
-        if booked.filter in self.entries:
-            return [self._cancel(Canceled(booked.filter, booked.count, returned))]
-        known = self._known_among(returned)
-        told = self._recount(known)
-        for triple in returned:
-            if triple not in known:
-                told.extend(self._register(Registered(triple, True, (), ())))  # noqa: FBT003
-        return told
-
-    def _known_among(self, triples: Iterable[Triple]) -> Operation:
-        return tuple(triple for triple in triples if triple.filter in self.entries)
-
-    def _recount(self, triples: Operation) -> list[Operation]:
-        """Count more or less of filters that are known, all at once."""
-        if not triples:
-            return []
-        return self._register(Registered(triples[0], False, (), triples[1:]))  # noqa: FBT003
-
     def _is_wanted(self, filter: Interest) -> bool:
         """Whether an advertisement intersects a filter; remembers the first that does."""
+        if filter in self.pending:
+            return False
         if filter in self._reasons:
             return True
         for key, promised in self.advertisements.items():
@@ -166,22 +139,3 @@ class WantedView(View):
                 self._reasons[filter] = key
                 return True
         return False
-
-
-def _summed(operations: Iterable[Operation]) -> list[Operation]:
-    """The same in fewer: what follows upon each other for what is hidden by one filter is added."""
-    told: list[Operation] = []
-    sums: dict[Interest, int] = {}
-    for operation in operations:
-        (main, *appended) = operation
-        if main.instances or appended:
-            told.extend(_hidden(sums))
-            sums.clear()
-            told.append(operation)
-        else:
-            sums[main.filter] = sums.get(main.filter, 0) + main.hidden
-    return [*told, *_hidden(sums)]
-
-
-def _hidden(sums: Mapping[Interest, int]) -> list[Operation]:
-    return [(Triple(filter_, 0, hidden),) for filter_, hidden in sums.items() if hidden]

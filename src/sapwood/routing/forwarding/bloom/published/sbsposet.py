@@ -150,7 +150,8 @@ class SbsPoset:
         for attribute, value in record.items():
             poset = self._posets.get(attribute)
             if poset is not None:
-                poset.gather(value, bits)
+                for one in value if isinstance(value, tuple) else (value,):
+                    poset.gather(one, bits)
         for attribute in self._optional:
             if attribute not in record:
                 self._posets[attribute].gather(None, bits)

@@ -1,0 +1,1 @@
+"""Near pairs of a subscription set: `sapwood.similarity.near` on Spark."""

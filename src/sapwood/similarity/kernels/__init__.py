@@ -1,0 +1,1 @@
+"""Similarities of one pattern with many others, compiled."""

@@ -1,0 +1,154 @@
+"""Rows that are tried by a kernel: the same matches as of the filters, whatever goes and comes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sapwood.errors import InvalidValueError
+from sapwood.language import parse_filter
+from sapwood.matching.columnar.batch import encoded
+from sapwood.matching.columnar.derived import Attribute
+from sapwood.matching.columnar.engine import ColumnarEngine
+from sapwood.matching.columnar.kernels import compiled
+from sapwood.matching.columnar.like_checks import LikePredicates
+from sapwood.matching.columnar.searching import LazyKernels, Searcher
+from sapwood.matching.columnar.trial import Trial
+from sapwood.matching.columnar.tried_rows import TriedFilters
+from sapwood.model.filter import Filter
+from sapwood.model.publication import Record
+from tests.examples import examples
+from tests.matching.columnar import plain_kernels
+from tests.strategies import filters, records
+
+KERNELS = pytest.mark.parametrize("kernels", [compiled, plain_kernels])
+
+
+def tried(given: Sequence[tuple[int, Filter]]) -> TriedFilters:
+    """Those of the filters that a kernel tries, with numbers for all attributes."""
+    names = sorted({name for _, one in given for name in Trial(one).attributes()})
+    attributes = {name: number for number, name in enumerate(names)}
+    found = TriedFilters(attributes, LikePredicates())
+    for slot, one in given:
+        found.add(slot, one, Trial(one).attributes())
+    return found
+
+
+def pairs(
+    found: TriedFilters, records: Sequence[Record], kernels: ModuleType
+) -> set[tuple[int, int]]:
+    searcher = Searcher(found._attributes, LazyKernels(kernels))
+    rows = found.rows()
+    numbers, slots = rows.matches(searcher.try_rows(rows, records, encoded(records)))
+    if not rows.repeats:
+        assert len(set(zip(numbers.tolist(), slots.tolist(), strict=True))) == len(numbers)
+    assert np.all(np.diff(numbers) >= 0)
+    return set(zip(numbers.tolist(), slots.tolist(), strict=True))
+
+
+@KERNELS
+@settings(max_examples=examples(60))
+@given(
+    given=st.lists(filters(patterns=False), min_size=1, max_size=6),
+    some=st.lists(records(), max_size=4),
+    gone=st.sets(st.integers(0, 5)),
+)
+def test_rows_accept_what_their_filters_accept(
+    kernels: ModuleType, given: list[Filter], some: list[Record], gone: set[int]
+) -> None:
+    found = tried(list(enumerate(given)))
+    for slot in gone:
+        if slot in found:
+            found.remove(slot)
+    expected = {
+        (number, slot)
+        for number, record in enumerate(some)
+        for slot, one in enumerate(given)
+        if slot in found and one.accepts(record)
+    }
+    assert pairs(found, some, kernels) == expected
+
+
+@KERNELS
+@pytest.mark.parametrize(
+    ("text", "accepted", "others"),
+    [
+        ("a = 9007199254740993", [9007199254740993], [9007199254740992, 9007199254740994, "x"]),
+        ("a > 9007199254740992", [9007199254740993, 1e300], [9007199254740992, True, "1"]),
+        ("a >= 1 and a < 2.5", [1, 1.0, 2], [2.5, 0, "1", True]),
+        ("a = 0", [0, -0.0], [1, False, ""]),
+        ("a < 'b'", ["a", "", "az"], ["b", "ba", 1]),
+        ("a = 'é'", ["é"], ["e", "éa"]),
+        ("a = true", [True], [False, 1, "true"]),
+        ("exists a", [True, 0, ""], []),
+        ("a in (1, 'x', 5)", [1, 5, "x"], [2, "y", "xx"]),
+        ("a != 3", [2, 4, 3.5], [3, 3.0]),
+    ],
+)
+def test_values_at_the_ends_of_ranges(
+    kernels: ModuleType, text: str, accepted: list[object], others: list[object]
+) -> None:
+    found = tried([(7, parse_filter(text))])
+    assert len(found) == 1
+    some: list[Record] = [{"a": value} for value in (*accepted, *others)]  # type: ignore[dict-item]
+    expected = {(number, 7) for number, one in enumerate(some) if parse_filter(text).accepts(one)}
+    assert expected >= {(number, 7) for number in range(len(accepted))}
+    assert pairs(found, some, kernels) == expected
+
+
+@KERNELS
+def test_records_that_cannot_be_read_are_refused(kernels: ModuleType) -> None:
+    found = tried([(0, parse_filter("a = 1"))])
+    searcher = Searcher(found._attributes, LazyKernels(kernels))
+    some = [{"a": 1}, {"a": None}]
+    with pytest.raises(InvalidValueError):
+        searcher.try_rows(found.rows(), some, encoded(some))  # type: ignore[arg-type]
+
+
+def test_filters_on_new_attributes_and_general_patterns_are_for_others_to_try() -> None:
+    attributes: dict[Attribute, int] = {"a": 0}
+    found = TriedFilters(attributes, LikePredicates())
+    for slot, text in enumerate(("a = 1", "b = 1", "a like '%x%y%'")):
+        one = parse_filter(text)
+        assert found.add(slot, one, Trial(one).attributes()) == (slot == 0)
+    assert len(found) == 1
+    assert attributes == {"a": 0}
+
+
+def test_rows_of_filters_that_went_are_not_tried_for_ever() -> None:
+    found = tried([(slot, parse_filter(f"a = {slot}")) for slot in range(200)])
+    for slot in range(150):
+        found.remove(slot)
+    assert len(found) == 50
+    assert len(found.rows().slots) <= 120
+    assert pairs(found, [{"a": 160}, {"a": 3}], plain_kernels) == {(0, 160)}
+
+
+def test_an_engine_tries_what_came_beside_its_segments_by_a_kernel() -> None:
+    engine = ColumnarEngine()
+    for slot in range(300):
+        engine.add(slot, parse_filter(f"a = {slot % 50}"))
+    engine.fold()
+    for slot in range(300, 310):
+        engine.add(slot, parse_filter("a = 7 or a = 8 and exists b"))
+    engine.remove(305)
+    assert len(engine._triable) == 0  # `b` is new
+    engine.add(400, parse_filter("a = 7 or a < 3"))
+    assert len(engine._triable) == 1
+    found = engine.match_slots([{"a": 7}, {"a": 2}, {"a": 9}])
+    wanted = [
+        [*range(7, 300, 50), 300, 301, 302, 303, 304, 306, 307, 308, 309, 400],
+        [*range(2, 300, 50), 400],
+        [*range(9, 300, 50)],
+    ]
+    lists = np.split(found.slots, found.offsets[1:-1])
+    assert [one.tolist() for one in lists] == wanted
+    assert [engine.match({"a": 7}), engine.match({"a": 2})] == wanted[:2]
+    engine.remove(400)
+    assert engine.match({"a": 2}) == wanted[1][:-1]
+    engine.validate()

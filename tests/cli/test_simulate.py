@@ -295,9 +295,7 @@ def test_simulate_takes_faults_as_words_of_the_command_line(folder: Folder) -> N
     options = [part for one in words for part in ("--fault", one)]
     metrics = folder.file("m.json")
     given = ("--metrics", metrics, *options)
-    result = folder.simulate(
-        *given, "--out", folder.file("o"), protocol="covering+stabilize:0.2"
-    )
+    result = folder.simulate(*given, "--out", folder.file("o"), protocol="covering+stabilize:0.2")
     assert result.exit_code == 0, result.stderr
     verdicts = json.loads(Path(metrics).read_text())["verdicts"]
     assert verdicts["lost"] == verdicts["stuck"] == verdicts["diverged"] == 0

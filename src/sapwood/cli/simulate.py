@@ -168,8 +168,7 @@ def command(
     _check_standard_input(subscriptions, publications, advertisements)
     out = None if out == STANDARD_OUTPUT else out
     aside = rejected or rejected_path(subscriptions, publications, out)
-    with ExitStack() as stack:
-        rejected_file = stack.enter_context(RejectedFile(aside))
+    with RejectedFile(aside) as rejected_file, ExitStack() as stack:
         files = open_scenario(
             topology,
             subscriptions,
@@ -188,9 +187,7 @@ def command(
         by_default = advertisements is None and chosen.clients_advertise
         with progress("reading", "lines") as advance:
             scenario = files.scenario(advertise_everything=by_default, advance=advance)
-        result = _evaluated(
-            scenario, chosen, backups, probed=files.faults is not None, explain=explain
-        )
+        result = _evaluated(scenario, chosen, backups, faults=files.faults, explain=explain)
         count = write_deliveries(stream, scenario, result.pairs)
         if metrics is not None:
             stack.enter_context(replacing(metrics)).write(result.metrics.to_json())
@@ -206,13 +203,13 @@ def _evaluated(
     chosen: Protocol,
     backups: tuple[str, ...],
     *,
-    probed: bool,
+    faults: Sequence[object] | None,
     explain: Sequence[tuple[str, str]],
 ) -> Evaluation:
     """Carry a scenario out; where there are faults, probe the overlay after them."""
     from sapwood.simulation.evaluation import evaluate
 
-    chosen = _with_backups(chosen, scenario, backups)
+    chosen, probed = _with_backups(chosen, scenario, backups), faults is not None
     return evaluate(scenario, chosen, with_probes=probed, watch=progress, explain=explain)
 
 

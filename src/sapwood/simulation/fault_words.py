@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any, Final
 
 from sapwood.errors import InputError
@@ -26,7 +27,7 @@ _LISTS: Final = frozenset({"between", "kinds", "links"})
 _TEXTS: Final = frozenset({"router", "name", "of", "how", "tail"})
 """Fields that are never numbers, whatever they look like."""
 
-_FLAGS: Final[Mapping[str, bool]] = {"true": True, "false": False}
+_FLAGS: Final[Mapping[str, bool]] = MappingProxyType({"true": True, "false": False})
 
 
 def with_faults(document: Mapping[str, Any], texts: Iterable[str]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from contextlib import AsyncExitStack
 from typing import Any, Final
 
 import sapwood
+from sapwood.client import Client
 from sapwood.limits.healing import STABILIZE_PERIOD_S
 from sapwood.model.publication import Publication
 from sapwood.testing.overlay import BrokerProcesses
@@ -84,7 +85,7 @@ async def measure(protocol: str, subscriptions: int, rate: int, seconds: float) 
 class _Source:
     """Publishes at a rate, or as fast as is accepted where that is less."""
 
-    def __init__(self, client: sapwood.Client, subscriptions: int) -> None:
+    def __init__(self, client: Client, subscriptions: int) -> None:
         self._client, self._subscriptions = client, subscriptions
         self.sent = 0
 

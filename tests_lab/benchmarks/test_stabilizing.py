@@ -15,7 +15,9 @@ def test_brokers_that_compare_deliver_everything_and_say_what_they_took() -> Non
 
 
 def test_what_a_protocol_takes_more_is_in_proportion_to_its_comparisons() -> None:
-    plain = {"us_each": [10.0, 20.0]}
-    [_, more] = compared([plain, {"us_each": [11.0, 20.0]}], (30.0, 3.0))
-    assert more["more_percent"] == [10.0, 0.0]
-    assert more["at_30_s"] == [1.0, 0.0]
+    plain = {"us_each": [10.0, 20.0], "publications_s": 1000}
+    rows = [plain, {"us_each": [13.0, 20.0], "publications_s": 1000}]
+    [same, more] = compared(rows, 500, 3.0)
+    assert same["at_30_s"] == [0.0, 0.0]
+    assert more["more_ms_s"] == [3.0, 0.0]
+    assert more["at_30_s"] == [6.0, 0.0], "0.3 ms a second, of 5"

@@ -282,6 +282,31 @@ def test_simulate_lets_links_and_routers_fail_as_a_file_says(folder: Folder) -> 
     assert ("p100", "cheap") in got
 
 
+def test_simulate_takes_faults_as_words_of_the_command_line(folder: Folder) -> None:
+    record = {"attributes": {"price": 40, "symbol": "IBM"}, "home": "r1"}
+    lines = [json.dumps({"id": f"p{n}", **record}) for n in range(400)]
+    folder.write("pubs.jsonl", "\n".join(lines))
+    words = (
+        "corruption router=r2 at=0.5 kinds=drop,insert share=1",
+        "tampering between=r1,r2 start=0.5 seconds=0.5 how=alter",
+        "tampering start=0.7 seconds=0.2",
+        "timer router=r3 start=0.5 seconds=0.5",
+    )
+    options = [part for one in words for part in ("--fault", one)]
+    metrics = folder.file("m.json")
+    given = ("--metrics", metrics, *options)
+    result = folder.simulate(*given, "--out", folder.file("o"), protocol="covering+stabilize:0.2")
+    assert result.exit_code == 0, result.stderr
+    verdicts = json.loads(Path(metrics).read_text())["verdicts"]
+    assert verdicts["lost"] == verdicts["stuck"] == verdicts["diverged"] == 0
+    got = pairs((folder.path / "o").read_text())
+    assert ("p80", "ibm") not in got, "all that is on the links is dropped"
+    assert ("p399", "ibm") in got
+    result = folder.simulate("--fault", "timer router=r9 seconds=1")
+    assert result.exit_code == 2
+    assert "timer 1" in result.stderr
+
+
 def test_simulate_counts_publications_that_nobody_could_take(folder: Folder) -> None:
     faults = folder.write("faults.toml", '[[router]]\nname = "r1"\ndown = 0.0\n')
     folder.write("pubs.jsonl", PUBLICATIONS.replace("}}\n", '}, "home": "r2"}\n'))

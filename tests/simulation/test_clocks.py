@@ -16,14 +16,16 @@ from sapwood.overlay.shapes import parse_topology
 from sapwood.overlay.topology import Overlay
 from sapwood.simulation.channels import DELAYS, Channel, SetChannel
 from sapwood.simulation.clocks import STOPPED, DriftingClock, SetClock
+from sapwood.simulation.corruption import corrupt
 from sapwood.simulation.faults import decode_faults
 from sapwood.simulation.history import ClientName, SubscriptionName
-from sapwood.simulation.scenario import Scenario, Step
+from sapwood.simulation.scenario import CorruptTables, Scenario, Step
 from sapwood.simulation.scenario_document import decode_scenario, encode_scenario
 from sapwood.simulation.simulator import check_loss, protocol_on, router_maker
 from sapwood.simulation.timekeeping import Timekeeping, exact
 from sapwood.simulation.world import World
 from sapwood.timing.drift import PER, Drift
+from sapwood.timing.link_bounds import LinkBounds
 
 
 def line(count: int) -> Overlay:
@@ -207,3 +209,31 @@ def test_a_scenario_with_clocks_and_channels_is_written_and_read_back() -> None:
     )
     scenario = Scenario("x", line(2), steps)
     assert decode_scenario(encode_scenario(scenario)) == scenario
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_marks_that_are_damaged_are_given_up_and_no_bound_is_wrong_because_of_them(
+    share: float,
+) -> None:
+    world = World(line(4), router_maker("flooding"), seed=3, validate=False)
+    world.set_clock(SetClock(is_drawn=True))
+    world.set_channel(SetChannel(Channel(delay="pareto", scale_s=0.01)))
+    world.subscribe(SubscriptionName("r4", "ann", "s"), parse_filter("true"))
+    world.drain()
+    for number in range(300):
+        source, name = ("r1", "r4")[number % 2], f"r{number % 4 + 1}"
+        world.publish(ClientName(source, "bob"), Publication(f"p{number}", {"x": number}))
+        world.run_until(world.now + 0.02)
+        corrupt(world, CorruptTables(name, ("marks",), share, number))
+    world.drain()
+    bounds = world.time.bounds
+    assert (bounds.wrong, bounds.wrong_ages) == (0, 0)
+    assert 0 < bounds.unknown < bounds.messages, "bounds are given up, and are known again"
+
+
+def test_marks_that_are_believed_although_they_are_damaged_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(LinkBounds, "_is_sound", lambda _: True)
+    with pytest.raises(AssertionError):
+        test_marks_that_are_damaged_are_given_up_and_no_bound_is_wrong_because_of_them(1.0)

@@ -11,6 +11,8 @@ from sapwood.errors import InputError
 from sapwood.language import parse_filter
 from sapwood.overlay.shapes import parse_topology
 from sapwood.overlay.topology import Overlay
+from sapwood.routing.inputs import Receive
+from sapwood.routing.messages import UpkeepNote
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
 from sapwood.routing.upkeep.stabilize.stabilize import Stabilize
@@ -21,6 +23,7 @@ from sapwood.simulation.history import AdvertisementName, ClientName, Subscripti
 from sapwood.simulation.legality import globally_illegal, locally_illegal
 from sapwood.simulation.scenario import CorruptTables
 from sapwood.simulation.simulator import router_maker
+from sapwood.simulation.tampering import How, Tamper
 from sapwood.simulation.vocabulary import draw_filter
 from sapwood.simulation.world import World
 from tests.simulation.helpers import assert_right, seeds, subscribe
@@ -147,6 +150,63 @@ def test_tables_that_are_corrupted_again_and_again_while_clients_come_and_go_are
         assert world.history.unanswered() == ()
         make_router = router_maker(f"{propagation}+stabilize:{PERIOD_S:g}")
         assert divergences(world, make_router, PROBES[:1]) == ()
+
+
+def tamper(world: World, draw: Random) -> None:
+    """For some periods, let arbitrary tables be made worse by what is lost and altered on links."""
+    for number in range(8):
+        share = draw.choice((0.2, 0.5, 1.0))
+        how = draw.choice(tuple(How))
+        world.tampering.begin(Tamper(PERIOD_S, None, share, how), world.now)
+        home = draw.choice(world.topology.routers)
+        name = SubscriptionName(home, "eve", f"s{number}")
+        world.subscribe(name, parse_filter(draw_filter(draw)))
+        world.run_until(world.now + draw.random() * PERIOD_S)
+        if draw.random() < 0.5:
+            world.unsubscribe(name)
+
+
+def recovers(propagation: str, seed: int) -> None:
+    """Tables are legal a round for each link of the longest way after the channels have drained.
+
+    What is on the links when the tampering ends is garbage still, and arrives within the slack; a
+    round that it has spoiled is the one that does not count.
+    """
+    world, draw = overlay(propagation, seed), Random(seed)
+    corrupt_all(world, seed, tuple(KINDS))
+    tamper(world, draw)
+    world.tampering.end()
+    world.run_until(world.now + (1 + longest_way(world.topology)) * PERIOD_S + SLACK_S)
+    assert_legal(world)
+    world.drain()
+    assert_legal(world)
+    assert world.tally.links_closed == 0
+    assert world.history.unanswered() == ()
+    was = corrected(world)
+    world.run_until(world.now + 5 * PERIOD_S)
+    assert corrected(world) == was, "a legal system corrects nothing"
+    world.validate()
+
+
+@pytest.mark.parametrize("propagation", PROPAGATIONS)
+@seeds(2, first=60)
+@pytest.mark.one_in(2)
+def test_tables_are_right_after_messages_were_lost_and_altered_in_flight(
+    seeds: range, propagation: str
+) -> None:
+    for seed in seeds:
+        recovers(propagation, seed)
+
+
+def test_a_note_that_says_nothing_is_dropped_and_counted() -> None:
+    world = overlay("simple", 4)
+    [name, *_] = world.topology.routers
+    neighbor = world.topology.neighbors(name)[0]
+    router = world.routers[name]
+    for note in (b"", b"Z", b"X", b"Z\x93\xa1c\x91\xa2\xff\xff\x00"):
+        assert router.handle(Receive(neighbor, UpkeepNote(note)), world.now) == []
+    assert isinstance(router, Router)
+    assert router.counters()["notes_unread"] == 4
 
 
 @pytest.mark.parametrize("name", ["simple", "identity", "covering", "covering+merging"])

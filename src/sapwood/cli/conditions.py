@@ -22,13 +22,21 @@ _SECONDS: Final = click.FloatRange(0, max=3600)
 
 
 def _keep(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
-    if value is not None:
+    if value not in (None, ()):
         ctx.meta.setdefault(_KEPT, {})[parameter.name] = value
 
 
-def _option(name: str, metavar: str, words: str, type_: Any = None) -> Callable[[F], F]:
+def _option(
+    name: str, metavar: str, words: str, type_: Any = None, *, multiple: bool = False
+) -> Callable[[F], F]:
     return click.option(
-        name, metavar=metavar, help=words, type=type_, expose_value=False, callback=_keep
+        name,
+        metavar=metavar,
+        help=words,
+        type=type_,
+        multiple=multiple,
+        expose_value=False,
+        callback=_keep,
     )
 
 
@@ -50,6 +58,15 @@ _OPTIONS: Final = (
         "What a router takes for each message of a neighbor, one after the other.",
         _SECONDS,
     ),
+    _option(
+        "--fault",
+        "'WORD FIELD=VALUE ...'",
+        "A fault as --faults has it, beside those of the file: 'corruption router=r3 at=2 "
+        "kinds=drop,insert', 'tampering between=r1,r2 start=1 seconds=2 how=alter', 'timer "
+        "router=r3 start=1 seconds=30', link, router, clock, channel, "
+        "suspicion, recipe. May be given several times.",
+        multiple=True,
+    ),
 )
 
 
@@ -63,6 +80,11 @@ def conditions_options(command: F) -> F:
 def are_given(ctx: click.Context) -> bool:
     """Whether some option says anything."""
     return _KEPT in ctx.meta
+
+
+def fault_words(ctx: click.Context) -> tuple[str, ...]:
+    """The faults that options say."""
+    return tuple(ctx.meta.get(_KEPT, {}).get("fault", ()))
 
 
 def conditions_of(ctx: click.Context) -> Conditions:

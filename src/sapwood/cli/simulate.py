@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from sapwood.cli.comparing import run_comparison
-from sapwood.cli.conditions import are_given, conditions_of, conditions_options
+from sapwood.cli.conditions import are_given, conditions_of, conditions_options, fault_words
 from sapwood.cli.explaining import explained_members, explained_text
 from sapwood.cli.output import (
     ExitStatus,
@@ -168,14 +168,14 @@ def command(
     _check_standard_input(subscriptions, publications, advertisements)
     out = None if out == STANDARD_OUTPUT else out
     aside = rejected or rejected_path(subscriptions, publications, out)
-    with ExitStack() as stack:
-        rejected_file = stack.enter_context(RejectedFile(aside))
+    with RejectedFile(aside) as rejected_file, ExitStack() as stack:
         files = open_scenario(
             topology,
             subscriptions,
             publications,
             advertisements=advertisements,
             faults=faults,
+            fault_words=fault_words(ctx),
             seed=seed,
             conditions=conditions_of(ctx),
             rejections=StrictRejections() if strict else rejected_file,
@@ -187,7 +187,7 @@ def command(
         by_default = advertisements is None and chosen.clients_advertise
         with progress("reading", "lines") as advance:
             scenario = files.scenario(advertise_everything=by_default, advance=advance)
-        result = _evaluated(scenario, chosen, backups, faults=faults, explain=explain)
+        result = _evaluated(scenario, chosen, backups, faults=files.faults, explain=explain)
         count = write_deliveries(stream, scenario, result.pairs)
         if metrics is not None:
             stack.enter_context(replacing(metrics)).write(result.metrics.to_json())
@@ -203,16 +203,16 @@ def _evaluated(
     chosen: Protocol,
     backups: tuple[str, ...],
     *,
-    faults: str | None,
+    faults: Sequence[object] | None,
     explain: Sequence[tuple[str, str]],
 ) -> Evaluation:
     """Carry a scenario out; where there are faults, probe the overlay after them."""
     from sapwood.simulation.evaluation import evaluate
     from sapwood.simulation.optimizing import fitted
 
-    chosen, probes = _with_backups(chosen, scenario, backups), bool(faults)
+    chosen, probed = _with_backups(chosen, scenario, backups), faults is not None
     scenario = fitted(scenario, chosen)
-    return evaluate(scenario, chosen, with_probes=probes, watch=progress, explain=explain)
+    return evaluate(scenario, chosen, with_probes=probed, watch=progress, explain=explain)
 
 
 def _stream(stack: ExitStack, out: str | None, explain: Sequence[tuple[str, str]]) -> BinaryIO:
@@ -339,8 +339,8 @@ def _check_conditions(ctx: click.Context) -> None:
     if are_given(ctx) and (is_drawn or any(map(is_semantic, given["protocols"]))):
         raise click.UsageError(
             "a swarm draws what links, clocks and routers are like, and semantic overlays have "
-            "none: leave out --loss, --duplication, --reordering, --delay, --jitter, --drift and "
-            "--processing"
+            "none: leave out --loss, --duplication, --reordering, --delay, --jitter, --drift, "
+            "--processing and --fault"
         )
 
 

@@ -32,6 +32,7 @@ from sapwood.overlay.document import decode_topology
 from sapwood.overlay.shapes import parse_topology
 from sapwood.overlay.topology import Overlay
 from sapwood.simulation.conditions import PERFECT, Conditions
+from sapwood.simulation.fault_words import with_faults
 from sapwood.simulation.faults import decode_faults
 from sapwood.simulation.scenario import Action, Scenario, subscribe_then_publish
 
@@ -42,7 +43,7 @@ T = TypeVar("T")
 class ScenarioFiles:
     """The files of a scenario, open to be read once; their counts grow meanwhile.
 
-    Without `advertisements`, nobody advertises. `faults` is `None` where no file says what fails.
+    Without `advertisements`, nobody advertises. `faults` is `None` where nothing says what fails.
     """
 
     topology: Overlay
@@ -117,6 +118,7 @@ def open_scenario(
     *,
     advertisements: str | None = None,
     faults: str | None = None,
+    fault_words: Sequence[str] = (),
     seed: int = 0,
     conditions: Conditions = PERFECT,
     rejections: Rejections,
@@ -124,7 +126,8 @@ def open_scenario(
     """The files of a scenario, by their paths; of all, one may be `-`, for standard input.
 
     `topology` is as for `read_topology`. Lines whose home the topology does not have are among the
-    rejected ones; a topology or faults that cannot be read are a `FileFormatError`.
+    rejected ones; a topology or faults that cannot be read are a `FileFormatError`. Beside a file
+    of faults, or without one, there are `fault_words` (`sapwood.simulation.fault_words`).
     """
     overlay = read_topology(topology, seed)
     known = overlay.known
@@ -133,7 +136,7 @@ def open_scenario(
         read_subscriptions(subscriptions, rejections, known),
         read_publications(publications, rejections, known),
         None if advertisements is None else read_advertisements(advertisements, rejections, known),
-        None if faults is None else read_faults(faults, overlay, seed),
+        read_faults(faults, overlay, seed, fault_words) if faults or fault_words else None,
         seed,
         conditions,
     )
@@ -146,9 +149,18 @@ def read_topology(text: str, seed: int) -> Overlay:
     return parse_topology(text, Random(f"{seed}/topology").randrange)  # noqa: S311 - reproducible
 
 
-def read_faults(path: str, topology: Overlay, seed: int) -> tuple[tuple[float, Action], ...]:
-    """The faults in a TOML file, routers that come and go among them, in the order of time."""
-    return tuple(read_toml(path, lambda document: decode_faults(document, topology, seed)))
+def read_faults(
+    path: str | None, topology: Overlay, seed: int, words: Sequence[str] = ()
+) -> tuple[tuple[float, Action], ...]:
+    """The faults in a TOML file, and of words, in the order of time.
+
+    Routers that come and go are among them.
+    """
+
+    def decode(document: Mapping[str, Any]) -> list[tuple[float, Action]]:
+        return decode_faults(with_faults(document, words), topology, seed)
+
+    return tuple(decode({}) if path is None else read_toml(path, decode))
 
 
 def _counted(values: Iterable[T], advance: Callable[[int], None]) -> Iterator[T]:

@@ -155,14 +155,16 @@ class UpkeepStrategy(Strategy):
     """Makes the upkeep of one router.
 
     `persists`: it asks for a place where records survive a crash. `allows_loss`: it keeps the state
-    of routing right although links lose, repeat and reorder messages. `calm_s`: so many seconds
-    after the last fault, and the messages that it cost, tables are right by themselves; an overlay
-    that has changed nothing for that long is at rest.
+    of routing right although links lose, repeat and reorder messages. `heals`: whatever tables and
+    messages under way have come to hold, tables become right by themselves. `calm_s`: so many
+    seconds after the last fault, and the messages that it cost, they are; an overlay that has
+    changed nothing for that long is at rest.
     """
 
     make: Callable[[Kept], Upkeep]
     persists: bool = False
     allows_loss: bool = False
+    heals: bool = False
     calm_s: float = 0.0
 
 
@@ -256,6 +258,11 @@ class Protocol:
         """Whether links may lose, repeat and reorder messages: only publications suffer then."""
         is_right = self.propagation.allows_loss or self.upkeep.allows_loss
         return is_right and self.membership.allows_loss
+
+    @property
+    def heals(self) -> bool:
+        """Whether tables become right again, whatever has happened to them and to messages."""
+        return self.upkeep.heals
 
     @property
     def calm_s(self) -> float:

@@ -20,6 +20,7 @@ there are and the code are right (Shen 5.3).
 * `sketch`  what an upkeep remembers of tables, to compare them, is not so
 * `timer`   its timers are set to any time, or never
 * `size`    how many routers it believes to be behind each link is not so
+* `marks`   what the ends of its links remember of time, to bound delays, is not so
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from sapwood.routing.upkeep.stabilize.sketched import SketchedTable
 from sapwood.routing.upkeep.stabilize.stabilize import Stabilize
 from sapwood.simulation.machine import Machine
 from sapwood.simulation.scenario import CorruptTables
+from sapwood.simulation.timekeeping import Timekeeping
 from sapwood.simulation.vocabulary import draw_filter
 
 _NUMBER_MAX: Final = 1000
@@ -55,6 +57,7 @@ class Corruptible(Protocol):
     """A world whose routers can be changed behind their backs."""
 
     routers: dict[str, Machine]
+    time: Timekeeping
 
     @property
     def now(self) -> float:
@@ -66,8 +69,8 @@ class Corruptible(Protocol):
         ...
 
 
-Strike: TypeAlias = Callable[[Router, Random, float, float], None]
-"""Changes a router: it, chance, the share to be struck, the time."""
+Strike: TypeAlias = Callable[[Router, Random, float, Corruptible], None]
+"""Changes a router: it, chance, the share to be struck, its world."""
 
 
 def corrupt(world: Corruptible, action: CorruptTables) -> None:
@@ -77,7 +80,7 @@ def corrupt(world: Corruptible, action: CorruptTables) -> None:
         return
     generator = Random(f"{action.seed}/{action.router}/corruption")  # noqa: S311 - reproducible
     for kind in action.kinds:
-        KINDS[kind](router, generator, action.share, world.now)
+        KINDS[kind](router, generator, action.share, world)
     world.disturbed()
 
 
@@ -145,12 +148,12 @@ def _learn(router: Router, neighbor: str, noun: str, key: str, generator: Random
     _core(router).apply(Receive(neighbor, message))
 
 
-def _drop(router: Router, generator: Random, share: float, now: float) -> None:  # noqa: ARG001
+def _drop(router: Router, generator: Random, share: float, world: Corruptible) -> None:  # noqa: ARG001
     for neighbor, noun, key in _share(router, generator, share):
         _forget(router, neighbor, noun, key)
 
 
-def _insert(router: Router, generator: Random, share: float, now: float) -> None:  # noqa: ARG001
+def _insert(router: Router, generator: Random, share: float, world: Corruptible) -> None:  # noqa: ARG001
     neighbors = _core(router).neighbors()
     if not neighbors:
         return
@@ -160,13 +163,13 @@ def _insert(router: Router, generator: Random, share: float, now: float) -> None
         _learn(router, generator.choice(neighbors), noun, key, generator)
 
 
-def _alter(router: Router, generator: Random, share: float, now: float) -> None:  # noqa: ARG001
+def _alter(router: Router, generator: Random, share: float, world: Corruptible) -> None:  # noqa: ARG001
     for neighbor, noun, key in _share(router, generator, share):
         _forget(router, neighbor, noun, key)
         _learn(router, neighbor, noun, key, generator)
 
 
-def _mislay(router: Router, generator: Random, share: float, now: float) -> None:  # noqa: ARG001
+def _mislay(router: Router, generator: Random, share: float, world: Corruptible) -> None:  # noqa: ARG001
     neighbors = _core(router).neighbors()
     for neighbor, noun, key in _share(router, generator, share):
         others = [other for other in neighbors if other != neighbor]
@@ -190,25 +193,30 @@ def _spoil(table: SketchedTable, generator: Random, share: float) -> None:
         table.known[name] = table.known[name]._replace(element=element)
 
 
-def _sketch(router: Router, generator: Random, share: float, now: float) -> None:  # noqa: ARG001
+def _sketch(router: Router, generator: Random, share: float, world: Corruptible) -> None:  # noqa: ARG001
     if isinstance(router.upkeep, Stabilize):
         for link in router.upkeep.links.values():
             _spoil(link.sender.table, generator, share)
             _spoil(link.holder.table, generator, share)
 
 
-def _timer(router: Router, generator: Random, share: float, now: float) -> None:
+def _timer(router: Router, generator: Random, share: float, world: Corruptible) -> None:
     if isinstance(router.upkeep, Stabilize):
         for link in router.upkeep.links.values():
             if generator.random() < share:
+                now = world.now
                 link.due_s = generator.choice((now + 1e9 * generator.random(), math.inf, now))
 
 
-def _size(router: Router, generator: Random, share: float, now: float) -> None:  # noqa: ARG001
+def _size(router: Router, generator: Random, share: float, world: Corruptible) -> None:  # noqa: ARG001
     if isinstance(router.upkeep, Stabilize):
         for link in router.upkeep.links.values():
             if generator.random() < share:
                 link.routers = generator.randrange(ROUTERS_COUNTED_MAX)
+
+
+def _marks(router: Router, generator: Random, share: float, world: Corruptible) -> None:
+    world.time.spoil(router.name, generator, share)
 
 
 KINDS: Final[Mapping[str, Strike]] = MappingProxyType(
@@ -220,6 +228,7 @@ KINDS: Final[Mapping[str, Strike]] = MappingProxyType(
         "sketch": _sketch,
         "timer": _timer,
         "size": _size,
+        "marks": _marks,
     }
 )
 """What can be done to a router, by name."""

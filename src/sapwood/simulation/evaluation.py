@@ -94,6 +94,7 @@ def evaluate(
             scenario,
             make_router,
             validate=False,
+            calm_s=protocol.calm_s if with_probes else 0.0,
             progress=lambda _: advance(1),
             attend=(lambda _: None) if witness is None else witness.attend,
         )

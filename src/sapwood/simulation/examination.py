@@ -70,7 +70,8 @@ def draw_for(
         suspicions=is_planned(chosen),
         relapses=relapses and chosen.persists,
         changes=changes,
-        tampering=chosen.allows_loss and chosen.calm_s > 0 and not rewiring,
+        tampering=chosen.heals and not rewiring,
+        losses=chosen.heals and chosen.allows_loss and not rewiring,
     )
     return draw_scenario(seed, mixture)
 

@@ -77,9 +77,9 @@ class Mixture:
     with `circles` there is more than one way between some routers, where there are three or more;
     with `rewiring` routers join and leave, and links are added and removed. With `stores` writing
     takes time, and routers crash while they write, too; with `suspicions` routers suspect neighbors
-    that are alive; with `tampering` messages are dropped and altered in flight, timers
-    stall, clocks drift, and links lose, repeat and reorder for a while. With `changes` clients
-    change the filters of what they have subscribed to, in some rounds often.
+    that are alive; with `tampering` messages are dropped and altered in flight, and timers
+    stall; with `losses` clocks drift, and links lose, repeat and reorder for a while. With
+    `changes` clients change the filters of what they have subscribed to, in some rounds often.
     """
 
     routers_max: int = 8
@@ -93,6 +93,7 @@ class Mixture:
     stores: bool = False
     suspicions: bool = False
     tampering: bool = False
+    losses: bool = False
     relapses: bool = False
     changes: bool = False
 
@@ -376,6 +377,8 @@ def _draw_disturbances(
     if limits.tampering:
         ends = tuple((link.a, link.b) for link in topology.links)
         timed.extend(draw_tampering(generator, topology.routers, ends, seconds))
+    if limits.losses:
+        ends = tuple((link.a, link.b) for link in topology.links)
         timed.extend(_draw_channels(generator, ends, seconds))
     return timed
 

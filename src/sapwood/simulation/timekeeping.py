@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from random import Random
 from typing import Final
+
+from msgspec.structs import replace
 
 from sapwood.limits.timing import DRIFT_PPM
 from sapwood.simulation.clocks import NS, DriftingClock, SetClock, right_clock
 from sapwood.timing.drift import Drift
-from sapwood.timing.link_bounds import LinkBounds, Stamp
+from sapwood.timing.link_bounds import LinkBounds, Mark, Stamp
 
 DRIFT: Final = Drift(DRIFT_PPM)
 """What all routers say of their clocks."""
@@ -139,6 +142,20 @@ class Timekeeping:
             end = ends[neighbor] = LinkBounds(DRIFT, DRIFT, self._lives)
         return end
 
+    def spoil(self, router: str, generator: Random, share: float) -> None:
+        """Let what a router remembers of its links be wrong: marks, their keys, whose they are."""
+        for end in self._bounds.get(router, {}).values():
+            if generator.random() >= share:
+                continue
+            field = generator.choice(("_helper", "_echo", "_helper_key", "_echo_key", "_known"))
+            kept = getattr(end, field)
+            if isinstance(kept, Mark):
+                part = generator.choice(("sent", "received", "bound"))
+                kept = replace(kept, **{part: getattr(kept, part) + _error_ns(generator)})
+            elif kept is not None:
+                kept += _error_ns(generator)
+            setattr(end, field, kept)
+
     # Publications ------------------------------------------------------------------------------
 
     def published(self, router: str, publication: str, now: float) -> None:
@@ -174,3 +191,8 @@ class Timekeeping:
         """A router has stopped: what it knew is gone."""
         self._bounds.pop(router, None)
         self._born.pop(router, None)
+
+
+def _error_ns(generator: Random) -> int:
+    """How far something is off that has been damaged: from a millisecond to an hour."""
+    return generator.choice((-1, 1)) * (1 << generator.randrange(20, 42))

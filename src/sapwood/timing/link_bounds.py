@@ -124,7 +124,13 @@ class LinkBounds:
         self._lower = Weights.of(PER + own.ppm, PER - theirs.ppm)
 
     def stamp(self, now: int, born: int | None = None) -> Stamp:
-        """The stamp of what is sent when the clock shows `now`."""
+        """The stamp of what is sent when the clock shows `now`.
+
+        Marks whose keys are not theirs are damaged, and are given up.
+        """
+        if not self._is_sound():
+            self.contradictions += 1
+            self._helper = self._echo = None
         return Stamp(self.epoch, self._known, now, self._helper, self._echo, born)
 
     def arrived(self, stamp: Stamp, now: int, size: int = 0) -> Passage:
@@ -167,16 +173,21 @@ class LinkBounds:
 
     def _keep(self, sent: int, now: int, lower: int, upper: int | None) -> None:
         """Keep what arrived as helper and as echo, if it is a better one."""
-        by = self._lower
-        key = now * by.own - sent * by.theirs - lower * by.unit
+        key = self._lower.key(sent, now, lower)
         if self._helper is None or key < self._helper_key or not self._chooses:
             self._helper, self._helper_key = Mark(sent, now, lower), key
         if upper is None:
             return
-        by = self._upper
-        key = now * by.own - sent * by.theirs - upper * by.unit
+        key = self._upper.key(sent, now, upper)
         if self._echo is None or key > self._echo_key or not self._chooses:
             self._echo, self._echo_key = Mark(sent, now, upper), key
+
+    def _is_sound(self) -> bool:
+        """Whether the keys of what is kept follow from it."""
+        helper, echo = self._helper, self._echo
+        return (helper is None or self._lower.key(*_fields(helper)) == self._helper_key) and (
+            echo is None or self._upper.key(*_fields(echo)) == self._echo_key
+        )
 
     def _forget(self, epoch: int) -> None:
         """Begin afresh with a life of the other end's clock."""
@@ -198,3 +209,11 @@ class Weights(NamedTuple):
     def of(cls, own_rate: int, their_rate: int) -> Weights:
         """Those of two rates, in parts of `PER`."""
         return cls(PER * their_rate, PER * own_rate, own_rate * their_rate)
+
+    def key(self, sent: int, received: int, bound: int) -> int:
+        """By which marks are chosen, whatever the time."""
+        return received * self.own - sent * self.theirs - bound * self.unit
+
+
+def _fields(mark: Mark) -> tuple[int, int, int]:
+    return mark.sent, mark.received, mark.bound

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from statistics import median
 from typing import Final
@@ -19,10 +20,14 @@ from sapwood.broker.settings import BrokerSettings
 from sapwood.client import Client, connect
 from sapwood.wire.address import Address
 from sapwood_lab.timing.clocks import NotingClock, truth
-from sapwood_lab.timing.proxies import DatagramProxy, StreamProxy
+from sapwood_lab.timing.proxies import DatagramProxy, Fate, StreamProxy
 
 PUBLICATIONS: Final = 2_000
 DELAY_S: Final = 0.005
+LOSS: Final = 0.1
+REPEATED: Final = 0.2
+"""Shares of datagrams, where they are lost and repeated; what overtakes follows from delays."""
+
 ANY_PORT: Final = Address("127.0.0.1", 0)
 
 
@@ -39,15 +44,23 @@ def settings(name: str, ppm: int, epoch: int, *peers: Address, udp: bool) -> Bro
 
 
 async def measured(
-    publications: int, delay_s: Callable[[], float], *, udp: bool
+    publications: int,
+    delay_s: Callable[[], float],
+    *,
+    udp: bool,
+    fate: Fate | None = None,
 ) -> list[tuple[int, float]]:
-    """True ages and bounds, in nanoseconds, of what arrived."""
+    """True ages and bounds, in nanoseconds, of what arrived.
+
+    Over UDP a `fate` says what happens to datagrams, in the place of `delay_s`.
+    """
     log = make_log("error")
     a = Broker(settings("a", -500, 1, udp=udp), log)
     await a.start()
     target = a.datagrams if udp else a.address
     assert target is not None
-    held_up = DatagramProxy(target, lambda: (delay_s(),)) if udp else StreamProxy(target, delay_s)
+    times = fate.times if fate is not None else lambda: (delay_s(),)
+    held_up = DatagramProxy(target, times) if udp else StreamProxy(target, delay_s)
     clock = NotingClock(500, 0, 3)
     try:
         async with held_up as proxy:
@@ -93,12 +106,14 @@ async def _exchange(
 
 
 def main() -> None:
-    """Print how bounds compare with the truth, over TCP and over UDP."""
-    for name, udp in (("TCP", False), ("UDP", True)):
+    """Print how bounds compare with the truth: over TCP, UDP, and UDP that loses and repeats."""
+    for name, udp, is_rough in (
+        ("TCP", False, False), ("UDP", True, False), ("UDP, lossy", True, True),
+    ):  # fmt: skip
         generator = Random(1)  # noqa: S311 - reproducible on purpose
-        found = asyncio.run(
-            measured(PUBLICATIONS, lambda: DELAY_S * (0.5 + generator.random()), udp=udp)  # noqa: B023
-        )
+        fate = Fate(LOSS, REPEATED, 2 * DELAY_S, generator) if is_rough else None
+        delay_s = partial(_held_up_s, generator)
+        found = asyncio.run(measured(PUBLICATIONS, delay_s, udp=udp, fate=fate))
         wrong = sum(bound < age for age, bound in found)
         errors = [(bound - age) / 1e6 for age, bound in found]
         ages = [age / 1e6 for age, _ in found]
@@ -107,6 +122,10 @@ def main() -> None:
             f"{median(ages):.2f} ms, error {median(errors):.2f} ms (most {max(errors):.2f}), held "
             f"up for {1e3 * DELAY_S:.1f} ms each way on average"
         )
+
+
+def _held_up_s(generator: Random) -> float:
+    return DELAY_S * (0.5 + generator.random())
 
 
 if __name__ == "__main__":

@@ -159,3 +159,4 @@ def test_notes_of_others_and_damaged_ones_are_none() -> None:
     assert said_in(b"F" + note[1:]) is None
     assert said_in(note[:-1]) is None
     assert said_in(b"Z") is None
+    assert said_in(note.replace(b"sk", b"s\xff")) is None

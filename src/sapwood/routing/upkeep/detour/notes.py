@@ -76,7 +76,7 @@ def links_in(message: UpkeepMessage) -> Links | None:
         return None
     try:
         return _LINKS.decode(message.note)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):  # msgspec lets the latter through
         return None
 
 
@@ -91,5 +91,5 @@ def packet_in(message: UpkeepMessage) -> Packet | None:
         return None
     try:
         return _PACKET.decode(message.stamp)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):  # msgspec lets the latter through
         return None

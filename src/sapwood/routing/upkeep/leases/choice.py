@@ -57,6 +57,7 @@ def leases_on(terms: Terms, name: str = NAME) -> UpkeepStrategy:
         make=MakeLeases(terms),
         choose=_chosen,
         allows_loss=True,
+        heals=True,
         calm_s=terms.healed_s,
     )
 

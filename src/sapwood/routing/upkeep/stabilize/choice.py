@@ -75,6 +75,7 @@ def _chosen(argument: str) -> UpkeepStrategy:
         summary=_SUMMARIES[words.partition(":")[0]],
         excludes=(*_EXCLUDES, _WAITS) if timer.keeps else _EXCLUDES,
         make=MakeStabilize(period_s, timer),
+        heals=True,
         calm_s=period_s if timer.keeps else 0.0,
     )
 
@@ -84,6 +85,7 @@ STABILIZE: Final = UpkeepStrategy(
     summary=_SUMMARIES[""],
     excludes=_EXCLUDES,
     make=MakeStabilize(),
+    heals=True,
     choose=_chosen,
 )
 

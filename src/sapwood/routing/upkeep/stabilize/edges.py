@@ -194,7 +194,11 @@ class Holder:
         self.has_conflict = False
 
     def begin_round(self) -> None:
-        """The sender asks again: see whether anything was in another's way since it last did."""
+        """The sender asks again: see whether anything was in another's way since it last did.
+
+        Corrections that were announced and have not come by now were lost, or never meant.
+        """
+        self.restating = 0
         self.conflicts = self.conflicts + 1 if self.has_conflict else 0
         self.has_conflict = False
 

@@ -140,5 +140,5 @@ def said_in(note: bytes) -> Said | None:
         return None
     try:
         return _DECODER.decode(note[len(_MARK) :])
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):  # msgspec lets the latter through
         return None

@@ -26,6 +26,8 @@ Departures, with reasons:
 * What came over a link that is down may be kept for a while (`timers`). Whoever waits for such a
   neighbor's confirmation is told that there is none to come, as if the entry were gone; when the
   link is back, only what differs is said, as a correction.
+* Whatever comes that nobody sent is a message like others, and what it leaves behind is compared; a
+  note that says nothing is dropped, as what was asked for is asked for again in the next round.
 * A snapshot that is stale disturbs nothing (`edges`), and a sketch is made afresh with another salt
   every few rounds (`sketched`), so what it hides, and what happened to it, does not last.
 """
@@ -142,6 +144,8 @@ class Stabilize:
         #: links that were given up while they were down, and useless hops that came here meanwhile
         self.let_go = 0
         self.useless = 0
+        #: notes that said nothing
+        self.unread = 0
         self._now = 0.0
 
     @property
@@ -246,10 +250,11 @@ class Stabilize:
         message = received.message
         match message:
             case UpkeepNote(note):
-                said = said_in(note)
-                if said is None:
-                    return (received,)
                 self._see(now)
+                said = said_in(note)
+                if said is None:  # damaged: neighbors of another upkeep are refused when they greet
+                    self.unread += 1
+                    return ()
                 return self._heard(received.neighbor, link, said)
             case Subscribe() | Replace() | SubscribeMany() | Advertise():
                 return self._stated(received, link)
@@ -441,6 +446,7 @@ class Stabilize:
             "corrected": self.corrected,
             "links_let_go": self.let_go,
             "useless_hops": self.useless,
+            "notes_unread": self.unread,
         }
 
     def validate(self) -> None:

@@ -44,9 +44,9 @@ def holds(node: Node, record: Mapping[str, Any], *, negated: bool = False) -> bo
     return any(_holds(node, row, negated=negated) for row in rows(record))
 
 
-def rows(record: Mapping[str, Any]) -> list[dict[str, Probe]]:
+def rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """All records with one value of each attribute."""
-    done: list[dict[str, Probe]] = [{}]
+    done: list[dict[str, Any]] = [{}]
     for name, value in record.items():
         each = value if isinstance(value, tuple) else (value,)
         done = [{**row, name: one} for row in done for one in each]

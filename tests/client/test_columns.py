@@ -84,7 +84,7 @@ def test_structures_become_dotted_names_and_lists_are_carried() -> None:
         }
     )
     first, second = published(table)
-    assert first.record == {"at.x": 1, "at.y.z": "n", "kind": "u"}
+    assert first.record == {"at.x": 1, "at.y.z": "n", "kind": "u", "tags": ("a", "b")}
     assert first.attributes is not None
     assert first.attributes["tags"] == ["a", "b"]
     assert second.attributes == {"kind": "u"}

@@ -64,12 +64,12 @@ def test_decode_publication_takes_null_documents_for_absent() -> None:
     assert decode_publication(publication_line(document=None, home=None)).home is None
 
 
-def test_decode_publication_counts_arrays_and_carries_them() -> None:
+def test_decode_publication_carries_arrays_and_takes_their_elements_for_values() -> None:
     publication = decode_publication(
-        publication_line(attributes={"tags": ["a"], "n": 1})
+        publication_line(attributes={"tags": ["a", "b"], "one": ["c"], "n": 1})
     ).publication
-    assert publication.attributes == {"tags": ["a"], "n": 1}
-    assert publication.record == {"n": 1}
+    assert publication.attributes == {"tags": ["a", "b"], "one": ["c"], "n": 1}
+    assert publication.record == {"n": 1, "one": "c", "tags": ("a", "b")}
     assert publication.has_arrays
 
 

@@ -172,6 +172,9 @@ PEERS: Final[Mapping[str, Callable[[Path], str]]] = MappingProxyType(
     }
 )
 
+TESTED_AGAINST: Final = ("kafka",)
+"""Servers that are not measured."""
+
 BROUGHT: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {"nats": ("jetstream", "jetstream-always"), "rabbitmq": ("rabbitmq-quorum",)}
 )

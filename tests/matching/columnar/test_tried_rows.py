@@ -32,7 +32,7 @@ KERNELS = pytest.mark.parametrize("kernels", [compiled, plain_kernels])
 def tried(given: Sequence[tuple[int, Filter]]) -> TriedFilters:
     """Those of the filters that a kernel tries, with numbers for all attributes."""
     names = sorted({name for _, one in given for name in Trial(one).attributes()})
-    attributes = {name: number for number, name in enumerate(names)}
+    attributes: dict[Attribute, int] = {name: number for number, name in enumerate(names)}
     found = TriedFilters(attributes, LikePredicates())
     for slot, one in given:
         found.add(slot, one, Trial(one).attributes())

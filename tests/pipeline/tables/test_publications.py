@@ -80,9 +80,9 @@ def test_shape_of_names_a_column_that_no_filter_can_read(spark: Any) -> None:
 def test_select_read_takes_only_what_filters_read_in_their_four_types(spark: Any) -> None:
     table = spark.createDataFrame([("p", (1.5, 0.5, (3,), [1]))], STRUCT)
     narrow, carried = select_read(table, shape_of(table), Needs(["d.e", "a.b", "t", "unknown"]))
-    assert carried == (("a.b", "d.e"), False, False)
-    assert [kind for _, kind in narrow.dtypes] == ["string", "double", "bigint"]
-    assert rows(narrow) == [("p", 0.5, 3)]
+    assert carried == (("a.b", "d.e", "t"), False, False)
+    assert [kind for _, kind in narrow.dtypes] == ["string", "double", "bigint", "array<int>"]
+    assert rows(narrow) == [("p", 0.5, 3, [1])]
 
 
 def test_select_read_does_not_confuse_an_attribute_with_the_id(spark: Any) -> None:
@@ -109,10 +109,10 @@ def test_select_read_leaves_a_record_whole_that_is_read_as_a_whole(spark: Any) -
     both = table.selectExpr("*", "'<a/>' AS document")
     narrow, carried = select_read(both, shape_of(both), needs)
     assert carried == (("x", "a.b", "a.c"), True, False)
-    for others in ("v: VOID", "v: ARRAY<INT>"):
+    for others, read in (("v: VOID", ("x",)), ("v: ARRAY<INT>", ("x", "v"))):
         wider = spark.createDataFrame([], f"id STRING, attributes STRUCT<x: FLOAT, {others}>")
         _, carried = select_read(wider, shape_of(wider), Needs(["x", "v"]))
-        assert carried == (("x",), False, False)
+        assert carried == (read, False, len(read) == 2)
 
 
 def test_select_read_leaves_nan_to_the_worker_only_in_what_travels(spark: Any) -> None:

@@ -34,7 +34,8 @@ from sapwood.matching.columnar.compaction import (
 )
 from sapwood.matching.columnar.derived import Attribute
 from sapwood.matching.columnar.joining import joined
-from sapwood.matching.columnar.like_checks import LikePredicate, LikePredicates
+from sapwood.matching.columnar.like_checks import LikePredicates
+from sapwood.matching.columnar.literals import LikePredicate
 from sapwood.matching.columnar.ranking import RankedRows, rank
 from sapwood.matching.columnar.rows import RowWriter, Slots
 from sapwood.matching.columnar.searching import LazyKernels, Searcher

@@ -15,6 +15,7 @@ import pytest
 import sapwood
 from sapwood import limits
 from sapwood.cli.main import main
+from sapwood.wire.greetings import VERSION
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -134,6 +135,11 @@ def _anchors(page: Path) -> set[str]:
         words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
         anchors.add(re.sub(r"[^\w\- ]", "", words).replace(" ", "-"))
     return anchors
+
+
+def test_the_documented_version_of_the_wire_is_the_one_that_is_spoken() -> None:
+    text = (ROOT / "docs" / "network.md").read_text("utf-8")
+    assert f"The version in the greeting is {VERSION}." in text
 
 
 def test_files_that_contributors_are_sent_to_exist() -> None:

@@ -9,6 +9,7 @@ import pytest
 from sapwood_lab.benchmarks import returning
 
 
+@pytest.mark.long
 @pytest.mark.network
 def test_what_a_link_that_returns_takes_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(returning, "CAPACITY_S", 0.1)

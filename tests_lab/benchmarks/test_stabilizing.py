@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from sapwood_lab.benchmarks.stabilizing import compared, measure
 
 
+@pytest.mark.long
+@pytest.mark.network
 def test_brokers_that_compare_deliver_everything_and_say_what_they_took() -> None:
     row = asyncio.run(measure("covering+stabilize:0.5", 50, 200, 1.0))
     assert row["exact"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from collections.abc import Callable
 from functools import partial
 
@@ -14,7 +13,6 @@ from sapwood.broker.logs import Log
 from sapwood.broker.memory import give_memory_back, leave_alone_what_is_here
 from sapwood.broker.reloading import Reloading
 from sapwood.broker.settings import BrokerSettings
-from sapwood.limits import SWITCH_S
 
 
 def run_broker(
@@ -33,7 +31,6 @@ def run_broker(
     have.
     """
     give_memory_back()
-    sys.setswitchinterval(SWITCH_S)
     fitting = with_descriptors(settings, log)
     asyncio.run(_serve(Broker(fitting, log, announce, owns_process=True), log, reloading))
 

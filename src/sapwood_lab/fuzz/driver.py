@@ -6,7 +6,7 @@ import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
 from types import FrameType
@@ -88,10 +88,6 @@ def drawn(target: Target, seed: int, count: int) -> Iterator[Drawn]:
 def run(target: Target, seed: int, count: int) -> Report:
     """Judge so many inputs of a target."""
     report = Report(target.name)
-    for given in drawn(target, seed, 1):
-        # What is imported and compiled for the first input is no hang; it is judged below.
-        with suppress(Exception):
-            target.read(given)
     began = time.process_time()
     with _hangs_end():
         for number, given in enumerate(drawn(target, seed, count)):

@@ -10,6 +10,7 @@ import click
 
 from sapwood.cli.access import client_access, connection_settings
 from sapwood.cli.output import ExitStatus, dialect_option, json_option, print_json, say
+from sapwood.kafka.contents import FORMS
 from sapwood.model.amounts import amount
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from sapwood.model.interest import Interest
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_FORMS: Final = ("json", "xml", "payload")
 
 _REJECTED: Final = "kafka.rejected"
 
@@ -68,8 +67,8 @@ def command() -> None:
 @click.option(
     "--value",
     "form",
-    type=click.Choice(_FORMS),
-    default=_FORMS[0],
+    type=click.Choice(FORMS),
+    default=FORMS[0],
     show_default=True,
     help="What values are: JSON objects, XML documents, or bytes that nobody looks into.",
 )

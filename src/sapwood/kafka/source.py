@@ -30,6 +30,11 @@ class Moved:
     published: int = 0
     rejected: int = 0
 
+    @property
+    def done(self) -> int:
+        """Records that are behind it."""
+        return self.published + self.rejected
+
 
 @dataclass(slots=True)
 class _Read:
@@ -88,8 +93,7 @@ class Source:
             self._ended.discard((one.topic, one.partition))
 
     def _is_done(self) -> bool:
-        done = self.moved.published + self.moved.rejected
-        if self._count is not None and done >= self._count:
+        if self._count is not None and self.moved.done >= self._count:
             return True
         return self._is_drained and bool(self._assigned) and self._assigned <= self._ended
 
@@ -97,8 +101,7 @@ class Source:
         """Wait for records; what is not one is an end of a partition, or raised."""
         most = RECORDS_AT_ONCE
         if self._count is not None:
-            done = self.moved.published + self.moved.rejected
-            most = min(most, self._count - done)
+            most = min(most, self._count - self.moved.done)
         read = _Read()
         for message in self._consumer.consume(most, WAIT_S):
             error = message.error()

@@ -26,6 +26,11 @@ SEEK_HOPS_MAX: Final = 64
 """Routers that a search for somebody in a range may pass: every hop is nearer to the range, and on
 circles that are whole about one for each digit that routers differ in."""
 
+DELAYS_REMEMBERED_MAX: Final = 4_096
+"""Routers of which one remembers how far they are, where it routes by those that are near. What is
+forgotten is measured again when somebody names it; a router hears of those in the tables of others
+around it, a few hundred of 1,000."""
+
 RANGES_REPAIR_S: Final = 30.0
 """Seconds between two comparisons of a router's tables with those of the routers it routes by: how
 long it may take, for each digit, until a table that is wrong is right. Precedent: Cassandra's and

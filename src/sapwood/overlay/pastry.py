@@ -22,8 +22,9 @@ from sapwood.overlay.identifiers import Identifier, IdentifierSpace, Range, slot
 class PastryTables:
     """What one router knows of a circle; `half` is the number of leaves on either side.
 
-    With `by_proximity` the representative of a range is the nearest peer there, by what `add` says,
-    else the one that was there first, for as long as it is a peer.
+    With `by_proximity` the representative of a range is the nearest peer there, by what `add` and
+    `measured` say; of those that are equally near, and without it, the one that was there first,
+    for as long as it is a peer.
 
     #: _at has exactly the peers, by number, ascending in _numbers
     #: every peer is in the slot that it is in, and each slot has its representative among them
@@ -73,7 +74,22 @@ class PastryTables:
         self._at[number] = peer
         slot = slot_of(self.identifier, identifier)
         self._slots.setdefault(slot, {})[peer] = None
-        self._choose(slot)
+        self._prefer(slot, peer)
+
+    def measured(self, peer: str, proximity: float) -> bool:
+        """A peer is that far; whether another one stands for its slot now."""
+        slot = slot_of(self.identifier, self.peers[peer])
+        stood, was = self._chosen[slot], self._proximity[peer]
+        self._proximity[peer] = proximity
+        if stood == peer and proximity > was:
+            self._choose(slot)
+        else:
+            self._prefer(slot, peer)
+        return self._chosen[slot] != stood
+
+    def proximity(self, peer: str) -> float:
+        """How far a peer is, as far as it is known."""
+        return self._proximity[peer]
 
     def remove(self, peer: str) -> None:
         """A router is a peer no more."""
@@ -85,17 +101,23 @@ class PastryTables:
         slot = slot_of(self.identifier, identifier)
         del self._slots[slot][peer]
         if self._chosen[slot] == peer:
-            del self._chosen[slot]
-        self._choose(slot)
+            self._choose(slot)
+
+    def _prefer(self, slot: Range, peer: str) -> None:
+        """Let a peer stand for its slot if nobody does, or if it is nearer than who does."""
+        stands = self._chosen.get(slot)
+        is_nearer = stands is not None and self._proximity[peer] < self._proximity[stands]
+        if stands is None or (self._by_proximity and is_nearer):
+            self._chosen[slot] = peer
 
     def _choose(self, slot: Range) -> None:
+        """Let one of those who are left in a slot stand for it, if any are."""
         members = self._slots[slot]
         if not members:
-            del self._slots[slot]
-            self._chosen.pop(slot, None)
+            del self._slots[slot], self._chosen[slot]
         elif self._by_proximity:
-            self._chosen[slot] = min(members, key=lambda peer: (self._proximity[peer], peer))
-        elif slot not in self._chosen:
+            self._chosen[slot] = min(members, key=self._proximity.__getitem__)
+        else:
             self._chosen[slot] = next(iter(members))
 
     # The routing table -------------------------------------------------------------------------

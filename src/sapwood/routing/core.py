@@ -77,6 +77,7 @@ from sapwood.routing.inputs import (
     Input,
     LinkDown,
     LinkUp,
+    Measured,
     Recalled,
     Receive,
     ReceiveMany,
@@ -152,7 +153,7 @@ class RoutingCore:
                 return self._client_publish_many(input, now)
             case ReceiveMany():
                 return self._receive_many(input, now)
-            case Tick() | Suspicion() | Compare():
+            case Tick() | Suspicion() | Measured() | Compare():
                 return []
             case Restored() | Recalled():
                 raise InvariantError("what is restored comes change by change")

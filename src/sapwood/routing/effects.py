@@ -188,6 +188,17 @@ class Disconnect:
 
 
 @dataclass(frozen=True, slots=True)
+class Measure:
+    """Find out how far another router is, linked or not; `inputs.Measured` says it, once.
+
+    `address` is as of `Connect`.
+    """
+
+    router: str
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SendMany:
     """Several `Send` to one neighbor that follow each other."""
 
@@ -265,5 +276,6 @@ Effect: TypeAlias = (
     | Recall
     | Connect
     | Disconnect
+    | Measure
     | BatchEffect
 )

@@ -220,6 +220,18 @@ class Suspicion:
 
 
 @dataclass(frozen=True, slots=True)
+class Measured:
+    """How far another router is that `effects.Measure` asked for, `None` if it does not answer.
+
+    `delay_s` is in seconds, there or there and back: the same of all. `address` is the one asked.
+    """
+
+    router: str
+    delay_s: float | None
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Compare:
     """Compare tables with the neighbors now, if upkeep can; what comes of it is asked later."""
 
@@ -292,4 +304,4 @@ class Recalled:
     asked: tuple[int, ...]
 
 
-Input: TypeAlias = Change | BatchInput | Tick | Restored | Recalled | Suspicion | Compare
+Input: TypeAlias = Change | BatchInput | Tick | Restored | Recalled | Suspicion | Measured | Compare

@@ -292,6 +292,7 @@ def _propagation(
         promises=_promises(advertising, is_merged=merging is not None),
         routes_depend_on_order=merging is not None or travel.routes_depend_on_order,
         allows_loss=travel.allows_loss,
+        by_proximity=travel.by_proximity,
         forwarding=travel.forwarding,
         membership=travel.membership,
     )

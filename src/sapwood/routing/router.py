@@ -41,6 +41,7 @@ from sapwood.routing.inputs import (
     Input,
     LinkDown,
     LinkUp,
+    Measured,
     Recalled,
     Receive,
     ReceiveMany,
@@ -147,8 +148,8 @@ class Router:
                 return self._restore(input, now)
             case Recalled():
                 return self._do(upkeep.recalled(input, now), now)
-            case Suspicion():
-                return self._suspect(input, now)
+            case Suspicion() | Measured():
+                return self._hear_of(input, now)
             case Compare():
                 return self._do(cast("Comparing", upkeep).compare(now), now)
             case AttachClient(client) if client in self._absent:
@@ -303,11 +304,14 @@ class Router:
 
     # What upkeep answers -----------------------------------------------------------------------
 
-    def _suspect(self, suspicion: Suspicion, now: float) -> list[Effect]:
+    def _hear_of(self, other: Suspicion | Measured, now: float) -> list[Effect]:
+        """The shell has found out something of another router."""
+        if isinstance(other, Measured):
+            return self._apply(other, now)
         upkeep = self.upkeep
         if not isinstance(upkeep, Suspecting):
             return []
-        return self._do(upkeep.suspect(suspicion, now), now)
+        return self._do(upkeep.suspect(other, now), now)
 
     def _handle_many(self, batch: BatchInput, now: float) -> list[Effect]:
         """Take several inputs at once; one by one, where upkeep looks at each."""
@@ -337,7 +341,7 @@ class Router:
                 effects.append(action)
         return effects
 
-    def _apply(self, change: Change | BatchInput | Tick, now: float) -> list[Effect]:
+    def _apply(self, change: Change | BatchInput | Tick | Measured, now: float) -> list[Effect]:
         """Let the membership take an input, and upkeep see what comes of it."""
         below = self.membership.handle(change, now)
         self._remaining = None

@@ -111,8 +111,9 @@ class PropagationStrategy(Strategy):
     travel only towards advertisements; those travel as `promises` says. `routes_depend_on_order`:
     which links a publication crosses depends on the order in which subscriptions came (who receives
     it, never). `allows_loss`: no subscription travels that could be lost. `forwarding` and
-    `membership` are the names of the strategies where none is named. `of` are the words that it is
-    put together from, those among them that are not in the name.
+    `membership` are the names of the strategies where none is named. `by_proximity`: of routers
+    that could stand for each other the nearest does, for which they have delays measured. `of` are
+    the words that it is put together from, those among them that are not in the name.
     """
 
     make: MakePropagation
@@ -121,6 +122,7 @@ class PropagationStrategy(Strategy):
     promises: MakePromises = no_promises
     routes_depend_on_order: bool = False
     allows_loss: bool = False
+    by_proximity: bool = False
     forwarding: str = "every-hop"
     membership: str = DEFAULT_MEMBERSHIP
 

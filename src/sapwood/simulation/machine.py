@@ -10,10 +10,11 @@ from sapwood.overlay.disjoint import FindTree
 from sapwood.overlay.spanning import fewest_links
 from sapwood.overlay.topology import Overlay
 from sapwood.routing.counting import Counting
-from sapwood.routing.effects import Connect, Disconnect, Effect
+from sapwood.routing.effects import Connect, Disconnect, Effect, Measure
 from sapwood.routing.inputs import ClientInput, Input
 from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.tables import LinkSubscription
+from sapwood.simulation.network import Network
 
 
 class Machine(Protocol):
@@ -71,11 +72,13 @@ class _Remembering(Protocol):
 
 
 class Rewirable(Protocol):
-    """An overlay whose links may be changed."""
+    """An overlay whose links may be changed; `routers` has those that run."""
 
     topology: Overlay
+    network: Network
+    routers: dict[str, Machine]
 
-    def add_link(self, a: str, b: str) -> None:
+    def add_link(self, a: str, b: str, latency_s: float) -> None:
         """Link two routers."""
 
     def remove_link(self, a: str, b: str) -> None:
@@ -83,16 +86,26 @@ class Rewirable(Protocol):
 
 
 def rewire(
-    world: Rewirable, router: str, effect: Connect | Disconnect, refused: Callable[[str], None]
+    world: Rewirable,
+    router: str,
+    effect: Connect | Disconnect | Measure,
+    refused: Callable[[str], None],
 ) -> None:
-    """Link a router as it asks, or give a link up; one that cannot be is left out."""
+    """Link a router as it asks, or give a link up; one that cannot be is left out.
+
+    Or find out how far another one is.
+    """
+    if isinstance(effect, Measure):
+        is_there = effect.router in world.routers
+        world.network.measure(router, effect.router, effect.address, answers=is_there)
+        return
     neighbor = effect.neighbor
     is_linked = neighbor in world.topology.neighbors(router)
     if isinstance(effect, Disconnect) and is_linked:
         world.remove_link(router, neighbor)
     elif isinstance(effect, Connect) and not is_linked and neighbor in world.topology:
         try:
-            world.add_link(router, neighbor)
+            world.add_link(router, neighbor, world.network.delay(router, neighbor))
         except InputError as error:
             refused(str(error))
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from sapwood.errors import InputError, InvariantError
-from sapwood.overlay.topology import Hop, Link, Overlay
+from sapwood.overlay.topology import LINK_LATENCY_DEFAULT_S, Hop, Link, Overlay
 from sapwood.routing.effects import Effect, Send
-from sapwood.routing.inputs import Recalled
+from sapwood.routing.inputs import Measured, Recalled
 from sapwood.routing.messages import Message, Publish, carried
 from sapwood.routing.tables import CLIENTS
 from sapwood.simulation.channels import Channel, Channels
@@ -87,8 +87,25 @@ class Written:
     recalled: Recalled | None = None
 
 
-Occurrence: TypeAlias = Arrival | Departure | Notice | Room | Written
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """What a router is told of how far another one is, a round trip after it asked; as `Notice`."""
+
+    router: str
+    measured: Measured
+    life: int
+
+
+Occurrence: TypeAlias = Arrival | Departure | Notice | Room | Written | Echo
 """What is put on the agenda."""
+
+Delay: TypeAlias = Callable[[str, str], float]
+"""The latency between two routers without a link, in seconds: that of a link they would have."""
+
+
+def default_delay(_one: str, _other: str) -> float:
+    """All routers are equally far from each other."""
+    return LINK_LATENCY_DEFAULT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +182,10 @@ class Network:
         agenda: Agenda[Occurrence],
         draw: Callable[[], float],
         timing: Timing,
+        delay: Delay = default_delay,
     ) -> None:
         self.messages_lost = 0
+        self.delay = delay
         self.time = Timekeeping(draw)
         self.channels = Channels()
         #: occurrences on the agenda that can still change routing tables
@@ -351,6 +370,20 @@ class Network:
         """Take the end of a writing off; false if that life of the router is over."""
         self.control_pending -= 1
         return written.life == self._lives[written.router]
+
+    def measure(self, router: str, other: str, address: str, *, answers: bool) -> None:
+        """Let a router know how far another one is, or that it does not answer."""
+        state = self._states.get((router, other))
+        delay_s = self.delay(router, other) if state is None else state.link.latency_s
+        measured = Measured(other, delay_s if answers else None, address)
+        self.control_pending += 1
+        at = self._agenda.now + 2 * delay_s
+        self._agenda.schedule(at, Echo(router, measured, self._lives[router]))
+
+    def is_meant(self, echo: Echo) -> bool:
+        """Take an answer off; false if that life of the router is over."""
+        self.control_pending -= 1
+        return echo.life == self._lives[echo.router]
 
     @property
     def now(self) -> float:

@@ -25,6 +25,7 @@ from sapwood.simulation.channels import SetChannel
 from sapwood.simulation.clocks import SetClock
 from sapwood.simulation.corruption import corrupt
 from sapwood.simulation.machine import MakeRouter
+from sapwood.simulation.network import Delay, default_delay
 from sapwood.simulation.scenario import (
     Action,
     AddLink,
@@ -104,6 +105,7 @@ def simulate(
     inputs_max: int = SIMULATION_INPUTS_MAX,
     calm_s: float = 0.0,
     traced: bool = True,
+    delay: Delay = default_delay,
     progress: Callable[[int], None] = lambda _: None,
     attend: Callable[[World], None] = lambda _: None,
 ) -> Outcome:
@@ -111,7 +113,8 @@ def simulate(
 
     With `validate` every router checks itself after every input (see `World`), else only when all
     is at rest. `progress` is told the number of steps done after each one. Where routers have
-    timers of very different periods, `calm_s` is the longest: see `World.quiet`. Unless `traced`,
+    timers of very different periods, `calm_s` is the longest: see `World.quiet`. Links that routers
+    ask for take `delay`, which is what they find out of others without a link. Unless `traced`,
     the world has no story and no digest. Who is to `attend` is shown the world when it begins.
 
     Raises `LimitError` after `inputs_max` inputs, and `InvariantError` for a wrong router.
@@ -126,6 +129,7 @@ def simulate(
         calm_s=calm_s,
         lossy=has_datagrams(scenario),
         traced=traced,
+        delay=delay,
     )
     attend(world)
     for number, step in enumerate(scenario.steps, 1):

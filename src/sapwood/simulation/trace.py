@@ -21,6 +21,7 @@ from sapwood.routing.effects import (
     DeliverMany,
     Disconnect,
     Effect,
+    Measure,
     Persist,
     Recall,
     Refused,
@@ -52,6 +53,7 @@ from sapwood.routing.inputs import (
     Input,
     LinkDown,
     LinkUp,
+    Measured,
     Note,
     Recalled,
     Receive,
@@ -176,7 +178,13 @@ class Trace:
 
     def _many_or_timed(
         self,
-        event: ClientSubscribeMany | ClientUnsubscribeMany | Drained | Tick | Suspicion | Compare,
+        event: ClientSubscribeMany
+        | ClientUnsubscribeMany
+        | Drained
+        | Tick
+        | Suspicion
+        | Measured
+        | Compare,
     ) -> str:
         match event:
             case ClientSubscribeMany(client, subscriptions):
@@ -190,6 +198,9 @@ class Trace:
                 return "tick"
             case Suspicion(neighbor, seconds):
                 return f"{neighbor} is suspected for {seconds:g} s"
+            case Measured(router, delay_s):
+                far = "does not answer" if delay_s is None else f"is {delay_s:g} s away"
+                return f"{router} {far}"
             case Compare():
                 return "compare"
             case _:
@@ -338,6 +349,7 @@ def _many_or_wired(
     | Recall
     | Connect
     | Disconnect
+    | Measure
     | DeliverMany
     | AcceptedMany
     | Remaining,
@@ -355,6 +367,8 @@ def _many_or_wired(
             return f"connect to {neighbor} at {address}"
         case Disconnect(neighbor):
             return f"disconnect from {neighbor}"
+        case Measure(router, address):
+            return f"measure {router} at {address}"
         case DeliverMany() | AcceptedMany() | Remaining():
             raise InvariantError("a trace has publications one by one")
         case _:

@@ -1,10 +1,9 @@
 """A world: routers, the network between them, their clients, and what fate does to them.
 
 The world takes actions (a client subscribes, a link fails) at the current virtual time, and lets
-time pass. It drives real routers through their one door and writes down what clients see.
-
-A router says with `next_deadline` when it wants a `Tick`; what it said last counts. What is under
-way at that time already comes first.
+time pass. It drives real routers through their one door and writes down what clients see. A router
+says with `next_deadline` when it wants a `Tick`; what it said last counts. What is under way at
+that time already comes first.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from sapwood.routing.effects import (
     DeliverMany,
     Disconnect,
     Effect,
+    Measure,
     Persist,
     Recall,
     Release,
@@ -67,13 +67,16 @@ from sapwood.simulation.network import (
     NOMINAL,
     REMOVED,
     Arrival,
+    Delay,
     Departure,
+    Echo,
     Network,
     Notice,
     Occurrence,
     Room,
     Timing,
     Written,
+    default_delay,
     is_periodic,
     is_upkeep,
 )
@@ -96,8 +99,8 @@ class World(Requests):
     `timing` and `seed` decide how far delays differ from the nominal ones. With `validate` each
     router checks itself after so many inputs (`True`: each; `False`: never), not counting
     publications, which change nothing that it knows; besides, all look when the world is drained.
-    More than `inputs_max` inputs are a `LimitError`.
-    `calm_s`: see `quiet`. `lossy`: routers are told that any link may lose and reorder messages.
+    More than `inputs_max` inputs are a `LimitError`. `lossy`: routers are told that any link may
+    lose and reorder messages. `calm_s`: see `quiet`. `delay`: how far routers without a link are.
     Unless `traced`, nothing is told in words.
 
     #: topology is the present overlay; a router is in it until it leaves, in `routers` only while
@@ -116,6 +119,7 @@ class World(Requests):
         calm_s: float = 0.0,
         lossy: bool = False,
         traced: bool = True,
+        delay: Delay = default_delay,
     ) -> None:
         self.topology = topology
         self.trace = Trace(kept=traced)
@@ -142,7 +146,7 @@ class World(Requests):
         self._agenda: Agenda[Occurrence] = Agenda()
         self._timers = Timers(calm_s)
         draw = Random(f"{seed}/network").random  # noqa: S311 - reproducible on purpose
-        self.network = Network(topology, self._agenda, draw, timing)
+        self.network = Network(topology, self._agenda, draw, timing, delay)
         self.time = self.network.time
         shell = self._carry_out, self._kept, self.crash_router, self._feed
         self._writing = Writing(self.stored, self.network, *shell)
@@ -403,17 +407,17 @@ class World(Requests):
             self._agenda.advance(tick)
             self._tick(self._timers.pop())
         else:
-            occurrence = self._agenda.pop()
-            match occurrence:
-                case Arrival():
-                    if self.network.take(occurrence):
-                        self._arrive(occurrence)
+            match occurrence := self._agenda.pop():
+                case Arrival() if self.network.take(occurrence):
+                    self._arrive(occurrence)
                 case Departure():
                     self.network.depart(occurrence)
                 case Notice():
                     self._notice(occurrence)
                 case Written():
                     self._writing.written(occurrence)
+                case Echo(router, measured) if self.network.is_meant(occurrence):
+                    self._feed(router, measured)
                 case Room(router, neighbor):
                     if self.network.has_room(occurrence):
                         self._feed(router, Drained(neighbor))
@@ -534,9 +538,8 @@ class World(Requests):
             return  # it crashed over what it was given last
         self.tally.inputs += 1
         if self.tally.inputs > self._inputs_max:
-            raise LimitError(
-                "SIMULATION_INPUTS_MAX", self._inputs_max, None, "the inputs of the simulation"
-            )
+            what = "the inputs of the simulation"
+            raise LimitError("SIMULATION_INPUTS_MAX", self._inputs_max, None, what)
         said = carried(event.message) if isinstance(event, Receive) else None
         is_publication = isinstance(said, Publish) or isinstance(event, ClientPublish)
         router = self.routers[name]
@@ -582,7 +585,7 @@ class World(Requests):
                     self._carry_out(router, Send(effect.neighbor, message), since)
             case Release():
                 self.stored.release(router, effect)
-            case Connect() | Disconnect():
+            case Connect() | Disconnect() | Measure():
                 rewire(self, router, effect, partial(self.trace.remark, self.now))
             case Persist() | Recall():
                 raise InvariantError("what is to be kept is kept before anything is carried out")

@@ -6,8 +6,9 @@ advertisements; `merging`, that what covering would send is merged.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from sapwood.covering.catalogue import (
@@ -22,7 +23,7 @@ from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 from sapwood.routing.forwarding.delegation.choice import DELEGATION
 from sapwood.routing.forwarding.numbered.choice import NUMBERED
-from sapwood.routing.membership.pastry.choice import IRBR, PASTRY, PLAIN, RPF, SCRIBE
+from sapwood.routing.membership.pastry.choice import IRBR, NEAR, PASTRY, PLAIN, RPF, SCRIBE
 from sapwood.routing.propagation.covering import Covering
 from sapwood.routing.propagation.flooding import Flooding
 from sapwood.routing.propagation.hops.hops import HopPropagation
@@ -61,6 +62,7 @@ class Travel(Strategy):
     make: MakePropagation | None = None
     make_advertised: MakePropagation | None = None
     allows_loss: bool = False
+    by_proximity: bool = False
     forwarding: str = "every-hop"
     membership: str = DEFAULT_MEMBERSHIP
     routes_depend_on_order: bool = False
@@ -100,6 +102,34 @@ COVERING_WORDS: Final = (_COVERING.name, _MAXIMAL.name)
 """Behind their colon goes what finds covers."""
 
 
+def _or_near(plain: Travel, forms: Mapping[str, Travel] = MappingProxyType({})) -> Travel:
+    """A word for what travels on a circle, behind whose colon its forms go, and `near`."""
+
+    def choose(argument: str) -> Travel:
+        form, _, last = argument.rpartition(":")
+        chosen = forms.get(argument)
+        if chosen is not None:
+            return chosen
+        if last == NEAR and (not form or form in forms):
+            return _near(forms.get(form, plain))
+        known = " or ".join((*forms, NEAR))
+        raise InputError(
+            f"protocol {plain.name}:{argument}: behind {plain.name}: goes {known}, or nothing"
+        )
+
+    return replace(plain, choose=choose)
+
+
+def _near(travel: Travel) -> Travel:
+    """The same where who is near stands for a range."""
+    return replace(
+        travel,
+        name=f"{travel.name}:{NEAR}",
+        summary=f"{travel.summary}; of routers in a range the nearest stands for it",
+        by_proximity=True,
+    )
+
+
 def _by_hops(name: str, summary: str) -> Travel:
     """A word for what is kept by neighbor on a circle."""
     rules = (
@@ -128,18 +158,41 @@ def _by_hops(name: str, summary: str) -> Travel:
 _RPF_SUMMARY: Final = "subscriptions travel to every router on a circle, publications the way back"
 
 
-def _rpf(form: str) -> Travel:
-    """Reverse path forwarding in its plain form."""
-    if form != PLAIN:
-        raise InputError(f"protocol {RPF}:{form}: behind {RPF}: goes {PLAIN}, or nothing")
-    return _by_hops(f"{RPF}:{PLAIN}", f"{_RPF_SUMMARY}, and others")
-
+_RPF: Final = _or_near(
+    _by_hops(RPF, _RPF_SUMMARY),
+    {PLAIN: _by_hops(f"{RPF}:{PLAIN}", f"{_RPF_SUMMARY}, and others")},
+)
+"""Reverse path forwarding, and its plain form."""
 
 SIMPLE: Final = Travel(
     name="simple",
     summary="every subscription travels to every router",
     links=lambda _: Simple[Interest],
 )
+
+
+_IRBR: Final = _or_near(
+    Travel(
+        name=IRBR,
+        summary="subscriptions travel to identifier ranges, unless somebody nearby stands for them",
+        make=RangePropagation,
+        requires=(
+            Rule(
+                frozenset({PASTRY.name}),
+                "ranges are those of a circle of identifiers: leave out the word for membership",
+            ),
+            Rule(
+                frozenset({DELEGATION.name}),
+                "what is known of ranges is known of no neighbor: leave out the word for "
+                "forwarding",
+            ),
+        ),
+        forwarding=DELEGATION.name,
+        membership=PASTRY.name,
+        routes_depend_on_order=True,
+    )
+)
+"""Identifier ranges."""
 
 
 def _counted_by(view: Callable[[Containment], View]) -> MakePropagation:
@@ -181,27 +234,11 @@ TRAVELS: Final = by_name(
         make=_counted_by(View),
         make_advertised=_counted_by(WantedView),
     ),
-    Travel(
-        name=IRBR,
-        summary="subscriptions travel to identifier ranges, unless somebody nearby stands for them",
-        make=RangePropagation,
-        requires=(
-            Rule(
-                frozenset({PASTRY.name}),
-                "ranges are those of a circle of identifiers: leave out the word for membership",
-            ),
-            Rule(
-                frozenset({DELEGATION.name}),
-                "what is known of ranges is known of no neighbor: leave out the word for "
-                "forwarding",
-            ),
-        ),
-        forwarding=DELEGATION.name,
-        membership=PASTRY.name,
-        routes_depend_on_order=True,
+    _IRBR,
+    _or_near(
+        _by_hops(SCRIBE, "subscriptions and publications travel to one rendezvous on a circle")
     ),
-    _by_hops(SCRIBE, "subscriptions and publications travel to one rendezvous on a circle"),
-    replace(_by_hops(RPF, _RPF_SUMMARY), choose=_rpf),
+    _RPF,
 )
 
 

@@ -89,6 +89,7 @@ from sapwood.routing.inputs import (
     Input,
     LinkDown,
     LinkUp,
+    Measured,
     Recalled,
     Receive,
     ReceiveMany,
@@ -183,7 +184,7 @@ class Mesh:
                 effects = self.forest.drained(input, now)
             case Tick():
                 effects = self._tick(now)
-            case Suspicion() | Compare():
+            case Suspicion() | Measured() | Compare():
                 return []
             case Restored() | Recalled():
                 raise InvariantError("what is restored comes change by change")

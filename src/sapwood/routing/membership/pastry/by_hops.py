@@ -80,6 +80,9 @@ class ByHops(OnCircle):
     def _filled(self, slot: Range | None) -> None:  # noqa: ARG002 - a parent may change without
         self._turn()
 
+    def _stands_anew(self) -> None:
+        self._turn()
+
     def _left(self, neighbor: str) -> None:
         self.circle.link_down(neighbor)
         self._out += self._spread.gone(neighbor)

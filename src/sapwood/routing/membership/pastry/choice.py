@@ -30,6 +30,9 @@ RPF: Final = "rpf"
 PLAIN: Final = "plain"
 """Behind `rpf:`, the form in which entries do not say for which publications they are."""
 
+NEAR: Final = "near"
+"""Behind `irbr:`, `scribe:`, `rpf:` and `rpf:plain:`: who is near stands for a range."""
+
 _NAME: Final = "pastry"
 _BASE: Final = 4
 
@@ -62,7 +65,7 @@ def _pastry(base: int, name: str) -> MembershipStrategy:
     space = space_of(base)
 
     def make(router: str, protocol: Protocol, engines: Engines, incarnation: int) -> Membership:
-        kind = _KINDS[protocol.propagation.name]
+        kind = _KINDS[protocol.propagation.name.removesuffix(f":{NEAR}")]
         return kind(router, protocol, engines, incarnation, space)
 
     return MembershipStrategy(

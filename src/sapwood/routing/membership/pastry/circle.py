@@ -15,6 +15,14 @@ that is empty. Whatever link is up, its end is a peer (`overlay.pastry`). Beyond
   near would know, is sought for (`Seek`): nearer and nearer to the middle of the range, where
   whoever is nearest is in it, if anybody is (IRBR, 004, L235-242).
 
+With `delays` (`irbr:near` and so on), a fourth:
+
+* *Nearness.* Of all in a range the nearest peer stands for it. Whoever hears of somebody who is no
+  peer has the delay to it measured, and asks for a link if it is nearer than who stands for its
+  slot. Routers hear of each other as above, and from time to time whoever stands for a slot here
+  hears who stands for those slots that it has as well (Pastry 2.5: the rows of a table are passed
+  on to those in it).
+
 Everything is said again only if it has changed, and to leaves from time to time all the same: a
 link may be lost while both its ends run.
 """
@@ -26,27 +34,34 @@ from collections.abc import Sequence
 from sapwood.limits.structured import CONTACTS_MAX, SEEK_HOPS_MAX
 from sapwood.overlay.identifiers import Range, common_digits, slot_of
 from sapwood.overlay.pastry import PastryTables
-from sapwood.routing.effects import Connect, Effect, Send
+from sapwood.routing.effects import Connect, Effect, Measure, Send
+from sapwood.routing.inputs import Measured
+from sapwood.routing.membership.pastry.delays import UNKNOWN, Delays
 from sapwood.routing.messages import Contacts, Found, Message, Seek
 
 
 class Circle:
     """The links of one router; what it wants done is added to `out`.
 
+    Without `delays` it does not matter how far others are.
+
     #: _asked are the routers that it has asked for a link and that are no peers
     #: _told[p] is what peer p was last told; only of peers
     #: _addresses has where peers listen, as far as the shell knows
     """
 
-    __slots__ = ("_addresses", "_asked", "_told", "name", "out", "tables")
+    __slots__ = ("_addresses", "_asked", "_delays", "_told", "name", "out", "tables")
 
-    def __init__(self, name: str, tables: PastryTables, out: list[Effect]) -> None:
+    def __init__(
+        self, name: str, tables: PastryTables, out: list[Effect], delays: Delays | None = None
+    ) -> None:
         self.name = name
         self.tables = tables
         self.out = out
         self._asked: dict[str, None] = {}
         self._told: dict[str, tuple[str, ...]] = {}
         self._addresses: dict[str, str] = {}
+        self._delays = delays
 
     def send(self, peer: str, message: Message) -> None:
         """Put a message on the link to a peer."""
@@ -60,8 +75,10 @@ class Circle:
         identifier = tables.space.identifier_of(peer)
         slot = slot_of(tables.identifier, identifier)
         is_first = tables.representative(slot) is None
-        tables.add(peer, identifier)
+        tables.add(peer, identifier, UNKNOWN if self._delays is None else self._delays.of(peer))
         self._asked.pop(peer, None)
+        if self._delays is not None and self._delays.begin(peer, again=True):
+            self.out.append(Measure(peer, self._addresses.get(peer, "")))
         near = tables.around(peer)
         standing = [stands for _, stands in tables.rows() if stands not in near and stands != peer]
         self._tell(peer, (*near, *standing))
@@ -91,9 +108,38 @@ class Circle:
         for router in routers:
             if router == self.name or router in tables.peers:
                 continue
-            if tables.is_wanted(tables.space.identifier_of(router)):
-                self._asked[router] = None
-                self.out.append(Connect(router, where.get(router, "")))
+            address = where.get(router, "")
+            if tables.is_wanted(tables.space.identifier_of(router)) or self._is_nearer(router):
+                self._ask(router, address)
+            elif self._delays is not None and self._delays.begin(router):
+                self.out.append(Measure(router, address))
+
+    def _ask(self, router: str, address: str) -> None:
+        self._asked[router] = None
+        self.out.append(Connect(router, address))
+
+    def measured(self, answer: Measured) -> bool:
+        """Somebody is that far; whether another one stands for a slot by that."""
+        if self._delays is None or not self._delays.is_measuring(answer.router):
+            return False
+        delay = self._delays.take(answer.router, answer.delay_s)
+        if answer.router in self.tables.peers:
+            return self.tables.measured(answer.router, delay)
+        if self._is_nearer(answer.router):
+            self._ask(answer.router, answer.address)
+        return False
+
+    def _is_nearer(self, router: str) -> bool:
+        """Whether somebody without a link is nearer than who stands for its slot."""
+        tables, delays = self.tables, self._delays
+        if delays is None or delays.of(router) == UNKNOWN:
+            return False
+        stands = tables.representative(
+            slot_of(tables.identifier, tables.space.identifier_of(router))
+        )
+        if stands is None or delays.is_measuring(stands):
+            return False
+        return delays.of(router) < tables.proximity(stands)
 
     def expected_slots(self) -> list[Range]:
         """The slots of those from whom a link was asked for that has not come up."""
@@ -160,6 +206,21 @@ class Circle:
         below, above = self.tables.leaves()
         for leaf in dict.fromkeys((*below, *above)):
             self.send(leaf, self._contacts(self.tables.around(leaf), periodic=True))
+        if self._delays is not None:
+            self._pass_rows_on()
+
+    def _pass_rows_on(self) -> None:
+        """Name to whoever stands for a slot those who stand for the slots that it has as well.
+
+        That is the rows of the table down to its own, as ranges of these are ranges there.
+        """
+        rows = self.tables.rows()
+        for slot, stands in rows:
+            shared = tuple(
+                other for one, other in rows if len(one) <= len(slot) and other != stands
+            )
+            if shared:
+                self.send(stands, self._contacts(shared[-CONTACTS_MAX:], periodic=True))
 
     def _contacts(self, routers: tuple[str, ...], *, periodic: bool = False) -> Contacts:
         return Contacts(routers, periodic, self._where(routers))

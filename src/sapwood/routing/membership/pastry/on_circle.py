@@ -23,11 +23,13 @@ from sapwood.routing.inputs import (
     Input,
     LinkDown,
     LinkUp,
+    Measured,
     Receive,
     ReceiveMany,
     Tick,
 )
 from sapwood.routing.membership.pastry.circle import Circle
+from sapwood.routing.membership.pastry.delays import Delays
 from sapwood.routing.membership.protocol import OnOneTree
 from sapwood.routing.messages import CircleMessage, Contacts, Found, Seek
 from sapwood.routing.strategies import Protocol
@@ -50,8 +52,10 @@ class OnCircle(RoutingCore):
         super().__init__(name, protocol, engines, incarnation)
         self._life = incarnation
         self._out: list[Effect] = []
-        self.tables = PastryTables(space, space.identifier_of(name), LEAVES_HALF)
-        self.circle = Circle(name, self.tables, self._out)
+        is_near = protocol.propagation.by_proximity
+        identifier = space.identifier_of(name)
+        self.tables = PastryTables(space, identifier, LEAVES_HALF, by_proximity=is_near)
+        self.circle = Circle(name, self.tables, self._out, Delays() if is_near else None)
         self._now = 0.0
         self._due: float | None = None
 
@@ -102,6 +106,10 @@ class OnCircle(RoutingCore):
                 effects = []
             case Tick():
                 self._beat(now)
+                effects = []
+            case Measured():
+                if self.circle.measured(input):
+                    self._stands_anew()
                 effects = []
             case _:
                 effects = super().handle(input, now)
@@ -175,6 +183,9 @@ class OnCircle(RoutingCore):
     @abstractmethod
     def _left(self, neighbor: str) -> None:
         """The link to a peer is gone: `Circle.link_down` is to be told."""
+
+    def _stands_anew(self) -> None:
+        """Somebody nearer stands for a slot, and whoever stood for it is still a peer."""
 
     def _take_more(self, neighbor: str, message: CircleMessage) -> list[Effect]:
         """Something came that only some kinds of routers say."""

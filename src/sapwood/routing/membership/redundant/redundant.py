@@ -44,6 +44,7 @@ from sapwood.routing.inputs import (
     Input,
     LinkDown,
     LinkUp,
+    Measured,
     Recalled,
     Receive,
     ReceiveMany,
@@ -114,7 +115,7 @@ class Redundant:
                 return self._publish(input, now)
             case ClientPublishMany():
                 return [one for request in input.requests() for one in self._publish(request, now)]
-            case Suspicion() | Compare():
+            case Suspicion() | Measured() | Compare():
                 return []
             case Restored() | Recalled():
                 raise InvariantError("what is restored comes change by change")

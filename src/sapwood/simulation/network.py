@@ -185,6 +185,7 @@ class Network:
         delay: Delay = default_delay,
     ) -> None:
         self.messages_lost = 0
+        self.measurements = 0
         self.delay = delay
         self.time = Timekeeping(draw)
         self.channels = Channels()
@@ -375,6 +376,7 @@ class Network:
         """Let a router know how far another one is, or that it does not answer."""
         state = self._states.get((router, other))
         delay_s = self.delay(router, other) if state is None else state.link.latency_s
+        self.measurements += 1
         measured = Measured(other, delay_s if answers else None, address)
         self.control_pending += 1
         at = self._agenda.now + 2 * delay_s

@@ -271,6 +271,12 @@ EXPERIMENTS: Final = Catalogue(
             _design("sapwood_lab.experiments.irbr_runs"),
         ),
         Experiment(
+            "irbr-stretch",
+            "Pastry (2001), 3.3, and its authors (2002)",
+            "how much longer ways over a circle are than direct ones, proximity off and on",
+            _design("sapwood_lab.experiments.irbr_stretch"),
+        ),
+        Experiment(
             "irbr-faults",
             "IRBR, announced",
             "what is lost when 20 to 50 % of all routers crash at once, and how long repair takes",

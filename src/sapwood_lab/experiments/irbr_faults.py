@@ -33,6 +33,7 @@ from sapwood.routing.membership.pastry.pastry import Pastry
 from sapwood.routing.messages import Message, Publish, RangeSubscribe, Subscribe
 from sapwood.routing.router import Router
 from sapwood.simulation.history import ClientName, SubscriptionName
+from sapwood.simulation.network import Delay, default_delay
 from sapwood.simulation.simulator import router_maker
 from sapwood.simulation.world import World
 from sapwood_lab.experiments.design import Choices, Configuration, Design
@@ -64,12 +65,16 @@ COLUMNS: Final = (
 )  # fmt: skip
 
 
-def joined_world(protocol: str, routers: int, random: Random) -> World:
+def joined_world(
+    protocol: str, routers: int, random: Random, delay: Delay = default_delay
+) -> World:
     """Routers that have joined one after the other by one that was there."""
-    world = World(Topology(("r0",), ()), router_maker(protocol), validate=False, traced=False)
+    first, make = Topology(("r0",), ()), router_maker(protocol)
+    world = World(first, make, validate=False, traced=False, delay=delay)
     for number_ in range(1, routers):
-        world.add_router(f"r{number_}")
-        world.add_link(f"r{number_}", f"r{random.randrange(number_)}")
+        name, by = f"r{number_}", f"r{random.randrange(number_)}"
+        world.add_router(name)
+        world.add_link(name, by, delay(name, by))
         world.run_until(world.now + JOIN_S)
     world.drain()
     return world

@@ -10,6 +10,7 @@ from sapwood import tls
 from sapwood.broker.connections import Connections
 from sapwood.broker.datagrams import connect as connect_by_datagrams
 from sapwood.broker.logs import Log
+from sapwood.broker.measuring import Meter
 from sapwood.broker.tcp_connection import TcpConnection
 from sapwood.errors import InputError
 from sapwood.session.backoff import backoff_s
@@ -110,7 +111,7 @@ async def connect(tcp: TcpConnection, address: Address, settings: ConnectionSett
 
 
 class Dialers:
-    """The dialers of one broker, one for each address.
+    """The dialers of one broker, one for each address; `meter` finds out how far others are.
 
     `connect` makes one connection to an address.
 
@@ -127,6 +128,7 @@ class Dialers:
         self._connect = connect
         self._connections = connections
         self._log = log
+        self.meter = Meter(log)
         self._dialers: dict[Address, asyncio.Task[None]] = {}
         self._at: dict[Address, Dialer] = {}
         self._given: set[Address] = set()
@@ -175,7 +177,8 @@ class Dialers:
         return [address for address, dialer in self._at.items() if not dialer.has_link]
 
     async def stop(self) -> None:
-        """Stop all dialers."""
+        """Stop all dialers, and what is being measured."""
+        await self.meter.stop()
         dialers = list(self._dialers.values())
         for dialer in dialers:
             dialer.cancel()

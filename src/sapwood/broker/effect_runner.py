@@ -30,6 +30,7 @@ from sapwood.routing.effects import (
     DeliverMany,
     Disconnect,
     Effect,
+    Measure,
     Persist,
     Recall,
     Refused,
@@ -132,6 +133,7 @@ class EffectRunner:
             CloseLink: self._close_link,
             Connect: self._connect,
             Disconnect: self._disconnect,
+            Measure: self._measure,
             Persist: self._persist,
             Release: self._release,
             Recall: self._recall_places,
@@ -328,6 +330,9 @@ class EffectRunner:
 
     def _disconnect(self, effect: Disconnect) -> None:
         self._dialers.release(effect.neighbor)
+
+    def _measure(self, effect: Measure) -> None:
+        self._dialers.meter.measure(effect, self._handle)
 
     def _persist(self, effect: Persist) -> None:
         self._kept().persist(effect.record)

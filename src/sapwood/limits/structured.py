@@ -31,6 +31,13 @@ DELAYS_REMEMBERED_MAX: Final = 4_096
 forgotten is measured again when somebody names it; a router hears of those in the tables of others
 around it, a few hundred of 1,000."""
 
+MEASURES_AT_ONCE: Final = 16
+"""Brokers that one measures at a time: a newcomer hears of hundreds at once."""
+
+MEASURE_TIMEOUT_S: Final = 3.0
+"""When a broker that is measured counts as one that does not answer: TCP has asked twice by then.
+Whoever is so far away is nobody's nearest."""
+
 RANGES_REPAIR_S: Final = 30.0
 """Seconds between two comparisons of a router's tables with those of the routers it routes by: how
 long it may take, for each digit, until a table that is wrong is right. Precedent: Cassandra's and

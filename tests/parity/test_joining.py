@@ -99,7 +99,7 @@ async def assert_all_get(
 
 
 @pytest.mark.network
-@pytest.mark.parametrize("protocol", ["irbr", "scribe", "rpf"])
+@pytest.mark.parametrize("protocol", ["irbr", "scribe", "rpf", "irbr:near"])
 @pytest.mark.one_in(3)
 async def test_processes_make_a_network_with_no_other_configuration(protocol: str) -> None:
     with joined(5, protocol, Random(1)) as processes:

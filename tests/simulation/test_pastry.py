@@ -8,7 +8,10 @@ import pytest
 
 from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
+from sapwood.overlay.plane import Plane
 from sapwood.overlay.shapes import parse_topology
+from sapwood.routing.membership.pastry.on_circle import OnCircle
+from sapwood.routing.router import Router
 from sapwood.simulation.examination import draw_for, examine
 from sapwood.simulation.history import ClientName, Moment, SubscriptionName
 from sapwood.simulation.scenario import (
@@ -23,11 +26,14 @@ from sapwood.simulation.scenario import (
     Until,
     WaitAction,
 )
+from sapwood.simulation.simulator import router_maker, simulate
 from sapwood.simulation.ways import ways_of
+from sapwood.simulation.world import World
 from tests.simulation.helpers import run
 
 PROTOCOL = "irbr"
 ALL = (PROTOCOL, "scribe", "rpf", "rpf:plain")
+NEAR = ("irbr:near", "scribe:near", "rpf:near", "rpf:plain:near")
 QUIET = Step(WaitAction(Until.QUIET))
 
 
@@ -60,6 +66,10 @@ def publications(homes: tuple[str, ...], word: str) -> list[Step]:
         pytest.param("rpf:plain", False, marks=pytest.mark.long),
         pytest.param("pastry:16+scribe", False, marks=pytest.mark.long),
         pytest.param("pastry:2+rpf", True, marks=pytest.mark.long),
+        ("irbr:near", True),
+        pytest.param("scribe:near", True, marks=pytest.mark.one_in(2)),
+        pytest.param("rpf:near", False, marks=pytest.mark.one_in(2)),
+        pytest.param("pastry:16+irbr:near", True, marks=pytest.mark.long),
     ],
 )
 def test_the_swarm_finds_nothing_wrong(protocol: str, rewiring: bool) -> None:
@@ -83,9 +93,56 @@ def test_a_long_swarm_finds_nothing_wrong(protocol: str, seed: int, rewiring: bo
     assert examine(draw_for(protocol, seed, rewiring=rewiring), protocol).found == {}
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("rewiring", [False, True])
+@pytest.mark.parametrize("protocol", NEAR)
+def test_a_long_swarm_finds_nothing_wrong_where_the_nearest_stand_for_ranges(
+    protocol: str, seed: int, rewiring: bool
+) -> None:
+    assert examine(draw_for(protocol, seed, rewiring=rewiring), protocol).found == {}
+
+
+def test_who_is_near_stands_for_a_range_and_the_same_seed_gives_the_same_run() -> None:
+    scenario, steps = subscribed("random:8")
+    steps += [*publications(scenario.topology.routers, "p"), QUIET]
+    scenario = Scenario("near", scenario.topology, tuple(steps))
+    worlds = [
+        simulate(scenario, router_maker("irbr:near"), validate=False, delay=delay).world
+        for delay in (Plane(7).delay_s, Plane(7).delay_s, Plane(8).delay_s)
+    ]
+    once, again, elsewhere = (world.trace.digest for world in worlds)
+    assert once == again != elsewhere
+    for world, plane in zip(worlds, (Plane(7), Plane(7), Plane(8)), strict=True):
+        assert world.network.measurements > 0
+        given = {frozenset((link.a, link.b)) for link in scenario.topology.links}
+        for link in world.topology.links:
+            if frozenset((link.a, link.b)) not in given:
+                assert link.latency_s == plane.delay_s(link.a, link.b)
+        far = [links_of(world, home, plane) for home in world.topology.routers]
+        assert all(chosen <= least for chosen, least in far)
+
+
+def links_of(world: World, home: str, plane: Plane) -> tuple[float, float]:
+    """How far those are who stand for a router's slots, and the least that it could be."""
+    router = world.routers[home]
+    assert isinstance(router, Router)
+    assert isinstance(router.membership, OnCircle)
+    tables, space = router.membership.tables, router.membership.tables.space
+    chosen = least = 0.0
+    for slot, stands in tables.rows():
+        inside = [
+            one for one in world.topology.routers if space.identifier_of(one).startswith(slot)
+        ]
+        linked = {one: world.topology.link(home, one).latency_s for one in tables.peers}
+        chosen += linked[stands]
+        least += min(linked.get(one, plane.delay_s(home, one)) for one in inside)
+    return chosen, least
+
+
 @pytest.mark.parametrize("share", [0.5, pytest.param(0.2, marks=pytest.mark.long)])
-@pytest.mark.parametrize("protocol", ALL)
-@pytest.mark.one_in(4)
+@pytest.mark.parametrize("protocol", [*ALL, *NEAR])
+@pytest.mark.one_in(8)
 def test_when_some_crash_at_once_and_tables_are_repaired_nothing_is_lost(
     protocol: str, share: float
 ) -> None:
@@ -103,8 +160,8 @@ def test_when_some_crash_at_once_and_tables_are_repaired_nothing_is_lost(
     assert len(then) == due
 
 
-@pytest.mark.parametrize("protocol", ALL)
-@pytest.mark.one_in(4)
+@pytest.mark.parametrize("protocol", [*ALL, *NEAR])
+@pytest.mark.one_in(8)
 def test_a_router_that_joins_gets_what_it_wants_and_links_of_its_own(protocol: str) -> None:
     scenario, steps = subscribed("line:6")
     steps += [Step(AddRouter("new")), Step(AddLink("new", "r3")), QUIET]

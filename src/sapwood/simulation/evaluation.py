@@ -26,7 +26,13 @@ from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.metrics import Metrics, measure
 from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario
-from sapwood.simulation.simulator import check_loss, protocol_on, router_maker, simulate
+from sapwood.simulation.simulator import (
+    check_loss,
+    delay_for,
+    protocol_on,
+    router_maker,
+    simulate,
+)
 
 ENGINE: Final = "auto"
 """The routers' matching engine, unless another is asked for."""
@@ -95,6 +101,7 @@ def evaluate(
             make_router,
             validate=False,
             calm_s=protocol.calm_s if with_probes else 0.0,
+            delay=delay_for(protocol, scenario.seed),
             progress=lambda _: advance(1),
             attend=(lambda _: None) if witness is None else witness.attend,
         )

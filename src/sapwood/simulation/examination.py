@@ -7,18 +7,22 @@ from dataclasses import dataclass
 from typing import Final
 
 from sapwood.model.publication import Publication
-from sapwood.overlay.plane import Plane
 from sapwood.routing.protocols import can_be_meshed
 from sapwood.routing.protocols import protocol as protocol_named
-from sapwood.routing.strategies import Protocol
 from sapwood.routing.upkeep.failover.choice import is_planned
 from sapwood.simulation.divergence import divergences, leaks, strays
 from sapwood.simulation.legality import globally_illegal, speaks_of
 from sapwood.simulation.machine import MakeRouter
-from sapwood.simulation.network import Delay, default_delay
 from sapwood.simulation.oracle import Judgment, judge
 from sapwood.simulation.scenario import Scenario
-from sapwood.simulation.simulator import Outcome, check_loss, protocol_on, router_maker, simulate
+from sapwood.simulation.simulator import (
+    Outcome,
+    check_loss,
+    delay_for,
+    protocol_on,
+    router_maker,
+    simulate,
+)
 from sapwood.simulation.supply import misled
 from sapwood.simulation.swarm import Mixture, draw_scenario
 from sapwood.simulation.world import World
@@ -89,11 +93,6 @@ def examine(scenario: Scenario, protocol: str) -> Examination:
     judgment = judge_world(outcome.world, outcome.stuck, protocol)
     found = findings(outcome.world, judgment, protocol, make_router)
     return Examination(scenario, outcome, judgment, found)
-
-
-def delay_for(protocol: Protocol, seed: int) -> Delay:
-    """How far routers without a link are: differently, where that matters to a protocol."""
-    return Plane(seed).delay_s if protocol.propagation.by_proximity else default_delay
 
 
 def judge_world(world: World, stuck: tuple[str, ...], protocol: str) -> Judgment:

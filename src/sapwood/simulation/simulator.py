@@ -14,6 +14,7 @@ from typing import assert_never
 from sapwood.errors import InputError
 from sapwood.limits import SIMULATION_INPUTS_MAX
 from sapwood.matching.engine_names import Engines
+from sapwood.overlay.plane import Plane
 from sapwood.overlay.topology import Overlay
 from sapwood.routing.protocols import meshed
 from sapwood.routing.protocols import protocol as protocol_named
@@ -95,6 +96,11 @@ def protocol_on(
     if backups:
         raise InputError(f"protocol {chosen.name!r} knows no backups: put failover into its name")
     return chosen if overlay.is_tree else meshed(chosen)
+
+
+def delay_for(protocol: Protocol, seed: int) -> Delay:
+    """How far routers without a link are: differently, where that matters to a protocol."""
+    return Plane(seed).delay_s if protocol.propagation.by_proximity else default_delay
 
 
 def simulate(

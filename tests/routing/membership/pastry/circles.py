@@ -12,7 +12,8 @@ from sapwood.limits.structured import RANGES_REPAIR_S
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Publication
 from sapwood.overlay.identifiers import Identifier, IdentifierSpace, slot_of
-from sapwood.routing.effects import Accepted, Connect, Deliver, Effect, Send, Subscribed
+from sapwood.overlay.plane import Plane
+from sapwood.routing.effects import Accepted, Connect, Deliver, Effect, Measure, Send, Subscribed
 from sapwood.routing.inputs import (
     AttachClient,
     ClientPublish,
@@ -21,6 +22,7 @@ from sapwood.routing.inputs import (
     Input,
     LinkDown,
     LinkUp,
+    Measured,
     Receive,
     Tick,
 )
@@ -45,7 +47,8 @@ class Literal(IdentifierSpace):
 class Ring:
     """Routers of a circle, validated after some inputs, and when all have settled (`Wiring`).
 
-    A link carries messages in order; which link moves next is drawn. `sent` counts messages.
+    A link carries messages in order; which link moves next is drawn. `sent` counts messages. Who is
+    measured has a place in a plane; answers come whenever they come.
     """
 
     def __init__(
@@ -61,6 +64,8 @@ class Ring:
         self.now = 0.0
         self.routers: dict[str, Router] = {}
         self.queues: dict[tuple[str, str], deque[Message]] = {}
+        self.plane = Plane(random.randrange(1000))
+        self.echoes: list[tuple[str, Measured]] = []
         self.lives: Counter[str] = Counter()
         self.sent: Counter[str] = Counter()
         self.delivered: list[tuple[str, str, str]] = []
@@ -101,6 +106,7 @@ class Ring:
     def crash(self, name: str) -> None:
         """Let a router be gone, with all that it knows and all that is on its links."""
         del self.routers[name]
+        self.echoes = [echo for echo in self.echoes if echo[0] != name]
         for a, b in [pair for pair in self.queues if pair[0] == name]:
             self.cut(a, b)
         for key in [one for one in self.wanted if one[0] == name]:
@@ -125,6 +131,9 @@ class Ring:
                 case Connect(neighbor):
                     if neighbor in self.routers:
                         self.link(name, neighbor)
+                case Measure(other, address):
+                    delay = self.plane.delay_s(name, other) if other in self.routers else None
+                    self.echoes.append((name, Measured(other, delay, address)))
                 case Deliver(_, ids, publication):
                     self.delivered.extend((name, id_, publication.id) for id_ in ids)
                 case Subscribed(_, id_):
@@ -134,8 +143,12 @@ class Ring:
         return effects
 
     def step(self) -> bool:
-        """Let one message arrive; false if none is on its way."""
+        """Let one message arrive, or one answer; false if none is on its way."""
         waiting = [pair for pair, queue in self.queues.items() if queue]
+        if self.echoes and self.random.randrange(len(self.echoes) + len(waiting)) >= len(waiting):
+            name, measured = self.echoes.pop(self.random.randrange(len(self.echoes)))
+            self.give(name, measured)
+            return True
         if not waiting:
             return False
         source, target = self.random.choice(waiting)

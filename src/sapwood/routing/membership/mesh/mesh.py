@@ -23,8 +23,7 @@ is in force at all routers on it, and then changes over, once:
    last, `Leave`, at which every router gives that up and passes it on.
 
 A version that is announced while another one grows takes its place: `Announce` says which version
-carries, and whatever lies between the two is given up at once. So a router has three branches of a
-source at most. Thus
+carries, and what lies between the two is given up. A router has three branches of a source at most:
 
 * a branch never sees a circle, whatever routers believe of the links meanwhile: all that say they
   have joined a version have the same tree in mind, and that is a tree however it is written

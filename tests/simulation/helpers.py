@@ -12,6 +12,7 @@ from sapwood.errors import SapwoodError
 from sapwood.language import parse_filter
 from sapwood.model.publication import Publication
 from sapwood.model.subscription import Subscription
+from sapwood.routing.protocols import protocol as protocol_named
 from sapwood.simulation import examination
 from sapwood.simulation.examination import findings, verdicts
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
@@ -19,7 +20,7 @@ from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.metrics import Metrics, measure
 from sapwood.simulation.oracle import Judgment
 from sapwood.simulation.scenario import Scenario
-from sapwood.simulation.simulator import Outcome, router_maker, simulate
+from sapwood.simulation.simulator import Outcome, delay_for, router_maker, simulate
 from sapwood.simulation.swarm import Mixture, draw_scenario
 from sapwood.simulation.world import World
 
@@ -93,7 +94,12 @@ def run_with(
     figures comes the trace, which has to find words for everything.
     """
     outcome = simulate(
-        scenario, make_router, validate=watched, inputs_max=inputs_max, traced=measured
+        scenario,
+        make_router,
+        validate=watched,
+        inputs_max=inputs_max,
+        traced=measured,
+        delay=delay_for(protocol_named(protocol), scenario.seed),
     )
     judgment = judge_world(outcome.world, outcome.stuck, protocol)
     metrics = None

@@ -46,6 +46,13 @@ class InReversePaths(Mutant, ReversePaths):
     NAME = "rpf"
 
 
+class InNearReversePaths(Mutant, ReversePaths):
+    """The same where the nearest stands for a slot."""
+
+    NAME = "rpf:near"
+    before: Sequence[str] = ()
+
+
 class FindsNoOtherParent(InScribe):
     """Whoever had a parent that is gone tells no other."""
 
@@ -101,6 +108,19 @@ class HandsNothingOn(InReversePaths):
         return False
 
 
+class TakesBackOnly(InNearReversePaths):
+    """What is wanted is taken back from who stood for a slot, and told to nobody else."""
+
+    def _stands_anew(self) -> None:
+        stand = set(self._targets())
+        kept = [one for one in self.before if one in stand]
+        self._out += self._spread.turn(kept, self.tables.peers)
+
+    def _turn(self) -> None:
+        super()._turn()
+        self.before = self._targets()
+
+
 MUTANTS: dict[type[Mutant], str] = {
     FindsNoOtherParent: "lost",
     KeepsWhatIsGone: "leaked",
@@ -108,6 +128,7 @@ MUTANTS: dict[type[Mutant], str] = {
     TakesWhatComesLate: "duplicated",
     TellsTheNearestOnly: "lost",
     HandsNothingOn: "lost",
+    TakesBackOnly: "lost",
 }
 """Each defect, and a word that must be said of it."""
 
@@ -132,7 +153,7 @@ def test_the_oracle_finds_a_planted_bug(mutant: type[Mutant]) -> None:
     assert_found(mutant, frozenset({MUTANTS[mutant]}), some, mutant.NAME)
 
 
-@pytest.mark.parametrize("kind", [InScribe, InReversePaths])
+@pytest.mark.parametrize("kind", [InScribe, InReversePaths, InNearReversePaths])
 @pytest.mark.one_in(2)
 def test_a_mutant_without_a_defect_is_found_right(kind: type[Mutant]) -> None:
     trial = run_with(scenario(2, rewiring=True), kind, kind.NAME)

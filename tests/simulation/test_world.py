@@ -4,8 +4,8 @@ import pytest
 
 from sapwood.errors import DuplicateIdError, InputError, LimitError, UnknownNameError
 from sapwood.overlay.topology import Link, Topology
-from sapwood.routing.effects import CloseLink, Effect, Send
-from sapwood.routing.inputs import Input, LinkDown, LinkUp, Receive
+from sapwood.routing.effects import CloseLink, Effect, Measure, Send
+from sapwood.routing.inputs import AttachClient, Input, LinkDown, LinkUp, Measured, Receive
 from sapwood.routing.messages import Confirm, Publish
 from sapwood.routing.router import Router
 from sapwood.simulation.history import AdvertisementName, ClientName, SubscriptionName
@@ -267,6 +267,37 @@ def test_a_link_that_a_router_closes_stays_closed() -> None:
     assert not world.network.is_up("a", "b")
     assert world.history.settling
     assert world.history.unanswered() == ()
+
+
+def test_a_router_hears_a_round_trip_later_how_far_another_one_is() -> None:
+    answers: list[tuple[str, Measured, float]] = []
+
+    class Measuring(Router):
+        def handle(self, event: Input, now: float) -> list[Effect]:
+            if isinstance(event, AttachClient):
+                return [Measure(event.client, "there:1")]
+            if isinstance(event, Measured):
+                answers.append((self.name, event, now))
+            return super().handle(event, now)
+
+    world = World(LINE, lambda name, _: Measuring(name), delay=lambda one, other: 0.25)
+    world.crash_router("b")
+    world.run_until(2.0)
+    for router, other in (("a", "b"), ("a", "c"), ("c", "a"), ("c", "nobody")):
+        world._feed(router, AttachClient(other))
+        assert not world.quiet
+    world.run_until(2.1)
+    world.crash_router("c")
+    world.drain()
+    assert answers == [  # the link to b takes a second; who asked at c is gone
+        ("a", Measured("c", 0.25, "there:1"), 2.5),
+        ("a", Measured("b", None, "there:1"), 4.0),
+    ]
+    assert world.network.measurements == 4
+    story = "\n".join(world.trace.story)
+    assert "c is 0.25 s away" in story
+    assert "b does not answer" in story
+    assert "measure c at there:1" in story
 
 
 def test_a_message_that_goes_in_circles_ends_as_an_error() -> None:

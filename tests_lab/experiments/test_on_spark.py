@@ -46,6 +46,7 @@ SLOW = {
     "irbr-messages": Choices((20,), 3),
     "irbr-runs": Choices((3,), 3),
     "irbr-faults": Choices((6,), 3),
+    "irbr-stretch": Choices((4,), 3),
     "semantic-tree": Choices((60,), 3, repeats=3),
     "semantic-costs": Choices((60,), 3, repeats=3),
     "semantic-leaves": Choices((60,), 3, repeats=3),

@@ -185,7 +185,7 @@ class View:
         return self._register(Registered(triples[0], False, (), triples[1:]))  # noqa: FBT003
 
     def start(self, counts: Iterable[tuple[Interest, Count]]) -> list[Operation]:
-        """Take in all that the interfaces know, for a neighbor that knows nothing."""
+        """Enter all filters of the interfaces, for a neighbor that has none."""
         for filter_, count in counts:
             main = Triple(filter_, count.instances, count.hidden)
             self._register(Registered(main, True, (), ()))  # noqa: FBT003 - a field

@@ -174,10 +174,9 @@ class ClientEntries(ABC, Generic[W]):
         """Change a client's subscription under an id to another filter.
 
         The former entry is set aside, and withdrawn when the new one is in force (`settle`). Until
-        then
-        publications reach the client by either, so it misses none that both accept, wherever the
-        publication is under way, and it gets each once, as routers name a client's subscription by
-        id.
+        then publications reach the client by either, so it misses none that both accept, wherever
+        the publication is under way, and it gets each once, as routers name a client's subscription
+        by id.
         """
         self.entries.set_aside(present)
         return self.announce(self.register(present.client, present.id, filter))

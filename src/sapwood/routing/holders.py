@@ -208,9 +208,8 @@ class KeyBatch(Sequence[Sequence[str]]):
     """The clients' keys that accept each publication of a batch, as arrays.
 
     Publication `i` has the holders of `slots[offsets[i]:offsets[i + 1]]`. The holders of a slot
-    begin
-    at its number in `heads`, and `counts` is their number per slot; without `heads` the slots are
-    the numbers themselves. To be read before anything changes.
+    begin at its number in `heads`, and `counts` is their number per slot; without `heads` the slots
+    are the numbers themselves. To be read before anything changes.
     """
 
     __slots__ = ("counts", "heads", "holders", "offsets", "slots")
@@ -292,8 +291,7 @@ class KeyBatch(Sequence[Sequence[str]]):
         """The keys of both batches, which are of the same publications and share no number.
 
         The slots of `other` are numbered on from those here: of a publication with the slots 0 2
-        here,
-        where there are three slots, and 1 there, the slots are 0 2 4.
+        here, where there are three slots, and 1 there, the slots are 0 2 4.
         """
         if not len(other.slots):
             return self

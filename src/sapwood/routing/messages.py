@@ -44,10 +44,9 @@ class Subscribe(RoutingMessage, frozen=True, tag=31):
 
     `key` identifies the subscription in the whole overlay and for all time (home router, its
     incarnation, a serial number); `Unsubscribe` and `Confirm` refer to it. `sending` is the
-    sequence
-    number of the sender's subscriptions, over all its links. A subscription whose own link went and
-    returned is sent under the same key again, and only the number distinguishes a late `Confirm`
-    from the new one.
+    sequence number of the sender's subscriptions, over all its links. A subscription whose own link
+    went and returned is sent under the same key again, and only the number distinguishes a late
+    `Confirm` from the new one.
     """
 
     key: str
@@ -65,9 +64,8 @@ class Replace(RoutingMessage, frozen=True, tag=45):
     """A `Subscribe` in the place of other subscriptions, each withdrawn as by an `Unsubscribe`.
 
     `replaced` has their keys, at least one. The message is carried out at once and travels on as
-    one
-    message. Examples: a merger that replaces its members, or the subscriptions that a cover leaves
-    uncovered when it is withdrawn.
+    one message. Examples: a merger that replaces its members, or the subscriptions that a cover
+    leaves uncovered when it is withdrawn.
     """
 
     key: str
@@ -126,9 +124,8 @@ class Publish(RoutingMessage, frozen=True, tag=34):
 
     `origin` is the router that accepted it and `hops` the number of links it has crossed, this one
     included; both serve to detect an overlay that is not a tree. `digest` is written by a
-    forwarding
-    strategy for the next routers and empty where it has nothing to add: it is opaque to other
-    strategies, and a router that does not know it passes it on as it came.
+    forwarding strategy for the next routers and empty where it has nothing to add: it is opaque to
+    other strategies, and a router that does not know it passes it on as it came.
     """
 
     origin: Name
@@ -324,10 +321,8 @@ class OnPlane(RoutingMessage, frozen=True, tag=57):
 
     For a publication, `number` is its place among those that its source has accepted, from 1 on.
     Beside the first `Carry` of a branch it is the number of the first publication there, 0 where
-    the
-    receiver joins later than that; beside a further `Carry`, the number of the last publication
-    that
-    comes before it.
+    the receiver joins later than that; beside a further `Carry`, the number of the last publication
+    that comes before it.
     """
 
     plane: Annotated[Count, Meta(lt=REDUNDANT_PATHS_MAX)]
@@ -515,8 +510,7 @@ def counted(message: Message) -> tuple[type[Message], int]:
     """The kind as which a message counts, and the number of messages that it holds.
 
     A message for several counts as those it holds, so that figures can be compared with those of
-    the
-    works, whose routers send everything one by one.
+    the works, whose routers send everything one by one.
     """
     match carried(message):
         case SubscribeMany(keys):

@@ -455,8 +455,7 @@ class Pool:
 
         Returns the slots of all, and those that were taken for them: the same list where the
         filters are all new and different. Each lookup in a large table waits for memory, so the
-        number
-        of lookups is kept at its minimum.
+        number of lookups is kept at its minimum.
         """
         known, added = self._slots, dict[Kept, int]()
         found: Sequence[int | None] = [*map(known.get, contents)] if known else ()

@@ -160,8 +160,7 @@ class Catalogues(NamedTuple):
         """The words of a name with their arguments behind the colon, by slot.
 
         Raises `UnknownNameError` for an unknown word, `InputError` for two words of one slot, or
-        for
-        an argument of a word that takes none.
+        for an argument of a word that takes none.
         """
         known: dict[str, Mapping[str, Strategy]] = {
             **self._asdict(),

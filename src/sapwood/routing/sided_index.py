@@ -153,10 +153,8 @@ class SidedIndex:
         """Begin with saved engines, of clients and of links, where they are of the right filters.
 
         The clients' keys that are `present` hold their filters, where it is known which these are;
-        all
-        other filters, and those of links, are held by no side. The caller adds the rest to the
-        sides
-        next, and then calls `let_go`. Raises `FileFormatError` for files that are no engine.
+        all other filters, and those of links, are held by no side. The caller adds the rest to the
+        sides next, and then calls `let_go`. Raises `FileFormatError` for files that are no engine.
         """
         info, (keys, own, links) = engine_info(self._engines.records), ready.lists
         filters = held = 0

@@ -13,11 +13,10 @@ client repeats the request, as it does after it has connected again, it is notif
 subscription is unsupplied.
 
 `intersects` is computed with advertisements, one by one, when a subscription comes into force,
-until
-one is true; the advertisement of the last success comes first. It is computed with each unsupplied
-subscription when an advertisement comes; and when one goes, as in the beginning, for each
-subscription that it supplied. It errs only by being true, so a client may miss a notification, but
-gets no wrong one.
+until one is true; the advertisement of the last success comes first. It is computed with each
+unsupplied subscription when an advertisement comes; and when one goes, as in the beginning, for
+each subscription that it supplied. It errs only by being true, so a client may miss a notification,
+but gets no wrong one.
 
 An example, subscriptions (ann, s) `x > 5` and (ann, t) `y = 1`, and what is there after each step:
 

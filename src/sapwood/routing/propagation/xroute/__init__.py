@@ -5,8 +5,7 @@ are covered by no other from there, each with the number of subscriptions that h
 the number of others, covered ones, that it stands for (`z`). Every change is one message to each
 neighbor, made of triples `(filter, instances, hidden)`. A message that withdraws the last
 subscription of a filter also has the filters that it was hiding, so withdrawing is as exact as
-never
-having subscribed.
+never having subscribed.
 
 `interface` is the table of one side (the thesis' T), `view` that of what one neighbor is to have (R
 and P), `wanted` the same under advertisements, `node` all of them, and `search` finds covers.

@@ -74,8 +74,7 @@ class Node:
         """The operations for neighbors that have to go before an operation of a side.
 
         They bring the pending filters that it names, so that a sender that waits for the
-        operation's
-        confirmation waits for nothing else.
+        operation's confirmation waits for nothing else.
         """
         named = [triple.filter for triple in operation]
         return {

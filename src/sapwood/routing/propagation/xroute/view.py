@@ -276,10 +276,8 @@ class View:
         """Enter a filter that is new at an interface (algorithms 4 and 5).
 
         Returns the operations before it, and its own. The filters that it represents there move
-        from
-        where they were counted to the new filter, and, where that makes a difference to the
-        neighbor,
-        from the head there to the head here.
+        from where they were counted to the new filter, and, where that makes a difference to the
+        neighbor, from the head there to the head here.
         """
         entry = self.entries.get(main.filter) or self._create(main.filter)
         before, absorbed, moved = self._cancel_tops(absorbed)

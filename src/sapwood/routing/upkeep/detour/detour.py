@@ -3,12 +3,11 @@
 Under `recover` a link that is down only delays: its two ends continue their conversation when it is
 back. Where links form circles no router has to wait for that. The conversation does not depend on
 its carrier, as long as that brings messages in order and without a gap: so when a link has been
-down
-for `DETOUR_S`, its ends continue over a *detour*, packets that other routers pass on, and over the
-link again when that is up. Trees, tables and numbers stay as they are. Nothing is lost, comes twice
-or in another order, for each end sends what it has taken whenever one carrier takes the place of
-another (`recover.notes.Back`); that is the argument for this instead of another tree, for which the
-messages that each router owes on the old one would have to be known.
+down for `DETOUR_S`, its ends continue over a *detour*, packets that other routers pass on, and over
+the link again when that is up. Trees, tables and numbers stay as they are. Nothing is lost, comes
+twice or in another order, for each end sends what it has taken whenever one carrier takes the place
+of another (`recover.notes.Back`); that is the argument for this instead of another tree, for which
+the messages that each router owes on the old one would have to be known.
 
 * Routers announce which of their links are up, and in which session (`notes.Links`); every router
   passes that on, so all know all ways. The end whose name comes first opens the detour, on a way

@@ -184,7 +184,7 @@ class Leases:
         """Return nothing: no publication was recalled."""
         return ()
 
-    # What arrives ------------------------------------------------------------------------------
+    # Arrivals ----------------------------------------------------------------------------------
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
         """Give leases to entries that are sent or renewed, and hand on changes of routing."""

@@ -306,7 +306,7 @@ class Recover:
             known = ids.get(neighbor)
             if known is not None:
                 conversation.mine, conversation.theirs = known
-            # Of the messages of lives that never heard from the neighbor, it has none.
+            # It has none of the messages of lives that it never exchanged a note with.
             conversation.restored = bounds.get(neighbor, conversation.owed.made)
             conversation.answered = conversation.taken
             if neighbor not in bounds:

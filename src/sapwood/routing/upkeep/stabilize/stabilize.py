@@ -170,7 +170,7 @@ class Stabilize:
         edge = self.links[neighbor] = Link(Sender(seed), now + share * self._period_s)
         if outage is None:
             yield link
-            if self._timer.keeps:  # the neighbor may have kept what an earlier life has said
+            if self._timer.keeps:  # the neighbor may have kept entries of an earlier life
                 yield self._observe_now(neighbor, edge)
                 yield Send(neighbor, note_of(Ask()))
             return
@@ -227,7 +227,7 @@ class Stabilize:
             if outage.is_kept:
                 yield from statements.as_answers(tables, neighbor)
 
-    # What comes --------------------------------------------------------------------------------
+    # Inputs --------------------------------------------------------------------------------------
 
     def asked(self, request: Change | ClientPublishMany, now: float) -> Iterable[Action]:  # noqa: ARG002
         """Hand on a request as it is."""
@@ -370,7 +370,7 @@ class Stabilize:
         answers = [answer for answer in same.values() if answer is not None]
         return [*answers, *statements.parts(received, sides, other)]
 
-    # What goes ---------------------------------------------------------------------------------
+    # Messages of routing -------------------------------------------------------------------------
 
     def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:  # noqa: ARG002
         """Send a message as it is, if the link is up; what is not sent is compared later."""

@@ -86,7 +86,8 @@ def following(
 ) -> tuple[Forwarding, int]:
     """Make a forwarding that follows the entries, and count its ready-made filters.
 
-    A `former` one that stands for it has these engines; the size is their number of filters.
+    Its engines are ready-made if the `former` one, which stands for it, has any: their filters
+    count.
     """
     made = make()
     ready = former.ready if isinstance(former, Later) else None

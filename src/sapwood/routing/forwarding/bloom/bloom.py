@@ -59,8 +59,7 @@ _LINKS: Final = np.uint64(_WORD & ~(1 << CLIENTS_PLACE))
 
 @dataclass(frozen=True, slots=True)
 class Structures:
-    """Makes the digester, which writes bits, and the tables, which compare them for 64 sides
-    each."""
+    """Makes the digester, which writes bits, and the tables, which compare them."""
 
     digester: Callable[[], Digester]
     table: Callable[[], Table]

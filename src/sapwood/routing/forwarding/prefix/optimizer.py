@@ -71,7 +71,7 @@ class Optimizer:
         return difference(self._tree.root, self._last.root)
 
     def hear(self, filters: Iterable[Interest]) -> None:
-        """Take in all filters there are, those of the optimizer and of documents among them."""
+        """Take in all present filters, those of the optimizer and of documents among them."""
         wanted = {one: None for one in filters if isinstance(one, Filter)}
         for gone in [one for one in self._tree.filters if one not in wanted]:
             self._tree.remove(gone)
@@ -84,7 +84,7 @@ class Optimizer:
                     self.left_out += 1
 
     def update(self) -> Update | None:
-        """The next version, if it is time for one.
+        """The next version, if the tree differs enough; `None` otherwise.
 
         Raises `LimitError` for a tree that takes more than `limits.TREE_BYTES_MAX`.
         """

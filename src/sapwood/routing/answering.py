@@ -31,7 +31,6 @@ wanted is missing.
 
 A withdrawal of A follows p on every link, and the subscriptions that it makes unwanted are
 withdrawn after it was read; so a publication that was accepted before is delivered.
-read; so a publication that was accepted before is delivered.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class ClientEntries(ABC, Generic[W]):
         return own
 
     def register(self, client: str, id_: str, filter: W) -> LocalEntry[W]:
-        """Register a client's entry under a free id; the overlay is to be told of it next."""
+        """Register a client's entry under a free id; `announce` has to follow."""
         self._serial += 1
         key = f"{self._identity}.{self._serial}"
         entry: LocalEntry[W] = LocalEntry(key, client, id_, kept(filter))

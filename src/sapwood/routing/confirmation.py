@@ -1,10 +1,10 @@
-"""When a subscription is in force: every router it must reach has confirmed.
+"""Confirmations: a subscription is in force when every router that it must reach has confirmed.
 
 A subscription waits, on each link where it matters, for the confirmation of its representative
 there (itself, or one that covers it). When nothing is awaited any more it is in force, and the
 router confirms it to where it came from; so confirmations travel from the edges of the overlay
-router confirms it to where it came from; so confirmations travel from the edges of the overlay
 back to the home router, and the client is notified last.
+
 Publications accepted anywhere after that moment are matched against the subscription: on a FIFO
 link nothing overtakes it, and on a tree there is one path only.
 

@@ -83,7 +83,7 @@ class Standing(Struct, array_like=True, frozen=True):
 
 
 class Onward(Struct, array_like=True, frozen=True):
-    """Whether a publication goes to a neighbor, and the entries from there that accept it.
+    """The decision on one link: if a publication goes there, and for which entries.
 
     `because` names a few, the one with the key `first` before others; `is_all` if there are no
     others.

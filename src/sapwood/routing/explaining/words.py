@@ -170,7 +170,7 @@ def _untold(telling: Telling, journey: Journey, name: Name) -> str | None:
         case How.EMPTY:
             why = "it accepts nothing"
         case _:
-            return None  # nothing is ever told: that is the protocol
+            return None  # the protocol propagates nothing on this link
     return f"{sender} has not told {receiver} of the subscription: {why}"
 
 

@@ -42,8 +42,7 @@ class Covering(Unconditional[W]):
 
     `manager` (empty) finds the covers; the default is the pair that the catalogue recommends.
 
-    #: _members[f] is the candidate with filter f, or a dict of several in order of arrival; never
-    #: empty
+    #: _members[f] is the candidate with filter f, or several in order of arrival; never empty
     #: the manager's filters are those of the candidates
     #: _leaders[f] is propagated, for exactly the filters that the manager has propagated
     #: every candidate has a representative, which is propagated and covers it

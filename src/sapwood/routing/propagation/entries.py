@@ -314,7 +314,7 @@ class EntryPropagation(ClientEntries[W]):
         """Take in a neighbor's confirmations: keys, and the numbers that they were sent with."""
         return self._report(self.confirmations.confirm_many(neighbor, confirmed))
 
-    # What all have in common -------------------------------------------------------------------
+    # Propagation -------------------------------------------------------------------------------
 
     def propagate(
         self,
@@ -384,7 +384,7 @@ class EntryPropagation(ClientEntries[W]):
         link = self.links[neighbor]
         return self._report(self.confirmations.reassign(neighbor, link.representative))
 
-    # For comparisons of tables (`tables.Table`) -------------------------------------------------
+    # For comparisons of tables (`tables.Table`) ------------------------------------------------
 
     def held_from(self, neighbor: str) -> Iterator[Statement]:
         """The entries received over a link."""

@@ -79,8 +79,7 @@ class Bloom:
     """Compares the bits of digests, and matches publications that come without.
 
     #: the digester has the filters of all sides, the tables those of each by its bit; both also
-    #: have
-    #: those of sides that were removed and are not cleared yet
+    #: have those of sides that were removed and are not cleared yet
     #: _numbers of a pool has the number of the filter in each taken slot
     """
 

@@ -33,7 +33,7 @@ source at most. Thus
   one version, on whose tree there is one way, and one that comes on a later version is held, and
   kept from clients (not from neighbors), until the older branch has ended. Where that is joined to
   its parent, it ends: the parent leaves (`Leave`) or the link goes down, and a branch without a
-  parent is given up, and its children receive that. Only the latest version is ever begun, so no
+  parent is given up, and its children are notified. Only the latest version is ever begun, so no
   router goes back to an older one;
 * nothing waits for ever: every awaited message is on its way on a link, or the link is gone; then
   the latest tree is given up at the source when it receives news of that, or a pause later, or that
@@ -231,7 +231,7 @@ class Mesh:
         return self.forest.behind()
 
     def neighbors(self, source: str | None = None) -> tuple[str, ...]:
-        """Those on a source's oldest tree that has not drained: where publications come from."""
+        """The neighbors on a source's oldest tree that has not drained; it brings publications."""
         if source is None:
             return tuple(self.forest.links)
         trees = self.forest.trees.get(source)

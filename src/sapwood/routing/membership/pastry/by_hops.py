@@ -61,7 +61,7 @@ class ByHops(OnCircle):
         self._number = 0
         self._seen: dict[str, tuple[int, int]] = {}
 
-    # The differences of the two ------------------------------------------------------------------
+    # The differences of the two ----------------------------------------------------------------
 
     @abstractmethod
     def _targets(self) -> list[str]:

@@ -153,7 +153,7 @@ class Circle:
             if tables.representative(slot) is None and not tables.spans(slot):
                 self.seek(slot)
 
-    # Contacts -----------------------------------------------------------------------------------
+    # Contacts ----------------------------------------------------------------------------------
 
     def tell_again(self) -> None:
         """Send each leaf the contacts near it again, as it may have lost them since."""

@@ -181,7 +181,7 @@ class Errands:
         ]
         return [slot for slot in inside if tables.representative(slot) is None]
 
-    # Incoming errands ----------------------------------------------------------------------------
+    # Incoming errands --------------------------------------------------------------------------
 
     def take(self, neighbor: str, errand: Errand, order: Order) -> None:
         """Take an errand that came from a neighbor."""
@@ -217,7 +217,6 @@ class Errands:
 
         Two routers that look after ranges with a common part may each have the other in theirs: if
         one waited for all that the other has to do, it could wait for itself.
-        one waited for all that the other has to do, that could be to wait for itself.
         """
         others = [one for (task, _, way), one in self._runs.items() if task == run.task and not way]
         for other in others:
@@ -270,7 +269,7 @@ class Errands:
             self.check(run)
         self._next(slot, task)
 
-    # Outgoing errands ----------------------------------------------------------------------------
+    # Outgoing errands --------------------------------------------------------------------------
 
     def _hand_on(self, run: Run, slot: Range) -> None:
         """Hand a slot to the router that stands for it, or send it round if a nearer one exists."""

@@ -166,7 +166,7 @@ class OnCircle(RoutingCore):
         self.circle.seek_all()
         self._look_again()
 
-    # The differences of the kinds of routers -----------------------------------------------------
+    # The differences of the kinds of routers ---------------------------------------------------
 
     @abstractmethod
     def _filled(self, slot: Range | None) -> None:

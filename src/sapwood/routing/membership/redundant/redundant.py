@@ -254,7 +254,7 @@ class Redundant:
         self._published = number
         return effects
 
-    # Results -------------------------------------------------------------------------------------
+    # Results -----------------------------------------------------------------------------------
 
     def _follow(self, path: Path, step: Step) -> list[Effect]:
         """The effects of a step on one path."""

@@ -302,7 +302,7 @@ class HopPropagation(ClientEntries[Interest]):
                     effects.append(Send(source, ConfirmMany(named, sendings)))
         return effects
 
-    # What there is on trees, and not here ------------------------------------------------------
+    # Operations of trees, mostly without effect here -------------------------------------------
 
     @property
     def behind(self) -> Collection[str]:

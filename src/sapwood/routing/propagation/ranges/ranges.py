@@ -209,7 +209,7 @@ class RangePropagation(ClientEntries[Interest]):
         if self._missed[key] >= RANGES_STRIKES:
             self.unlearn(range_, key)
 
-    # What there is on trees, and not here ------------------------------------------------------
+    # Operations of trees, mostly without effect here -------------------------------------------
 
     @property
     def links(self) -> Mapping[str, ToldLink]:

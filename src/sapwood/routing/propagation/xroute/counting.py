@@ -272,7 +272,7 @@ class CountingPropagation(ClientEntries[Interest]):
         if counted != stated:
             raise InvariantError("the clients' subscriptions are not counted as they are")
 
-    # What all have in common -------------------------------------------------------------------
+    # Updates -----------------------------------------------------------------------------------
 
     def _begin(
         self, told: Mapping[str, Sequence[Operation]], cause: Cause | None = None

@@ -38,8 +38,7 @@ class Entry:
     """A filter in a view.
 
     #: instances: subscriptions of exactly this filter, over all interfaces of the view
-    #: hidden: subscriptions that it represents at those interfaces, and all of the entries below
-    #: (R)
+    #: hidden: what it represents at those interfaces, and all of the entries below (R)
     #: substitute: the entry that stands for it, if any (P); children is the inverse
     """
 
@@ -83,11 +82,8 @@ class View:
     Every method that takes something in returns the operations for the neighbor, in order.
 
     #: pending are filters that interfaces may have and that are sent to the neighbor later: no
-    #: entry
-    #: is among them
-    #: an entry has instances > 0; its hidden is that of the interfaces, plus the total of each of
-    #: its
-    #: children
+    #: entry is among them
+    #: an entry has instances > 0; its hidden is that of the interfaces, plus its children's totals
     #: tops holds the filters of the entries that have no substitute
     #: following substitutes ends at a top
     """

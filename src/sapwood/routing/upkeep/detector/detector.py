@@ -23,8 +23,7 @@ class Detector:
     """Watches peers by name.
 
     #: _patience is that with each peer that is watched
-    #: _misled are peers, watched or not, with the times until which they are suspected without
-    #: cause
+    #: _misled are peers, watched or not, and until when they are suspected without cause
     """
 
     __slots__ = ("_make", "_misled", "_patience")

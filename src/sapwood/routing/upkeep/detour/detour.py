@@ -184,7 +184,7 @@ class Detour:
         yield from self._inner.restored(restored, now)
         self._down = dict.fromkeys(self._inner.neighbors(), now)
 
-    # Known links ---------------------------------------------------------------------------------
+    # Known links -------------------------------------------------------------------------------
 
     def _tell(self, now: float) -> list[Action]:
         """Announce to all routers which links are up here."""

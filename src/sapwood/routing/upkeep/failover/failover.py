@@ -150,7 +150,7 @@ class Failover:
         self._detector.mislead(self._upstream, now + suspicion.seconds)
         return self.tick(now)
 
-    # Choice of the upstream ----------------------------------------------------------------------
+    # Choice of the upstream --------------------------------------------------------------------
 
     def tick(self, now: float) -> Sequence[Action]:
         """Give up a suspected upstream or backup, and go on to the next one."""
@@ -230,7 +230,7 @@ class Failover:
         said = self._said.get(neighbor)
         return "" if said is None else said.address
 
-    # Notes of neighbors --------------------------------------------------------------------------
+    # Notes of neighbors ------------------------------------------------------------------------
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
         """Take in notes about failover; other messages go to the inner upkeep."""
@@ -278,7 +278,7 @@ class Failover:
                 actions.append(Send(neighbor, note_of(standing)))
         return actions
 
-    # Passed to the inner upkeep ------------------------------------------------------------------
+    # Passed to the inner upkeep ----------------------------------------------------------------
 
     def asked(self, request: Change | ClientPublishMany, now: float) -> Iterable[Action]:
         """Pass a request to the inner upkeep."""

@@ -507,7 +507,7 @@ class Leases:
             yield Receive(neighbor, message)
             self._is_private = False
 
-    # Messages of routing -------------------------------------------------------------------------
+    # Messages of routing -----------------------------------------------------------------------
 
     def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:  # noqa: ARG002
         """Number a message on a lossy link; drop one that follows from an expiry."""
@@ -550,7 +550,7 @@ class Leases:
             message = Stamped(stamp_of(gate.number()), message)
         return Send(neighbor, message, age_ns)
 
-    # State ---------------------------------------------------------------------------------------
+    # State -------------------------------------------------------------------------------------
 
     def table_sizes(self) -> dict[str, int]:
         """The number of leases."""

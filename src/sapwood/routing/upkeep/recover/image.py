@@ -15,12 +15,12 @@ A part is an array of MessagePack of *pieces*; of a large dictionary there are s
 names a *node*, something that can change and may be shared; all else is a value and stands inline::
 
     [node, items]        of a dictionary (key, value, key, ...), list, set, deque, object
-        [0, node, kind]      in the place of a value: a node; `kind` is the type that it is made as
+    [0, node, kind]      in the place of a value: a node; `kind` is the type that it is made as
     [1, values]          a tuple        [2, values]   a frozen set
     [3, kind, values]    a value of a class
     [4, kind, name]      a member of an enumeration
     [5, bytes, form]     an interest, the first time     [6, number]   the same, later
-        [7, type, shape, bytes]   an array that nothing else refers to
+    [7, type, shape, bytes]   an array that nothing else refers to
     [8]                  a function or a class: what the pattern has
 
 Worked example. `{"a": (1, {})}` is one part: [[0, ["a", [1, [1, [0, 1, 0]]]]], [1, []]]. Node 0 is

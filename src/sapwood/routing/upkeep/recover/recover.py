@@ -387,7 +387,7 @@ class Recover:
             elif conversation.has_heard:
                 raise InvariantError(f"{neighbor} has said something over a link that is down")
 
-    # Notes of neighbors --------------------------------------------------------------------------
+    # Notes of neighbors ------------------------------------------------------------------------
 
     def _heard(
         self, neighbor: str, conversation: Conversation, message: UpkeepMessage, now: float

@@ -227,7 +227,7 @@ class Stabilize:
             if outage.is_kept:
                 yield from statements.as_answers(tables, neighbor)
 
-    # Inputs --------------------------------------------------------------------------------------
+    # Inputs ------------------------------------------------------------------------------------
 
     def asked(self, request: Change | ClientPublishMany, now: float) -> Iterable[Action]:  # noqa: ARG002
         """Hand on a request as it is."""
@@ -370,7 +370,7 @@ class Stabilize:
         answers = [answer for answer in same.values() if answer is not None]
         return [*answers, *statements.parts(received, sides, other)]
 
-    # Messages of routing -------------------------------------------------------------------------
+    # Messages of routing -----------------------------------------------------------------------
 
     def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:  # noqa: ARG002
         """Send a message as it is, if the link is up; what is not sent is compared later."""

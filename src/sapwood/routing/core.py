@@ -141,7 +141,7 @@ class RoutingCore:
     def handle(self, input: Input, now: float) -> list[Effect]:
         """Take one input; see `Router.handle`."""
         match input:
-            case Receive():  # of publications, most often
+            case Receive():  # publications, most often
                 message = input.message
                 if isinstance(message, Publish):
                     return self._receive_publication(input.neighbor, message, now)
@@ -340,7 +340,7 @@ class RoutingCore:
                 fresh[id_] = wanted
             elif wanted == (fresh[id_] if id_ in fresh else own[id_].filter):
                 repeats.append(id_)
-            else:  # it is changed: behind all that came before
+            else:  # a change comes behind the earlier requests
                 effects += self._subscribe(request.client, fresh, repeats)
                 effects += self.subscriptions.change(own[id_], wanted)
         return effects + self._subscribe(request.client, fresh, repeats)

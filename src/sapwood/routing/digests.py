@@ -90,7 +90,7 @@ class DigestBatch(Sequence[bytes]):
 
 
 def longest(digests: Sequence[bytes]) -> int:
-    """The bytes of the longest of some digests; 0 where none of them has any."""
+    """The number of bytes of the longest digest; 0 where none has any."""
     if isinstance(digests, DigestBatch):
         return int(digests.sizes.max(initial=0))
     return max(map(len, digests), default=0)

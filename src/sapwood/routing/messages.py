@@ -1,7 +1,7 @@
 """The messages of routers over a link. Links are FIFO and lose nothing while they are up.
 
-Each message is one class, and what travels is the message itself: an array that begins with the
-`tag` of the class, which no other message of a link has. Bounds of fields hold for what arrives.
+Each message is one class, and travels as an array that begins with the `tag` of the class, which no
+other message of a link has. Bounds of fields are checked in messages that arrive.
 """
 
 from __future__ import annotations
@@ -273,7 +273,7 @@ class Join(RoutingMessage, frozen=True, tag=43):
 class Leave(RoutingMessage, frozen=True, tag=46):
     """The sender has given up the tree of a source that it began in that `epoch`.
 
-    Nothing comes from there any more, and what did come was all.
+    No message of that tree follows, and all that were sent before have come.
     """
 
     source: Name

@@ -96,7 +96,7 @@ def following(
         return made, 0
     try:
         adopted = made.adopt(ready, entries.by_key)
-    except FileFormatError:  # whole files, of something else: it is as if there were none
+    except FileFormatError:  # intact files of other content: as if there were none
         made = make()
         entries.follow(made)
         return made, 0

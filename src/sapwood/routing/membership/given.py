@@ -14,7 +14,7 @@ from sapwood.routing.supply import SupplyWatch
 
 
 class Given(RoutingCore):
-    """The core of a router whose links are all there is.
+    """A membership of one core, whose links are all links of the router.
 
     Where it routes by advertisements, clients are notified which of their subscriptions have an
     advertisement.

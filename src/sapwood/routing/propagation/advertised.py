@@ -1,9 +1,9 @@
 """Advertisement-based routing: subscriptions travel only to where publications can begin.
 
 XSiena 2.6, in the declarative form of the XPath dissemination work (2.17): on the link to n the
-candidates are the subscriptions that came from elsewhere; a candidate is *wanted* iff some
-advertisement that came over n intersects it; what is propagated is what the inner strategy makes
-of the wanted ones.
+candidates are the subscriptions that came from elsewhere; a candidate is *wanted* iff an
+advertisement that came over n intersects it; the inner strategy determines the propagated ones from
+the wanted ones.
 
 XSiena's literal rules forget a subscription that no advertisement intersects (2.45, 2.50), so that
 a later advertisement cannot revive it. Here it waits as a candidate.

@@ -43,7 +43,7 @@ class Backlog(Generic[W]):
         self._numbered: Iterator[tuple[int, str]]
         self._runs: list[list[tuple[Any, int, str]]] = []
         self._merged: Iterator[tuple[Any, int, str]] | None
-        #: those that come when all of the iterators are through
+        #: the keys to continue with when the iterators are exhausted
         self._later = list(self.pending)
         self._begin()
 

@@ -517,7 +517,7 @@ class EntryPropagation(ClientEntries[W]):
                 break
             fresh[key] = ReceivedEntry(kept(filter_), sending)
         again = self._reclaim(fresh)
-        told = list(zip(fresh, filters, strict=False))  # as far as there was no fault
+        told = list(zip(fresh, filters, strict=False))  # those before the fault
         self.entries.enter_many(neighbor, fresh, told)
         return Outcome([*again, *self.propagate(told, neighbor)], objection)
 

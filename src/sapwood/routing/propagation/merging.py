@@ -1,4 +1,4 @@
-"""Merging: what an inner strategy would propagate, with mergers in the place of their members.
+"""Merging: the propagated entries of an inner strategy, with mergers in place of their members.
 
 XPE dissemination 2.19, per link: towards a neighbor a merger takes the place of its members, in one
 message; when members go, the merger is kept as long as it is within the budget for those that are

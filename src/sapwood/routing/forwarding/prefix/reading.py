@@ -80,7 +80,7 @@ class _Shared:
             self._given = _DECODER.decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise InputError(f"a routing tree is none: {error}") from error
-        #: the nodes there are, the root included
+        #: the number of nodes, the root included
         self.size: Final = 1 + len(self._given)
         if self.size > TREE_NODES_MAX:
             subject = "the number of nodes in a routing tree"

@@ -58,7 +58,7 @@ class RoutingTree:
         The children of such a node go to its parent: they constrain the same attribute, more
         narrowly, as every node for another attribute had this one on its way.
         """
-        for node in reversed(self._used.pop(wanted, ())):  # what is below goes first
+        for node in reversed(self._used.pop(wanted, ())):  # the nodes below go first
             node.refs -= 1
             if not node.refs:
                 self._splice(node)

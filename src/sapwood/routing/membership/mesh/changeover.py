@@ -49,7 +49,7 @@ def _advertise(forest: TreeSet, latest: TreeRouter, now: float) -> list[Effect]:
 
 
 def _change_over(forest: TreeSet, latest: TreeRouter) -> list[Effect]:
-    """Publish on the latest tree from now on; what is on its way on the old one drains."""
+    """Publish on the latest tree from now on; the old one drains."""
     old, forest.own = forest.own, latest
     latest.is_ready = latest.carries = True
     return [*forest.end(old), *forest.carry(latest)]

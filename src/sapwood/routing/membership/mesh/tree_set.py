@@ -407,7 +407,7 @@ class TreeSet:
         for branch in () if trees is None else trees.branches:
             if branch.epoch == message.epoch and neighbor in branch.peers:
                 return self.hand(branch, Receive(neighbor, message.message, place), now)
-        return []  # of a tree that is no more
+        return []  # of a tree that has ended
 
     def receive_many(self, arrived: ReceiveMany, now: float) -> list[Effect]:
         """Handle publications that come from a neighbor on a tree."""
@@ -426,7 +426,7 @@ class TreeSet:
                         for effect in self.receive(one.neighbor, one.message, now, one.place)
                     ]
                 return self.hand(branch, arrived, now)
-        return []  # of a tree that is no more
+        return []  # of a tree that has ended
 
     def joined(self, neighbor: str, message: Join, now: float) -> list[Effect]:
         """Handle a neighbor's `Join`: it has begun a branch."""

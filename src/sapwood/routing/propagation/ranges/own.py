@@ -214,7 +214,7 @@ class OwnSubscriptions:
 
     def _leave(self, own: Own) -> None:
         if not own.is_cancelled:
-            return  # those who rely on it are not done
+            return  # the subscriptions that rely on it are not settled
         if own.lowest <= self._telling.digits and not own.todo:
             own.todo = [level for level in self._telling.levels() if level >= own.lowest]
             own.lowest = self._telling.digits + 1

@@ -222,7 +222,7 @@ class Failover:
         self._seeking = (name, rest)
         if rest:
             self._detector.watch(name, now)
-            if name in self._links:  # it hangs here: it counts as one that does not answer
+            if name in self._links:  # it is below: as one that does not answer
                 return actions
         return [*actions, Connect(name, address)]
 

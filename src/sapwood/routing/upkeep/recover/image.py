@@ -21,7 +21,7 @@ names a *node*, something that can change and may be shared; all else is a value
     [4, kind, name]      a member of an enumeration
     [5, bytes, form]     an interest, the first time     [6, number]   the same, later
     [7, type, shape, bytes]   an array that nothing else refers to
-    [8]                  a function or a class: what the pattern has
+    [8]                  a function or a class: that of the pattern
 
 Worked example. `{"a": (1, {})}` is one part: [[0, ["a", [1, [1, [0, 1, 0]]]]], [1, []]]. Node 0 is
 the root, node 1 the inner dictionary, and kind 0 a dictionary.
@@ -104,7 +104,7 @@ class Unwritable(Exception):  # noqa: N818 - no error: an image is made another 
 def _fields_of(kind: type[Any]) -> tuple[str, ...]:
     """The fields of a class, in the order in which they are written."""
     if issubclass(kind, AdvertisedContent):
-        return ("_normal", "source")  # of these it is made, as by `copy`
+        return ("_normal", "source")  # `copy` makes it of these, too
     if issubclass(kind, Struct):
         return kind.__struct_fields__
     if is_dataclass(kind):

@@ -187,9 +187,9 @@ class Holder:
     def __init__(self) -> None:
         self.table = SketchedTable()
         self._afresh = Shape(SIZE_MIN, SKETCH_PROBES, 0)
-        #: statements that are still to come as corrections
+        #: entries that are still to come as corrections
         self.restating = 0
-        #: rounds in a row in which something was stated that another neighbor had stated
+        #: rounds in a row with an entry that another neighbor had sent before
         self.conflicts = 0
         self.has_conflict = False
 

@@ -9,7 +9,7 @@ Each link has two edges. Shen 2.14 (table 5.1, algorithms 5.1 and 5.2)::
       | Observe(8) ------------------------------>|    only where the sketches differ: all of it
       |<-------------- Listing(8, part 0 of 1) ---|
       | Correct(withdrawn, restated=1) ---------->|    only where the tables differ
-      | Subscribe(key, filter, 5) --------------->|    what is missing, in the words it always has
+      | Subscribe(key, filter, 5) --------------->|    missing entries, as the usual messages
 
 Missing entries travel as the messages in which they were, or should have been, sent, with the
 numbers that they had: so filters go as they always go, and the confirmations answer what waits.

@@ -252,7 +252,7 @@ class Stabilize:
             case UpkeepNote(note):
                 self._see(now)
                 said = said_in(note)
-                if said is None:  # damaged: neighbors of another upkeep are refused when they greet
+                if said is None:  # damaged: the handshake refuses neighbors of another upkeep
                     self.unread += 1
                     return ()
                 return self._heard(received.neighbor, link, said)

@@ -68,7 +68,7 @@ class PosetDigester:
     def __init__(self, shape: SlicedShape) -> None:
         self._shape = shape
         self._poset = SbsPoset()
-        #: the numbers of tree patterns, and how often each is there
+        #: the numbers of tree patterns, with the count of each
         self._patterns: Counter[int] = Counter()
 
     def learned(self, wanted: Wanted) -> None:

@@ -202,7 +202,7 @@ class Router:
         return self.membership.finds
 
     def tells_over(self) -> frozenset[str] | None:
-        """The neighbors on one tree that all routers agree on, for notes sent along a tree.
+        """The neighbors on one tree that all routers agree on, for messages along a tree.
 
         `None` where all links are on it.
         """

@@ -98,7 +98,7 @@ MakePromises: TypeAlias = Callable[[str], Callable[[], Propagation[AdvertisedCon
 
 
 def no_promises(_: str) -> Callable[[], Propagation[AdvertisedContent]]:
-    """Flood advertisements: no summary of them is propagated."""
+    """Propagate no advertisement: subscriptions do not depend on any."""
     return Flooding[AdvertisedContent]
 
 
@@ -156,8 +156,8 @@ class UpkeepStrategy(Strategy):
     `persists`: it needs a store in which records survive a crash. `allows_loss`: it keeps routing
     state right although links lose, repeat and reorder messages. `heals`: tables become right by
     themselves, whatever tables and messages under way have come to hold. `calm_s`: the number of
-    seconds after the last fault, and after the messages lost to it, in which they do; an overlay
-    that has changed nothing for that long is at rest.
+    seconds after the last fault, and after the messages that it caused, at which they are right; an
+    overlay that has changed nothing for that long is at rest.
     """
 
     make: Callable[[Kept], Upkeep]

@@ -86,8 +86,7 @@ def following(
 ) -> tuple[Forwarding, int]:
     """Make a forwarding that follows the entries, and count its ready-made filters.
 
-    Its engines are ready-made if the `former` one, which stands for it, has any: their filters
-    count.
+    The `former` one may have ready-made engines, if it is only a stand-in.
     """
     made = make()
     ready = former.ready if isinstance(former, Later) else None

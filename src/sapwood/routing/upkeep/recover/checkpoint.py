@@ -113,7 +113,7 @@ def refill(membership: Membership, parts: Sequence[bytes]) -> tuple[str, ...]:
 
 
 def _patterns(core: RoutingCore) -> dict[type[Any], Any]:
-    """The objects of each class that has configured fields."""
+    """A pattern of each class that has configured fields."""
     found: dict[type[Any], Any] = {type(one): one for one in core.advertisements.pattern()}
     if isinstance(core.subscriptions, EntryPropagation):
         found |= {type(one): one for one in core.subscriptions.pattern()}

@@ -104,7 +104,7 @@ class Unwritable(Exception):  # noqa: N818 - no error: an image is made another 
 def _fields_of(kind: type[Any]) -> tuple[str, ...]:
     """The fields of a class, in the order in which they are written."""
     if issubclass(kind, AdvertisedContent):
-        return ("_normal", "source")  # `copy` makes it of these, too
+        return ("_normal", "source")  # it is rebuilt from these, as by `copy`
     if issubclass(kind, Struct):
         return kind.__struct_fields__
     if is_dataclass(kind):

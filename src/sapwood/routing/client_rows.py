@@ -45,7 +45,7 @@ _ABSENT: Final = -1
 _ANY_TEXT: Final = "surrogatepass"
 
 _MANY: Final = 64
-"""The number of rows that are entered together, if they can be."""
+"""The least number of rows that are entered together, if they can be."""
 
 _ID: Final[Callable[[LocalEntry[Any]], str]] = attrgetter("id")
 _CLIENT: Final[Callable[[LocalEntry[Any]], str]] = attrgetter("client")

@@ -411,8 +411,7 @@ class RoutingCore:
         self.advertisements.link_up(neighbor)
         at_once = self.protocol.at_once
         effects = self.subscriptions.replay(neighbor, at_once)
-        # Advertisements are few, and publications come only from where they are known: send all at
-        # once.
+        # Advertisements are few, and publications come only from where they are known: at once.
         return [*effects, *self.advertisements.replay(neighbor, None)]
 
     def _drained(self, neighbor: str) -> list[Effect]:

@@ -77,7 +77,7 @@ class Advertised:
     """A client's advertisement is in force: the client may publish what it accepts.
 
     Every router has received it, and every subscription that was in force before and intersects
-    it is registered at each router on the way to the client.
+    it is registered at each router between the two.
     """
 
     client: str

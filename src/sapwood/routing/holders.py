@@ -113,8 +113,7 @@ class Holders:
     def take_many(self, keys: Sequence[str], places: I32 | None = None) -> int:
         """Number several new keys, each of which holds a filter alone; returns the first number.
 
-        The further numbers follow it; no number may be free. Without `places`, all keys hold slot
-        0.
+        The further numbers follow it; no number may be free. Without `places` all hold slot 0.
         """
         if places is None:
             places = np.zeros(len(keys), np.int32)

@@ -406,7 +406,7 @@ class RangeSubscribe(RoutingMessage, frozen=True, tag=93):
 class RangeCancel(RoutingMessage, frozen=True, tag=94):
     """CANCEL: a router in the range `subscriber` withdraws the subscription under a key.
 
-    Subscribers that relied on it have been propagated before `RangeReached` answers this.
+    Subscriptions that relied on it have been sent further before `RangeReached` answers this.
     """
 
     task: Task
@@ -424,7 +424,7 @@ class RangeReached(RoutingMessage, frozen=True, tag=95):
 
 
 class RangePull(RoutingMessage, frozen=True, tag=96):
-    """`digest` is that of the sender's entries of a range that the receiver is in.
+    """A comparison: `digest` is that of the sender's entries of a range of the receiver's.
 
     If the receiver's entries have another digest, it answers with them.
     """

@@ -276,8 +276,7 @@ class Pool:
     def match_batch(self, publications: Sequence[Publication], limit: int = ALL) -> SlotBatch:
         """The slots that accept each of many publications: all, or the first of many matches.
 
-        Of the filters of records that accept a publication, `limit` suffice. Faster than one by
-        one.
+        Of the filters of records that accept a publication, `limit` suffice. Faster than singly.
         """
         return self._found(publications, limit)
 
@@ -306,8 +305,7 @@ class Pool:
         """The links among `wanted`, as bits, that accept a publication, and perhaps others.
 
         A link is answered by its first match, and the order of matches has nothing to do with
-        links:
-        where there are many, a part of them usually gives the result of all.
+        links: where there are many matches, a part of them usually gives the result of all.
         """
         self.crowds = _NO_CROWDS
         wanted &= self._held

@@ -8,7 +8,7 @@ application (2.6); here the client is notified, keeps the subscription, and is n
 client advertises for it.
 
 Each change is reported once: a client takes a subscription for supplied until it is notified
-otherwise; of a subscription that comes into force, before that is confirmed to the client. If the
+otherwise; of one that comes into force unsupplied it is notified before the confirmation. If the
 client repeats the request, as it does after it has connected again, it is notified again that the
 subscription is unsupplied.
 

@@ -73,5 +73,5 @@ class SideThread:
                 continue
             try:
                 work()
-            except Exception as error:  # noqa: BLE001 - whatever it is, the state is lost
+            except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
                 self._failed(error)

@@ -116,8 +116,7 @@ class TcpConnection(asyncio.Protocol):
         self.address = "?"
         #: over UDP: output may be lost, repeated and reordered
         self.is_datagram = False
-        #: the verified names in the peer's TLS certificate; the identity of the peer, with access
-        #: control
+        #: the names in the peer's certificate that TLS has verified; who it is, where that is asked
         self.certified: frozenset[str] = frozenset()
         self.admitted: Admitted | None = None
         self.client: ClientSessionAtBroker | None = None

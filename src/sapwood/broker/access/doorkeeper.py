@@ -120,7 +120,7 @@ class Doorkeeper:
         return decided
 
     async def why_unknown(self, credentials: Credentials | None) -> str | None:
-        """The reason why credentials are not enough to operate here; `None` if they are."""
+        """Why who shows this is no client here; `None` for one who is, and where all may come."""
         authenticator = self._authenticator
         if authenticator is None:
             return None
@@ -188,7 +188,7 @@ class Doorkeeper:
                 self._review(present())
 
     def _review(self, present: Iterable[TcpConnection]) -> None:
-        """End the connections whose identity was withdrawn, or whose token has expired."""
+        """End the connections of those who are no identity any more, or whose token is over."""
         authenticator, now = self._authenticator, time.time()
         if authenticator is None:
             return

@@ -55,11 +55,11 @@ class Gateway:
         self._count = 0
 
     async def begin(self, shown: Credentials | None, peer: Peer) -> Visit:
-        """A visit with these credentials. Raises `NotAdmittedError`."""
+        """A visit of somebody who shows this. Raises `NotAdmittedError`."""
         return await Visit.begin(self.broker.accept, self.broker.connecting, shown, peer)
 
     def publisher(self, request: HTTPConnection) -> AbstractAsyncContextManager[Publisher]:
-        """The session in which a request publishes; as `Publishers.session`."""
+        """The session in which what a request brings is published; as `Publishers.session`."""
         shown = credentials_in(request.headers.get("authorization", ""))
         return self._publishers.session(shown, peer_of(request))
 
@@ -93,5 +93,5 @@ class Gateway:
 
 
 def peer_of(request: HTTPConnection) -> Peer:
-    """The address of a request's client."""
+    """Where a request comes from."""
     return ("?", 0) if request.client is None else (request.client.host, request.client.port)

@@ -32,7 +32,7 @@ READ_BYTES: Final = 32_768
 _LOW_PART: Final = 4
 
 Peer = tuple[str, int]
-"""The address of the client that a visitor serves."""
+"""The address of whoever the visitor is there for."""
 
 
 class InnerTransport(asyncio.Transport):
@@ -220,8 +220,8 @@ class Visit:
         Its name begins with its kind. Raises `NotAdmittedError`.
         """
         shown = replace(settings, credentials=credentials)
-        # For a journal, which takes an id of a publisher once, all visits of a kind are one
-        # publisher: names agree up to the slash.
+        # All of a kind are one publisher to a journal, which takes an id of theirs once: up to the
+        # slash.
         name = f"{kind}/{secrets.token_hex(4)}"
         visit = cls(accept(), ClientSession(name, secrets.token_hex(8), shown), peer)
         try:

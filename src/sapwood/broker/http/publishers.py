@@ -24,7 +24,7 @@ from sapwood.wire.greetings import Credentials, RefusalCode
 from sapwood.wire.messages import AcceptedReply, PublicationRefused
 
 Begin: TypeAlias = Callable[[Credentials | None, Peer], Awaitable[Visit]]
-"""Makes a visit with credentials; raises `NotAdmittedError`."""
+"""Makes a visit of somebody; raises `NotAdmittedError`."""
 
 _Key: TypeAlias = tuple[Credentials | None, str]
 
@@ -159,7 +159,7 @@ class Publishers:
 
     @asynccontextmanager
     async def session(self, shown: Credentials | None, peer: Peer) -> AsyncIterator[Publisher]:
-        """The session for these credentials and this machine. Raises `NotAdmittedError`."""
+        """The session of whoever shows this and asks from there. Raises `NotAdmittedError`."""
         publisher = await self._of(shown, peer)
         publisher.users += 1
         try:

@@ -87,7 +87,7 @@ async def serve(gateway: Gateway, websocket: WebSocket) -> None:
 
 
 async def _greeting(websocket: WebSocket) -> Credentials | None:
-    """The credentials in the first message, or else in the header. Raises `InputError`."""
+    """What the first message shows, or else the header. Raises `InputError`."""
     command = command_in(await _message(websocket))
     if not isinstance(command, Connect):
         raise InputError('the first message is {"type": "connect"}')

@@ -553,7 +553,7 @@ class Broker:
             self._flush()
 
     def committed(self, ticket: int) -> None:
-        """Send what waited for the commits up to this one."""
+        """Send the output held for the commits up to this one."""
         assert self.store is not None
         for tcp in self.store.release(ticket):  # whose queues have only grown
             self._backpressure.check(tcp)

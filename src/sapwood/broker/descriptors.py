@@ -46,7 +46,7 @@ def with_descriptors(settings: BrokerSettings, log: Log) -> BrokerSettings:
     if allowed >= needed:
         return settings
     possible = max(1, allowed - reserved)
-    if settings.connections_max != CONNECTIONS_MAX:  # the default was not asked for
+    if settings.connections_max != CONNECTIONS_MAX:  # only an explicit number is checked
         log.warning(
             "fewer connections than asked for",
             connections_max=possible,

@@ -89,8 +89,8 @@ def compact(
     """Make the checkpoint of the store in a folder, which a broker may hold.
 
     With at least `engines_from` filters, it has engines for them. Returns the number of state
-    records before it; 0 where none was made, or it is not wanted any more: another broker may have
-    the folder.
+    records before it; 0 where none was made, or `is_wanted` has become false: another broker may
+    have the folder.
     """
     state = StateFile(folder / FILE, is_read=True)
     try:

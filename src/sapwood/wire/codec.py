@@ -257,7 +257,7 @@ class Decoder:
         return greeting
 
     def _explained(self, error: PeerError) -> PeerError:
-        """The error, with what the peer seems to speak where a frame is too large to be one."""
+        """The error, with the peer's likely protocol where a frame is too large to be one."""
         header = self._splitter.header
         if header is None or self._decode is not None:
             return error

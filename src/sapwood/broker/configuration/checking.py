@@ -151,7 +151,7 @@ def _files(settings: BrokerSettings, report: Report) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < wanted + DESCRIPTORS_RESERVED:
         possible = max(1, hard - DESCRIPTORS_RESERVED)
-        if wanted != CONNECTIONS_MAX:  # the default was not asked for
+        if wanted != CONNECTIONS_MAX:  # only an explicit number is checked
             report.warnings.append(
                 f"--connections-max {wanted}: the system has open files for {possible:,}; raise "
                 "the hard limit (ulimit -Hn, LimitNOFILE= of systemd)"

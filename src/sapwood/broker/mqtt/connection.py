@@ -1,6 +1,6 @@
 """One connection of a client of MQTT 5, and its session with the broker.
 
-What the client publishes and subscribes to is that of a client on a connection in memory
+The publications and subscriptions of the client are those of a client on a connection in memory
 (`Visit`), so identities, grants, quotas, order, confirmations and bounds are those of every client.
 The session begins with CONNECT and ends with the connection. A PUBACK is sent when the broker has
 accepted the publication, a SUBACK when the subscriptions are in force in the whole overlay.
@@ -75,8 +75,9 @@ class _Sent:
 class MqttConnection:
     """Serves one client.
 
-    #: _sent has, in order, what the client has published and was not told of, and of what it was
-    #: sent or is about to be _owed at QoS 1
+    #: _sent has, in order, the client's publications without an answer; the number of those at QoS
+    #: 1
+    #: that were received and are not answered is _owed
     """
 
     def __init__(

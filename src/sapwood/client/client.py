@@ -262,8 +262,7 @@ class Client(PublishingClient):
         be new to this client, or is `s1`, `s2`, ....
 
         With a `type` (a dataclass, a `msgspec.Struct`) each delivery has a `value`, its record as
-        an object of the type (or an `UnfitDeliveryError`), and the filter is checked against the
-        type.
+        an object of it (or an `UnfitDeliveryError`), and the filter is checked against the type.
 
         A delivery that may be older than `max_age` when it is taken is `late`: with `"mark"` its
         `timely` is false, with `"drop"` it is skipped and counted (`late` of the iterator). With a
@@ -276,15 +275,13 @@ class Client(PublishingClient):
         `window` deliveries are with this one unacknowledged. `max_count`, `max_bytes` and `max_age`
         bound the mailbox; where it is full the `overflow` goes, `"oldest"` or `"newest"`. A
         publication delivered `max_attempts` times (0: without end) and never acknowledged is
-        dropped, or goes to the durable subscription named by `dead_letter`. No filter means the one
-        that the name has.
+        dropped, or goes to the durable subscription `dead_letter`. No filter means the name's own.
 
         `since` begins in the broker's journal: with `"all"`, at a time (a `datetime`, or ISO 8601),
         or after an id; live publications follow, without a gap or a repetition. An existing durable
         name continues where it is. With `replay="last"` the journal gives, for each value of the
         attributes `by`, the last publication alone. A name at another broker moves here with
-        `moved_from`, its address: the publications there are delivered first, then the subscription
-        there is removed.
+        `moved_from`, its address: the publications there are delivered first, then it is removed.
 
         Raises `FilterSyntaxError` or `LimitError` for a filter that cannot be used, and
         `InputError` for a value that is no filter, and with the broker's reason where it refuses.

@@ -1,7 +1,7 @@
 """Links over UDP: a socket, and transports on it that appear to connections as streams.
 
 A transport passes on the frames of one datagram after the other; some never come, some come late.
-The begin and the end of a connection are in `sapwood.session.datagram_link`.
+The start and the end of a connection are in `sapwood.session.datagram_link`.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class Handshake:
         self.earlier: Earlier | None = None
         self._circles = circles
         self.refusals = 0
-        #: the last reason for which each name was refused; forgotten when there are too many
+        #: the reason why each name was last refused; forgotten when there are too many
         self._reasons: dict[str, str] = {}
         self._connections = connections
         self._memory = memory

@@ -102,7 +102,7 @@ def refuse_link(
 
 
 def circle_reason(one: str, other: str) -> str:
-    """The reason for which a link that closes a circle stands by, in words."""
+    """The reason why a link that closes a circle stands by, in words."""
     return (
         f"the link between brokers {one} and {other} closes a circle, and under this protocol "
         "links form a tree: it stands by until another one fails; to use it, put mesh+ before the "

@@ -160,7 +160,7 @@ class ClientSession:
         self._keep = keep
         self.consuming = Consuming(state, keep, self._request)
         self.connection: Connection | None = None
-        #: the reason for which the last connection ended
+        #: the reason why the last connection ended
         self.ending: Ending | None = None
         #: the number of times that a broker has welcomed the client
         self.welcomes = 0

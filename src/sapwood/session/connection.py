@@ -53,7 +53,7 @@ _CONTROL: Final = (Ping, Pong, Goodbye, Refusal, Stamp, Born)
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The reason for which a connection ended.
+    """The reason why a connection ended.
 
     `code` is `None` where the bytes simply stopped. `by_peer` is true if the peer ended the
     connection; where this end notices a fault of the peer, this end has ended it. `broker` names

@@ -65,7 +65,7 @@ class KeepAlive:
 
     @property
     def heard(self) -> float:
-        """The time of the peer's last sign of life, or of the connection's begin, in seconds."""
+        """The time of the peer's last sign of life, or of the connection's start, in seconds."""
         return self._heard
 
     def received(self, now: float) -> None:

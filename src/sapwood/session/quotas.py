@@ -211,7 +211,7 @@ class Account:
                 self.usage.subscriptions -= 1
                 self._count(NO_SIZE, size)
         if not self.usage.subscriptions:
-            self.usage.cost = 0.0  # no rounding is left by what is added and taken away again
+            self.usage.cost = 0.0  # sums and differences of floats leave a rest
 
     def close(self) -> None:
         """Close the account: the session is over."""

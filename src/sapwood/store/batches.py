@@ -69,7 +69,7 @@ def stored_publications(bodies: bytes, ends: I64) -> Sequence[Publication]:
 
 
 def id_starts(data: npt.NDArray[np.uint8], starts: I64) -> I64:
-    """The begin of the text of the id, for each publication that begins at `starts`."""
+    """The start of the text of the id, for each publication that begins at `starts`."""
     kind = data[starts + 1]
     begins: I64 = starts + 2 + (kind == _TEXT_8) + 2 * (kind == _TEXT_16)
     return begins

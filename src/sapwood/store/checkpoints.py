@@ -135,7 +135,7 @@ class CheckpointParts(Sequence[bytes]):
 
 
 def _parts(path: Path) -> Iterator[tuple[int, int]]:
-    """The begin and size of each part of a checkpoint. Raises `FileFormatError`."""
+    """The start and size of each part of a checkpoint. Raises `FileFormatError`."""
     try:
         file = path.open("rb")
     except FileNotFoundError:

@@ -15,7 +15,7 @@ is needed.
                 of MessagePack                32  the body: an array of MessagePack
 
 *Places* count publications from 0. A commit counts as a whole or not at all, by its checksum. The
-body of a segment's header has its begin (place, number of the first commit), the name and the
+body of a segment's header has its start (place, number of the first commit), the name and the
 length of the segment before it, so that a missing or shortened segment is found without reading it,
 and the name of its broker (`SegmentHeader`).
 
@@ -192,7 +192,7 @@ class Damage:
 
 
 def encode_segment_header(header: SegmentHeader) -> bytes:
-    """The bytes at the begin of a segment."""
+    """The bytes at the start of a segment."""
     body = _ENCODER.encode(header)
     rest = _SEGMENT.pack(SEGMENT_MARK, VERSION, len(body))
     return b"".join((rest, _CRC.pack(zlib.crc32(body, zlib.crc32(rest))), body))

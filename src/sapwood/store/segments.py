@@ -105,7 +105,7 @@ def read_commits(
 ) -> Iterator[Commit | Damage]:
     """The whole commits of a segment from the one with a place on, and the damage between them.
 
-    `byte` is the begin of a commit from which to search, if one is known. Bytes behind the last
+    `byte` is the start of a commit from which to search, if one is known. Bytes behind the last
     whole commit are ignored: more may follow.
     """
     if byte is None:

@@ -1,4 +1,4 @@
-"""The wish of a stream: its subscription, and its begin in the journal.
+"""The wish of a stream: its subscription, and its start in the journal.
 
 Where the broker keeps a journal, a subscription is one that begins in it, so that each delivery has
 a place there, and a stream that was cut off continues behind the last one that it has seen. That is

@@ -396,7 +396,7 @@ class PacketReader:
         return packet
 
     def _header(self) -> tuple[int, int, int, int] | None:
-        """Kind, flags, and the begin and length of the rest (2.1); `None`: not complete yet."""
+        """Kind, flags, and the start and length of the rest (2.1); `None`: not complete yet."""
         buffer = self._buffer
         if not buffer:
             return None

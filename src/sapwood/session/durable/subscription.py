@@ -229,8 +229,8 @@ class DurableSubscription:
     def hand(self, now: float) -> Iterator[Hand]:
         """Publications for consumers, a frame at a time, those with the most room first.
 
-        A consumer that was late comes after all others, or it would get again and again what it
-        does not process.
+        All have about equal room afterwards. A consumer that was late comes after all others, or it
+        would get again and again what it does not process.
         """
         consumers, mailbox = self.consumers, self.mailbox
         able = {one: attached for one, attached in consumers.items() if attached.is_joined}

@@ -360,7 +360,7 @@ def _sort(  # noqa: PLR0917 - compiled code takes arrays apart
         _merge_sort(ids, keys, first, last, 0, spare, spare_keys, texts)
         return
     counts = new_i64((1 << _DIGIT_BITS) + 1)
-    # Ranges of ids that are equal up to a word: their begin and end, and the word. No two overlap.
+    # Ranges of ids that are equal up to a word: their start and end, and the word. No two overlap.
     groups, waiting = new_i64(3 * (last - first)), 3
     groups[0], groups[1], groups[2] = first, last, 0
     while waiting:

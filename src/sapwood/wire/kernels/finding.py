@@ -120,7 +120,7 @@ def _frames(letters: U8, at: int, size: int, body_max: int) -> int:
 
 @compiled
 def _request(letters: U8, at: int, end: int) -> tuple[int, int]:
-    """The begin of the publication in a client's request, and its number; -1 if there is none."""
+    """The start of the publication in a client's request, and its number; -1 if there is none."""
     if letters[at] != _ARRAY + 3 or letters[at + 1] != _REQUEST:
         return -1, 0
     at, number = _count(letters, at + 2, end)
@@ -129,7 +129,7 @@ def _request(letters: U8, at: int, end: int) -> tuple[int, int]:
 
 @compiled
 def _envelope(letters: U8, at: int, end: int) -> int:
-    """The begin of a neighbor's publication, on a tree or not; -1 if there is none."""
+    """The start of a neighbor's publication, on a tree or not; -1 if there is none."""
     if letters[at] == _ARRAY + 4 and letters[at + 1] == _ON_TREE:
         _, at = _text(letters, at + 2, end)
         if at >= 0:
@@ -162,7 +162,7 @@ def _tail(letters: U8, body: int, at: int, end: int) -> int:
 
 @compiled
 def _record(letters: U8, at: int, end: int) -> tuple[int, int, int]:
-    """The begin and end of a publication's record; -1 if the bytes are not plainly a publication.
+    """The start and end of a publication's record; -1 if the bytes are not plainly a publication.
 
     The third number is its time to live in milliseconds, or 0. Whether a record ends there is
     checked by its parser. Where a document, a payload or more of an envelope may follow, the end is
@@ -216,7 +216,7 @@ def _limited(letters: U8, at: int, end: int) -> tuple[int, int]:
 
 @compiled
 def _text(letters: U8, at: int, end: int) -> tuple[int, int]:
-    """The begin and end of the bytes of a text; -1 if there is none."""
+    """The start and end of the bytes of a text; -1 if there is none."""
     if at >= end:
         return -1, -1
     head, size = signed(letters[at]), 0
@@ -252,7 +252,7 @@ def _count(letters: U8, at: int, end: int) -> tuple[int, int]:
 
 @compiled
 def _binary(letters: U8, at: int, end: int) -> tuple[int, int]:
-    """The begin and end of the bytes of binary data; -1 if there are none."""
+    """The start and end of the bytes of binary data; -1 if there are none."""
     if at >= end:
         return -1, -1
     head = signed(letters[at])

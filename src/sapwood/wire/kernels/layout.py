@@ -5,10 +5,10 @@ of `STRIDE` elements each, of which the first `COUNT` count. Two requests of a c
 and 8, whose frames begin at byte 0 and 60 and are 60 bytes long:
 
    head     COUNT 2  END 120  SEQUENCE 7  DIGESTS 0  STRIDE 3  DOCUMENTS 0  LIMITED 1
-   BODY        4   64    -     the begin of a frame's body, behind its length
-   BEGIN      10   70    -     the begin of the publication
+   BODY        4   64    -     the start of a frame's body, behind its length
+   BEGIN      10   70    -     the start of the publication
    FINISH     60  120    -     and its end
-   RECORD     14   74    -     the begin of its record
+   RECORD     14   74    -     the start of its record
    RECORD_END 59  111    -     and its end
    TTL         0 1500    -     its time to live in milliseconds, or 0
 

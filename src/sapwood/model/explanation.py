@@ -26,7 +26,7 @@ SHOWN_CHARS_MAX: Final = 80
 class Failure:
     """A predicate that does not hold, in the language of its filter, and what was there instead.
 
-    `place` is where in a document that was asked; `None` for records.
+    `place` is the place in a document where it was evaluated; `None` for records.
     """
 
     predicate: str
@@ -47,11 +47,11 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Whether a publication matches, and why.
+    """The answer to "does the publication match, and why?".
 
-    If it does, `ways` holds the one that was met, without failures, and `note` says by which
-    elements of arrays. If it does not, each way has failures; there are no ways where none was
-    tried, and `note` says why not.
+    If it does, `ways` holds the one that was met, without failures, and `note` names the array
+    elements that met it. If it does not, each way has failures; there are no ways where none was
+    tried, and `note` gives the reason.
     """
 
     matches: bool
@@ -71,7 +71,7 @@ def failing(conjunction: Conjunction, record: Record) -> tuple[tuple[str, Constr
 def explained(filter: Filter, publication: Publication) -> Explanation:
     """Why the filter accepts the publication's record or does not.
 
-    `Filter.matches` says the same of every publication.
+    The verdict equals that of `Filter.matches` for every publication.
     """
     if publication.attributes is None:
         note = "the publication has no record, and the filter asks for attributes"
@@ -109,7 +109,7 @@ def shortened(shown: str) -> str:
 
 
 def _found(publication: Publication, name: str, constraint: Constraint) -> str:
-    """What is in the place of the value that the constraint asks for."""
+    """The description of what the record has in place of the value that the constraint requires."""
     value: Value | Values | None = publication.record.get(name)
     if value is None:
         assert publication.attributes is not None, "only records are asked"
@@ -126,7 +126,7 @@ def _found(publication: Publication, name: str, constraint: Constraint) -> str:
 
 
 def _none_of(values: Values, constraint: Constraint) -> str:
-    """The values of an attribute that has several, none of which is asked for."""
+    """The description of an attribute with several values, none of which is accepted."""
     asked = _kinds(constraint)
     shown = shortened(", ".join(map(print_value, values)))
     if not asked:
@@ -163,7 +163,7 @@ def _unseen(carried: object) -> str:
 
 
 def _carried(attributes: Mapping[str, Any], name: str) -> object:
-    """What a record carries under a dotted name, seen by filters or not; `None` for nothing."""
+    """The member of a record under a dotted name, visible to filters or not; `None` for none."""
     if attributes.get(name) is not None:
         return attributes[name]
     for key, inner in attributes.items():

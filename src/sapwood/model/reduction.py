@@ -30,12 +30,12 @@ class Allowance:
     left: int
 
     def spend(self, steps: int) -> bool:
-        """Take so many steps; whether they were still allowed."""
+        """Spend `steps` steps and return true if the allowance still had them."""
         self.left -= steps
         return self.left >= 0
 
     def charge(self, steps: int) -> None:
-        """Take so many steps of making a normal form; `LimitError` if they were not allowed."""
+        """Spend `steps` steps on a normal form; `LimitError` beyond the allowance."""
         if not self.spend(steps):
             raise LimitError(
                 "NORMAL_FORM_STEPS_MAX",
@@ -105,8 +105,8 @@ def join(boxes: Iterable[Conjunction], allowance: Allowance) -> list[Conjunction
 class _Joining:
     """Distinct boxes by number, and for each attribute those that constrain it.
 
-    `sums` holds for each box the sum of the hashes of its constraints: less one attribute's hash it
-    tells, but for collisions, which boxes agree on all the other attributes.
+    `sums` holds for each box the sum of the hashes of its constraints: less one attribute's hash,
+    and but for collisions, it is equal for boxes that agree on all other attributes.
     """
 
     def __init__(self, allowance: Allowance) -> None:

@@ -1,4 +1,4 @@
-"""Virtual time: what happens next, and when.
+"""Virtual time: the agenda of events, each with its time.
 
 Nothing here looks at a real clock. Events that are due at the same time happen in the order in
 which they were scheduled, so one seed gives one history.

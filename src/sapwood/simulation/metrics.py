@@ -80,8 +80,8 @@ class Metrics:
     between the two homes in the overlay in which the publication was sent, as long as no link
     fails; those that no links joined then are left out.
 
-    `delay_s` is from acceptance to delivery, over all pairs. `update_s` is from a client's asking
-    for a subscription, another filter, or the end of one until it hears that this is done: in
+    `delay_s` is from acceptance to delivery, over all pairs. `update_s` is from a client's request
+    for a subscription, another filter, or the end of one until the answer that this is done: in
     force, or withdrawn. `recovery_s` is from the return of the last link that was down until
     nothing was left that could still change a routing table (XNet 6.3.2, with the way back to the
     client). `processing_s` is the processor time of each router, where that was measured
@@ -183,7 +183,7 @@ def measure(
 
 
 def link_use(world: World, interested: Mapping[str, Iterable[str]]) -> LinkUse:
-    """How often publications crossed links, and how often for nothing.
+    """The number of times that publications crossed links, and of those without need.
 
     `interested` holds for each checked publication the homes of those who may receive it.
     """
@@ -197,9 +197,9 @@ def link_use(world: World, interested: Mapping[str, Iterable[str]]) -> LinkUse:
 
 
 def update_delays(history: History) -> list[float]:
-    """The seconds that each change of what clients want took until its client heard of the end.
+    """The seconds from each request to change a subscription until the answer to its client.
 
-    What a client that has gone had asked for does not count.
+    Requests of a client that has gone do not count.
     """
     found: list[float] = []
     for lives in history.subscriptions.values():

@@ -28,7 +28,7 @@ NAME: Final = "optimizer"
 def fitted(scenario: Scenario, protocol: Protocol) -> Scenario:
     """The scenario as a protocol can have it: under `prefix` with an optimizer.
 
-    Without one, no router has a tree, and all of them match by content. It hears of subscriptions
+    Without one, no router has a tree, and all of them match by content. It gets the subscriptions
     whenever clients wait, so that publications in between follow the tree of what was there before.
     """
     return optimized(scenario) if protocol.forwarding.mark == MARK else scenario
@@ -39,9 +39,9 @@ def optimized(
 ) -> Scenario:
     """The same scenario with an optimizer at the first router.
 
-    It hears of what clients have asked for until then at each wait, and after each `every` steps
-    where that is given: then what it states crosses with all that clients do. Raises `LimitError`
-    where the tree is larger than `limits.TREE_BYTES_MAX`.
+    It gets the subscriptions stated until then at each wait, and after every `every` steps where
+    that is given: then what it states crosses with all that clients do. Raises `LimitError` where
+    the tree is larger than `limits.TREE_BYTES_MAX`.
     """
     optimizer, me = Optimizer(threshold), ClientName(scenario.topology.routers[0], NAME)
     known: dict[tuple[ClientName, str], Interest] = {}

@@ -59,11 +59,11 @@ from sapwood.simulation.vocabulary import (
 )
 
 _TAILS: Final = (Tail.LOST, Tail.TORN, Tail.WHOLE)
-"""What crashes leave that break nothing of what a store promises."""
+"""The tails of crashes within the guarantees of a store."""
 
 _CLIENTS: Final = ("ann", "bob")
 _PATHS_SHARE: Final = 0.4
-"""Of what clients promise about documents, where they speak of any."""
+"""The share of path expressions among advertisements, where there are documents."""
 
 _TRIES: Final = 8
 """Records that are drawn at most in search of one that an advertisement accepts."""
@@ -71,7 +71,7 @@ _TRIES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """What a seed may draw from: upper bounds, whether faults happen, whether clients advertise.
+    """The bounds of a seed's draw: numbers, whether faults happen, whether clients advertise.
 
     With `documents` there are subscriptions of both languages, and publications with documents;
     with `circles` there is more than one way between some routers, where there are three or more;
@@ -215,7 +215,7 @@ class _Actions:
         # Few live subscriptions leave narrow ones uncovered more often than many do.
         self._live_max = generator.choice((3, 6, 12, 100))
         self._live: list[SubscriptionName] = []
-        #: so many of the live ones, the first, are from earlier rounds
+        #: the number of live subscriptions, the first ones, that are from earlier rounds
         self._settled = 0
         self._published = 0
 
@@ -264,7 +264,7 @@ class _Actions:
         return UnsubscribeAction(self._live.pop(chosen))
 
     def changes(self, seconds: float) -> list[tuple[float, Action]]:
-        """Changes of what is live, within a round of so many seconds; at times several of one."""
+        """Changes of live subscriptions in a round of `seconds`; at times several of one."""
         if not self._live:
             return []
         count = self._generator.choice((0, 1, 3, 10))
@@ -368,7 +368,7 @@ def _draw_dooms(generator: Random, topology: Overlay, seconds: float) -> list[tu
 def _draw_disturbances(
     generator: Random, topology: Overlay, seconds: float, limits: Mixture
 ) -> list[tuple[float, Action]]:
-    """What happens beside what fails: suspicions, and what is done to messages and timers."""
+    """Disturbances beside failures: relapses, suspicions, and faults of messages and timers."""
     timed: list[tuple[float, Action]] = []
     if limits.relapses:
         timed.extend(_draw_relapses(generator, topology, seconds))

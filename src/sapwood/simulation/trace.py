@@ -107,7 +107,7 @@ _DIGEST_BYTES: Final = 16
 class Trace:
     """Takes every input with its time and effects; keeps a hash of all and the last in words.
 
-    Words take as long as many an input: where nobody will read them, a trace is not `kept`.
+    Words take as long as many an input: where they will not be read, a trace is not `kept`.
     """
 
     __slots__ = ("_filters", "_hash", "_is_kept", "story")
@@ -279,7 +279,7 @@ class Trace:
         return _of_links(message)
 
     def _of_circles(self, message: CircleMessage) -> str:
-        """What routers say that have places on a circle."""
+        """A message between routers with places on a circle, in words."""
         match message:
             case Contacts(routers, periodic):
                 return f"contacts {', '.join(routers)}{' again' * periodic}"
@@ -362,7 +362,7 @@ def _many_or_wired(
 
 
 def _where(message: OnTree | OnPlane) -> str:
-    """On which tree something is said, or on which of several paths."""
+    """The tree on which a message is sent, or which of several paths."""
     if isinstance(message, OnPlane):
         return f"(path {message.plane}, number {message.number})"
     return f"(tree of {message.source}, life {message.epoch})"
@@ -374,7 +374,7 @@ def _task(task: Task, range_: Range) -> str:
 
 
 def _of_links(message: TreeNews | UpkeepNote) -> str:
-    """What routers say of links and trees."""
+    """A message between routers about links and trees, in words."""
     match message:
         case Neighbors(router, version, neighbors):
             return f"neighbors {version[0]}.{version[1]} of {router}: {', '.join(neighbors)}"

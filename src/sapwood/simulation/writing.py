@@ -1,4 +1,4 @@
-"""How routers' stores write: what one input asks for at once, with what waits for it behind.
+"""The writing of routers' stores: the records of one input at once, then the effects that wait.
 
 While a store writes, it gathers for the next time. A router may be doomed to crash while it writes.
 """
@@ -17,7 +17,7 @@ from sapwood.simulation.stored import Held, Stored, Tail, Unit, unit_of
 
 @dataclass(slots=True)
 class Doom:
-    """A router is to crash while it writes: after so many `steps`, of which the writing is one.
+    """A router is to crash while it writes: after `steps` steps, of which the writing is one.
 
     The others are the effects that wait for it, one by one; of this input or of later ones.
     """
@@ -27,10 +27,10 @@ class Doom:
 
 
 class Writing:
-    """What the stores of a world are at.
+    """The present writing of all stores of a world.
 
-    `carry_out` lets an effect happen that waited since a time, `kept` is told of what is written,
-    `crash` stops a router, and `feed` hands an input to one.
+    `carry_out` lets an effect happen that waited since a time, `kept` is called with each written
+    unit, `crash` stops a router, and `feed` hands an input to one.
 
     #: _gathered has what is not written yet, of routers that run
     """
@@ -55,7 +55,7 @@ class Writing:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing waits to be written."""
+        """True if nothing waits to be written."""
         return not self._gathered
 
     def doom(self, router: str, doom: Doom) -> None:
@@ -139,7 +139,7 @@ class Writing:
             self._carry_out_rest(router, effect, since)
 
     def _ends(self, router: str, doom: Doom | None) -> bool:
-        """Whether a router crashes before its next step."""
+        """True if a router crashes before its next step."""
         if doom is None:
             return False
         doom.steps -= 1

@@ -42,7 +42,7 @@ class SemanticOverlay(Protocol):
 
     @property
     def bytes(self) -> int:
-        """What the state of all peers takes."""
+        """The bytes that the state of all peers takes."""
 
     def interest(self, peer: int) -> int:
         """The number of a peer's interest."""
@@ -67,10 +67,9 @@ class SemanticOverlay(Protocol):
 class SemanticProtocol:
     """A way to be neighbors by interest.
 
-    `exact` is false for each: a peer gets what it has no use for, and filters. `loses` says whether
-    one may not get what it wants; where it may not, the verdict `lost` is the overlay's defect.
-    `make` is given the publications, for overlays that look at what is published to know what is
-    alike.
+    `exact` is false for each: a peer gets publications that it does not accept, and filters. With
+    `loses` a peer may miss publications that it accepts; without, the verdict `lost` is the
+    overlay's defect. `make` is given the publications, for overlays that compare interests by them.
     """
 
     name: str
@@ -164,7 +163,7 @@ def _chosen_graph(argument: str) -> SemanticProtocol:
 ONE_WAY: Final = "one-way"
 
 _LEFT_OUT: Final = (str(RANDOM_NEIGHBORS), "1", "0")
-"""What stands for neighbors by chance, the share that forward, and gamma, where left out."""
+"""The defaults of random neighbors, the share that forwards, and gamma, where left out."""
 
 
 def interest_similarity(
@@ -205,7 +204,7 @@ SEMANTIC: Final[Mapping[str, SemanticProtocol]] = MappingProxyType(
 
 
 def is_semantic(name: str) -> bool:
-    """Whether a protocol's name is that of a semantic overlay."""
+    """True if a protocol's name is that of a semantic overlay."""
     return name.partition(":")[0] in SEMANTIC
 
 

@@ -1,6 +1,6 @@
 """Line charts as pictures of their own, with colors of their own: files that a document shows.
 
-A chart has lines, ticks and a label at the end of each line; more than that wants a library. Axes
+A chart has lines, ticks and a label at the end of each line; more than that needs a library. Axes
 are logarithmic with ticks at powers of ten, or linear from 0 with ticks at round numbers.
 """
 
@@ -166,7 +166,7 @@ def _lines(lines: Mapping[str, Sequence[Point]], x: _Axis, y: _Axis) -> Iterator
 
 
 def _label_heights(line_ends: Mapping[str, float]) -> dict[str, float]:
-    """Where the labels go so that none lies on another: each below the one above it."""
+    """The heights of the labels so that none lies on another: each below the one above it."""
     heights: dict[str, float] = {}
     above = -math.inf
     for name in sorted(line_ends, key=lambda name: (line_ends[name], name)):

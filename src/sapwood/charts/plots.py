@@ -161,7 +161,7 @@ def _scale(steps: Sequence[float], axes: Axes) -> str:
 
 
 def _title(row: Bar) -> str:
-    """What is shown of a bar to somebody who points at it."""
+    """The text shown for a bar when the pointer is on it."""
     return row.title or f"{row.name}: {number(row.value)}"
 
 

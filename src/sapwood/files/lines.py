@@ -50,7 +50,7 @@ _EXAMPLES: Final[Mapping[Language, str]] = MappingProxyType(
 T = TypeVar("T")
 
 _MISSPELLED: Final = 0.8
-"""How alike a key must be to one that is missing to be taken for it (`difflib`'s ratio)."""
+"""The least likeness (`difflib`'s ratio) of a key to a missing one to be taken for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ def encode_publication(publication: Publication, home: str | None = None) -> byt
     if home is not None:
         members["home"] = home
     line = msgspec.json.encode(members, enc_hook=_plain)
-    if b"null" in line:  # The encoder writes a number that JSON cannot say as null.
+    if b"null" in line:  # The encoder writes a number that JSON cannot represent as null.
         _check_finite(publication.attributes)
     return line
 

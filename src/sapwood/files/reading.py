@@ -46,7 +46,7 @@ T = TypeVar("T")
 H = TypeVar("H", Subscription, PublicationLine, AdvertisementLine)
 
 CheckHome: TypeAlias = Callable[[str], object]
-"""Raises `InputError` for a home that there is not: the `known` of an overlay, say."""
+"""Raises `InputError` for a home that does not exist: for example the `known` of an overlay."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 _GZIP: Final = b"\x1f\x8b"
@@ -57,10 +57,10 @@ _FOREIGN: Final = (
     (b"PK\x03\x04", "is a zip archive; unpack it, or compress with gzip"),
     (b"\x28\xb5\x2f\xfd", "is compressed with zstd; unpack it, or compress with gzip"),
 )
-"""First bytes that say that no line of the file can be good, and what to do instead."""
+"""First bytes of files of which no line can be good, and what to do instead."""
 
 _PIECE_BYTES: Final = 1 << 20
-"""What is read at a time, where there is so much."""
+"""The bytes that are read at a time, where there are as many."""
 
 _MAGIC_BYTES: Final = max(len(magic) for magic, _ in _FOREIGN)
 _READ_BYTES_MAX: Final = len(_BOM) + LINE_BYTES_MAX + len(b"\r\n")
@@ -88,7 +88,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class PublicationBatch:
-    """Some publications of a file, in its order: ids, flat records, and documents.
+    """A batch of publications of a file, in its order: ids, flat records, and documents.
 
     A publication without one of the two has `None` there; `documents` is `None` if none has one.
     """
@@ -244,9 +244,9 @@ def read_subscriptions(
 def read_subscription_texts(
     path: str, rejections: Rejections, *, dialect: str | None = None
 ) -> Reading[SubscriptionText]:
-    """The same, whose filters nobody has read: a broker will, and refuse what is none.
+    """The subscriptions with unparsed filters: a broker parses them and refuses wrong ones.
 
-    Those in a dialect are read, as no broker does that.
+    Filters in a dialect are parsed here, as no broker does that.
     """
     if dialect is not None:
         DIALECTS.named(dialect)

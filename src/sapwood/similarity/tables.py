@@ -1,9 +1,9 @@
-"""Many patterns and what is known of documents, as the arrays that kernels compare.
+"""Many patterns and the knowledge of documents, as the arrays that kernels compare.
 
 A table is made for patterns that are all there: it numbers the places that matter to them, their
-steps, and the names and texts that they ask for. Of each pattern it makes both sides: what is
-looked for (`asked`), a tile of patterns at a time since the chances of all their steps at all
-places take 8 bytes a pair; and what is looked into (`given`), some 70 bytes a node of an expansion.
+steps, and the names and texts that they require. Of each pattern it makes both sides: the searched
+one (`asked`), a tile of patterns at a time since the chances of all their steps at all places take
+8 bytes a pair; and the one searched in (`given`), some 70 bytes a node of an expansion.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Given(NamedTuple):
 class Tile(NamedTuple):
     """Patterns that are looked for: their steps' arrays, and how large a comparison gets.
 
-    `most` are the steps of a pattern, `branches` those below one step; `texts` are what steps ask
-    of texts, in the order of their numbers.
+    `most` are the steps of a pattern, `branches` those below one step; `texts` are the conditions
+    of steps on texts, in the order of their numbers.
     """
 
     steps: StepArrays
@@ -202,7 +202,7 @@ class Table:
         return Given(parts, max((len(one.places) for _, one in parts), default=0))
 
     def tables(self, tile: Tile) -> TableArrays:
-        """What comparisons of a tile look up, once all that is looked into is there."""
+        """The tables for comparisons of a tile, once all `given` sides are there."""
         asked = tile.texts
         known = np.ones((len(self._texts), max(len(asked), 1)), np.float64)
         for row, there in enumerate(self._texts):
@@ -291,7 +291,7 @@ class Table:
 
 
 def scratch_for(tile: Tile, nodes: int) -> Scratch:
-    """Room for comparisons of a tile with expansions of so many nodes at most."""
+    """Scratch arrays for comparisons of a tile with expansions of at most `nodes` nodes."""
     steps = tile.most
     options = max(nodes, 1) * max(tile.branches, 1)
     ways = 2 * tile.branches + 3 + 2 * options

@@ -59,7 +59,7 @@ class Proximities(Generic[F]):
     def __init__(self, interests: Interests[F], similarity: Similarity[F]) -> None:
         self.interests = interests
         self.similarity = similarity
-        #: for some interests, f_s with the first so many
+        #: for some interests, f_s with all interests up to the length of the row
         self._rows: dict[int, Row] = {}
         self._bytes = 0
 

@@ -1,8 +1,8 @@
-"""The links of a similarity graph, with who owns them.
+"""The links of a similarity graph, with their owners.
 
 A link is used in both directions and owned by those that chose it, for being close or by chance;
-it goes when nobody owns it any more. Each peer has a table from neighbors to flags, and its closest
-neighbors with their scores, best first, in two rows of n.
+it goes when it has no owner any more. Each peer has a table from neighbors to flags, and its
+closest neighbors with their scores, best first, in two rows of n.
 
 Worked example, n = 2, r = 1: peer 0 chose 1 (0.9) and 2 (0.5), and 3 by chance; peer 1 chose 0::
 
@@ -60,7 +60,7 @@ class GraphState:
         self.peers = 0
 
     def __contains__(self, peer: int) -> bool:
-        """Whether a peer is there."""
+        """True if a peer is there."""
         return 0 <= peer < len(self.links) and self.links[peer] is not None
 
     def __iter__(self) -> Iterator[int]:
@@ -69,7 +69,7 @@ class GraphState:
 
     @property
     def bytes(self) -> int:
-        """What the links of all peers take."""
+        """The bytes that the links of all peers take."""
         columns = (self.chosen, self.scores, self.worst, self.degree, self.interest)
         tables = sum(links.__sizeof__() for links in self.links if links is not None)
         return tables + sum(column.nbytes for column in columns)

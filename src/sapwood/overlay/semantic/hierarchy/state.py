@@ -117,7 +117,7 @@ class HierarchyState(Generic[F]):
 
     @property
     def bytes(self) -> int:
-        """What the columns hold: 41 bytes a peer, the root and those who left among them."""
+        """The bytes of the columns: 41 a peer, the root and peers that left among them."""
         return sum(memoryview(getattr(self, name)).nbytes for name in self.columns())
 
     # Reading -------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ class HierarchyState(Generic[F]):
         return self.peers
 
     def __contains__(self, peer: int) -> bool:
-        """Whether a peer is there."""
+        """True if a peer is there."""
         return 0 < peer < len(self.parent) and self.interest[peer] != NOBODY
 
     def __iter__(self) -> Iterator[int]:
@@ -154,9 +154,9 @@ class HierarchyState(Generic[F]):
         return self.count[peer] + self.equal_count[peer]
 
     def depth(self, peer: int) -> int:
-        """How far the peer is below the root; within an equivalence tree, the depth of its root.
+        """The depth of a peer below the root; within an equivalence tree, that of the tree's root.
 
-        No peer stores it: it is learned from messages, one a level (L2782).
+        No peer stores its depth: it is learned from messages, one a level (L2782).
         """
         depth = 0
         while peer != ROOT:
@@ -267,8 +267,8 @@ class HierarchyState(Generic[F]):
         """Raise `InvariantError` unless the invariants of section 7.3.1 hold.
 
         I1 and I2: what is above contains or is equivalent, as it is tagged; I3: only roots of
-        equivalence trees have other children; I4: one parent each, all below the root, in the
-        lists that they say; and grandparents are the parents' parents.
+        equivalence trees have other children; I4: one parent each, all below the root, in the lists
+        of their parents; and grandparents are the parents' parents.
         """
         reached = 0
         waiting = [ROOT]

@@ -1,10 +1,10 @@
 """Merging what covering has left: one filter in the place of several, within a budget.
 
 A merger accepts whatever its members accept, so every publication still reaches the homes it
-reached; one that is imperfect accepts more, and may bring a publication to a home where nobody
-wants it. The *degree* of imperfection is the share of a merger that none of its members accepts, 0
-for a perfect one (XPE dissemination 2.19; XSiena 2.11). Clients are not affected: a home router
-asks their own filters before it delivers.
+reached; one that is imperfect accepts more, and may bring a publication to a home without a
+subscription for it. The *degree* of imperfection is the share of a merger that none of its members
+accepts, 0 for a perfect one (XPE dissemination 2.19; XSiena 2.11). Clients are not affected: a home
+router evaluates their own filters before it delivers.
 
 Only filters on the same attributes are merged, each of a single conjunction: whatever else there
 is, tree patterns too, stays as it is.
@@ -60,7 +60,7 @@ class NameShapes:
     """
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Tell the shapes of all filters of one task."""
+        """Name the shapes of all filters of one task."""
         import pyarrow as pa
 
         for batch in batches:

@@ -3,7 +3,7 @@
 ::
 
     subscriptions ── keyed ──┬── distinct ── covers ──┬── entries    home, key, filter, counts
-    id, form, home           │                        │      └── mergers, where asked for
+    id, form, home           │                        │      └── mergers, where requested
                              └────────────────────────┴── members    id, home, key, entry
 
 Every step is a function from DataFrame to DataFrame. A *key* names a filter (a digest of its normal
@@ -124,7 +124,7 @@ def _key(form: str) -> Column:
 
 
 def is_pattern(form: Column) -> Column:
-    """Whether a normal form is that of a tree pattern."""
+    """The condition that a normal form is that of a tree pattern."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.substring(form, 1, len(PATTERN_MARK)) == F.lit(PATTERN_MARK)
@@ -212,7 +212,7 @@ def mergers(entries: DataFrame, size: int, budget: float) -> DataFrame:
 
 
 def with_mergers(entries: DataFrame, mergers: DataFrame) -> DataFrame:
-    """The entries after merging, as `entries` has them; nobody's filter is exactly a merger."""
+    """The entries after merging, as `entries` has them; no filter equals a merger exactly."""
     from pyspark.sql import functions as F  # noqa: N812
 
     merger = mergers.select("home", "key", "cover", F.col("form").alias("merger"))

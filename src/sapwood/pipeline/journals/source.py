@@ -114,7 +114,7 @@ class JournalBatch(DataSourceReader):
         self._options = options
 
     def partitions(self) -> list[_Piece]:
-        """One task for each so many publications."""
+        """One task for each piece of the journals."""
         parts = []
         for journal in self._options.journals:
             first, end = journals.bounds(journal)
@@ -130,7 +130,7 @@ class JournalBatch(DataSourceReader):
 class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """A stream of journals. An offset is {journal: offset of the next publication}.
 
-    #: _target is where `availableNow` ends, once Spark has said that it does
+    #: _target is where `availableNow` ends, once Spark has requested that trigger
     """
 
     def __init__(self, options: SourceOptions) -> None:
@@ -167,7 +167,7 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = self._ends()
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[_Piece]:
-        """One task for each so many publications of a batch."""
+        """One task for each piece of a batch."""
         begins = {**self._fresh(start), **start}
         parts = [Part(journal, begins[journal], end[journal]) for journal in end]
         return _pieces(self._options, parts)
@@ -222,4 +222,4 @@ class StreamPublisher(DataSourceStreamArrowWriter):
         """Nothing is left to do: what is accepted is accepted."""
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """What was accepted stays, and is dropped as a repetition when the batch runs again."""
+        """Do nothing: accepted rows stay, and are dropped as repetitions in the next run."""

@@ -120,7 +120,7 @@ def segment_heads(stored: DataFrame) -> list[Head]:
     """The heads of the segments in a table (`SEGMENTS`) that was written, in their order."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    # A row is megabytes, so there are few, and all but the first of a segment say nothing new.
+    # A row is megabytes, so there are few, and all but the first of a segment add nothing new.
     names = F.when(F.col("chunk") == 0, F.col("attributes")).alias("attributes")
     file = F.col("_metadata.file_path").alias("file")
     rows = stored.select("segment", "chunk", "filters", names, file).collect()

@@ -62,9 +62,9 @@ class SubscriptionSet:
     """A set of subscriptions ready for matching: an index, and what is known about it.
 
     `archive` is the index (or a folder of several), packed, and `name` what it is called where it
-    is unpacked. `attributes` are those that some filter reads, sorted; `documents` tells whether
-    any reads documents. The archive lives as long as this process, because Spark fetches it again
-    for every executor, and every session, that comes later.
+    is unpacked. `attributes` are those that some filter reads, sorted; `documents` is true if any
+    reads documents. The archive lives as long as this process, because Spark fetches it again for
+    every executor, and every session, that comes later.
     """
 
     archive: Path
@@ -82,7 +82,7 @@ def compile_subscriptions(
 
     Of two rows with the same id the first one is taken, by `file` and `line` where the table has
     these columns, else by the text of the filter, so that it does not depend on how the table is
-    partitioned. `size` is asked for where it is not known yet.
+    partitioned. `size` is computed where it is not given.
 
     Raises `InputError` for a table that lacks a column, `LimitError` for a set that is too large
     for one driver.

@@ -76,9 +76,9 @@ class ReportJob:
     All paths are JSON Lines or Parquet, as the other jobs and commands write them. `publications`
     (id, published_at) give rates, the publications that no subscription accepts and, where
     deliveries have the time `delivered_at`, delays; `subscriptions` (id) give the dead ones,
-    `crossings` (link, needed) what crossed links for nobody. `table_sizes` (broker, table, at,
-    entries) give the sizes of routing tables: folders of journals, too, and where none is named,
-    the journal of `publications`. `page` must be on this machine.
+    `crossings` (link, needed) the crossings of links without need. `table_sizes` (broker, table,
+    at, entries) give the sizes of routing tables: folders of journals, too, and where none is
+    named, the journal of `publications`. `page` must be on this machine.
     """
 
     deliveries: str
@@ -182,7 +182,7 @@ class _Sized:
     without: tuple[str, ...] = ()
 
     def figures(self, stored: dict[str, DataFrame]) -> SizeFigures | None:
-        """The figures of table sizes for the page; `None` where none were asked for."""
+        """The figures of table sizes for the page; `None` where none were requested."""
         if self.states is None:
             return None
         return figures_of(self.states, stored["table_peaks"], self.without)

@@ -1,4 +1,4 @@
-"""The page of `report`: what the figures say, for a person to look at.
+"""The page of `report`: its figures, for a person to look at.
 
 One file that needs nothing else: plots are SVG within it (`sapwood.charts`), and no script runs.
 """
@@ -65,8 +65,8 @@ class PageFigures:
 
     `top` are (subscription, publications), `fan_out` (low, high, publications), `skew` (part,
     share), `rates` (start as text, publications, deliveries), `links` (link, crossings, needless),
-    `delays` (quantile, seconds), `dead` some of the subscriptions that got nothing, `sizes` what
-    is known of routing tables, `None` where nobody has asked.
+    `delays` (quantile, seconds), `dead` some of the subscriptions that got nothing, `sizes` the
+    figures of routing tables, `None` where not requested.
     """
 
     top: Sequence[tuple[str, int]] = ()
@@ -209,7 +209,7 @@ def _delays(figures: PageFigures) -> tuple[str, str, str]:
     shown = [
         Bar(
             "slowest" if quantile == 1 else f"{100 * quantile:.4g} %",
-            max(delay, 0.0),  # Clocks that disagree may say that it came before it went.
+            max(delay, 0.0),  # Clocks that disagree may show an arrival before its departure.
             beside=_duration(delay),
             title=f"{100 * quantile:.4g} % of the deliveries took at most {_duration(delay)}",
         )

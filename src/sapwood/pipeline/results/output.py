@@ -48,7 +48,7 @@ LARGE_ROWS: Final = MappingProxyType(
 take."""
 
 _BEYOND_STARS: Final = re.compile(r"[?\[\]{}\\]")
-"""What means other things in Java's patterns than in Python's."""
+"""The characters that mean other things in Java's patterns than in Python's."""
 
 REJECTED_SUFFIX: Final = ".rejected"
 REJECTED_ROWS_PER_FILE: Final = 1_000_000
@@ -61,7 +61,7 @@ def rejected_path(out: str) -> str:
 
 
 def exists(spark: SparkSession, path: str) -> bool:
-    """Whether there is a file or a folder at `path`, wherever Spark or this process finds it."""
+    """True if there is a file or a folder at `path`, wherever Spark or this process finds it."""
     store = store_for(spark, path)
     if store is not None:
         return bool(files_at(store))
@@ -200,7 +200,7 @@ def seen_here(spark: SparkSession, path: str) -> Path | None:
     To look there takes microseconds, and to have Spark look some hundredths of a second, or a job.
     """
     local = local_path(path)
-    # What a relative path is within is for Java to say.
+    # Java decides to which folder a path is relative.
     if local is None or not local.is_absolute() or is_connect(spark):
         return None
     if not path.startswith("file:"):

@@ -81,7 +81,7 @@ def staging_for(spark: SparkSession, path: str) -> Staging | StoreStaging | None
 
     In a store it is within `path` (`committing`), and Spark need not see it, but workers must.
     `None`, too, where a folder cannot be put in place of another. Raises `FileFormatError` for a
-    store that nobody can write to.
+    store that cannot be written to.
     """
     store = store_for_workers(spark, path)
     if store is not None:

@@ -38,8 +38,8 @@ _DICTIONARY_BYTES_MAX: Final = 64 << 20
 """Beyond it pyarrow writes texts out, each time; by default 1 MiB, which 100,000 ids take."""
 
 _WITH_BOUNDS: Final = ("publication",)
-"""What is looked up in results. To find the least and the greatest of random texts takes longer
-than to write them."""
+"""The columns by which results are searched. To find the least and the greatest of random texts
+takes longer than to write them."""
 
 
 _CODEC: Final = "spark.sql.parquet.compression.codec"
@@ -103,7 +103,7 @@ def codec_of(spark: SparkSession) -> str | None:
 
 
 def needed_codec(spark: SparkSession) -> str:
-    """As `codec_of`, where nobody else could write. Raises `InputError` without one."""
+    """As `codec_of`, where only workers can write. Raises `InputError` without one."""
     codec = codec_of(spark)
     if codec is None:
         raise InputError(f"set {_CODEC} to one of {', '.join(_CODECS)}")

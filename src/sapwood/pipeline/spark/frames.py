@@ -20,7 +20,7 @@ def persisted(table: DataFrame, until: ExitStack) -> DataFrame:
 
 
 def computed(table: DataFrame) -> DataFrame:
-    """The table, computed now, as if it had been read: plans do not say how it came about.
+    """The table, computed now, as if it had been read: plans do not hold its computation.
 
     What is lost of it with an executor cannot be computed again, so this is for tables that are
     made of themselves again and again, and whose plans would grow twofold each time.

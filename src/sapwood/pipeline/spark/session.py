@@ -1,7 +1,7 @@
 """Spark sessions: one made for this machine, or the one that is there already.
 
 All steps of the pipeline take DataFrames, so any session will do: a cluster's, a notebook's, one
-of Spark Connect. This module is for those who have none yet.
+of Spark Connect. This module is for callers that have none yet.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _CALLED_BY_LAST_NAME: Final = (
     "org.apache.spark.sql.api.python.PythonSQLUtils",
     "org.apache.spark.sql.functions",
 )
-"""Classes that PySpark asks Java for by their last names, several times for each column."""
+"""Classes that PySpark looks up in Java by their last names, several times for each column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def local_session(
         # Pieces that take Python a second or so, not a minute: they balance, and progress shows.
         "spark.sql.files.maxPartitionBytes": "16m",
         "spark.sql.shuffle.partitions": str(cores),
-        # Errors name the line that made a column; to ask for it takes longer than to make one.
+        # Errors name the line that made a column; to find it takes longer than to make one.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         **options,
     }
@@ -152,22 +152,22 @@ def running_session(
 
 
 def under_spark_submit() -> bool:
-    """Whether spark-submit has started this process and holds the Java side already."""
+    """True if spark-submit has started this process and holds the Java side already."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def is_local(master: str) -> bool:
-    """Whether the executors of `master` run on this machine."""
+    """True if the executors of `master` run on this machine."""
     return master.startswith("local")
 
 
 def is_connect(spark: SparkSession) -> bool:
-    """Whether the session talks to a Spark Connect server."""
+    """True if the session talks to a Spark Connect server."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def describe(spark: SparkSession) -> SessionFacts:
-    """The facts of `spark`, asked of Spark itself, so that they hold for a remote session too."""
+    """The facts of `spark`, queried from Spark, so that they hold for a remote session too."""
     row = spark.sql(
         "SELECT java_method('java.lang.System', 'getProperty', 'java.version') AS java,"
         " java_method('java.lang.System', 'getProperty', 'java.home') AS home"

@@ -21,7 +21,7 @@ class Version(NamedTuple):
 
 
 class FollowedSet:
-    """The set at a path, at its newest version whenever it is asked for."""
+    """The set at a path, at its newest version on each use."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -29,7 +29,7 @@ class FollowedSet:
         self._loaded: Version | None = None
 
     def newest(self, spark: SparkSession) -> Version:
-        """The newest version; it is only loaded if it is not the one that was asked for last.
+        """The newest version; it is only loaded if it is not the one that was returned last.
 
         Raises `InputError` where there is no compiled set.
         """

@@ -1,4 +1,4 @@
-"""Partial synopses: what workers make of the documents that they read, in one pass.
+"""Partial synopses: workers make them of the documents that they read, in one pass.
 
 ::
 
@@ -44,7 +44,7 @@ FAN_IN: Final = 16
 
 @dataclass(slots=True)
 class _Task:
-    """What one task has counted so far, and the rows that are ready to leave."""
+    """The counts of one task so far, and the rows that are ready to leave."""
 
     attributes: bool
     builder: SynopsisBuilder = field(default_factory=SynopsisBuilder)

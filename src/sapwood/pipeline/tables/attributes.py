@@ -117,9 +117,9 @@ _ANY_REMEDY: Final = "cast it to STRING, BIGINT, DOUBLE or BOOLEAN, or leave it 
 def record_type(struct: Any, *, case_sensitive: bool, opaque_arrays: bool = True) -> Object:
     """The type of a record from a Spark `StructType`.
 
-    `case_sensitive` tells whether this Spark session tells `Price` from `price`; if it does not,
-    two such fields cannot be read apart. With `opaque_arrays` an array may hold anything: what no
-    attribute can is carried, and no filter sees it.
+    `case_sensitive` is true if this Spark session distinguishes `Price` from `price`; if it does
+    not, two such fields cannot be read apart. With `opaque_arrays` an array may hold anything: an
+    element that no attribute can hold is carried, and no filter sees it.
 
     Raises `InvalidValueError`, which names the column and what to cast it to, for a type that no
     attribute has, and for two fields that give the same attribute; `LimitError` for a record that

@@ -10,7 +10,7 @@ JVM, which costs more than to match it. Where executors see the files of a table
 gets the numbers of its row groups, and nothing but that goes to the worker. The deliveries are
 the same.
 
-On this machine Spark finds the files and tells the types of columns. In a store such as S3 the
+On this machine Spark finds the files and the types of columns. In a store such as S3 the
 driver does so by itself, with the footers of all files, and Spark needs no file system for it.
 """
 
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 _TASK_BYTES_MAX: Final = 128 << 20
 _TASK_BYTES_MIN: Final = 4 << 20
-"""What a task reads, before it is packed; what Spark gives to one of its own is as much, packed."""
+"""The bytes that a task reads, unpacked; Spark gives as much, packed, to a task of its own."""
 
 _FOOTERS_AT_ONCE: Final = 8
 _LENIENT: Final = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
@@ -77,9 +77,10 @@ _FOLDER_COLUMN: Final = re.compile(r"/([^/=]+)=[^/]*(?=/)")
 class Lake:
     """Publications at a path, as a `table` and as files.
 
-    `parts` are what each task reads; `None` where workers cannot read the files as Spark would, and
-    the table is used. `case_sensitive` tells whether Spark tells names apart by their case. The
-    files are in a `store`; then `rows` counts their rows, and the table has what workers read.
+    `parts` are the row groups that each task reads; `None` where workers cannot read the files as
+    Spark would, and the table is used. `case_sensitive` is true if Spark distinguishes names by
+    their case. The files are in a `store`; then `rows` counts their rows, and the table has what
+    workers read.
     """
 
     table: DataFrame
@@ -270,7 +271,7 @@ def good_rows(lake: Lake) -> int | None:
 
 
 def _kind(leaf: Leaf) -> Kind | None:
-    """What a column is carried as; as it is, if it is one of lists."""
+    """The kind as which a column is carried; `None` for a column of lists, carried as it is."""
     return kind_of(leaf) if isinstance(leaf.type, Scalar) else None
 
 

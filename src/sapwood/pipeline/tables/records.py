@@ -102,7 +102,7 @@ def holds_nan(table: RecordTable) -> npt.NDArray[np.bool_] | None:
 
 
 def is_value(type_: pa.DataType) -> bool:
-    """Whether an Arrow type is one that attributes are carried as."""
+    """True if attributes are carried as this Arrow type."""
     return str(type_) in _KINDS or str(type_) in _WIDER
 
 

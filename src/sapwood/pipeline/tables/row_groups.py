@@ -51,7 +51,7 @@ class GroupReader:
 
     `columns` are the attributes that are carried, in the order of `carried.attributes`, each with
     its kind; `nan_checked` are columns that are only checked for NaN. Names in files may be spelled
-    otherwise if Spark does not tell them apart, i.e. unless `case_sensitive`; all paths here are
+    otherwise if Spark does not distinguish them, i.e. unless `case_sensitive`; all paths here are
     `known_as` such.
     """
 
@@ -70,7 +70,7 @@ class GroupReader:
         place = Place(self.store, groups.file)
         with file_faults(place), open_parquet(place) as file:
             columns = self._columns_in(file.schema_arrow)
-            # From a store all that a reader asks for comes at once and stays: a group at a time.
+            # From a store all that a reader requests comes at once and stays: a group at a time.
             asked = [groups.numbers] if self.store == HERE else [(n,) for n in groups.numbers]
             for numbers in asked:
                 for batch in file.iter_batches(
@@ -162,7 +162,7 @@ class PartReader:
 
 
 def open_parquet(place: Place) -> pa.parquet.ParquetFile:
-    """A Parquet file; in a store its column chunks are asked for together, and not page by page."""
+    """A Parquet file; in a store its column chunks are requested together, and not page by page."""
     import pyarrow.parquet as pq
 
     files = file_system(place.store)
@@ -199,7 +199,7 @@ def known_as(path: Path, *, case_sensitive: bool) -> Path:
 
 
 def is_readable(schema: pa.Schema, id_columns: Collection[str]) -> bool:
-    """Whether pyarrow reads all columns of a file with this schema, and ids as Spark would.
+    """True if pyarrow reads all columns of a file with this schema, and ids as Spark would.
 
     It does not read fields of structs that were written from dictionaries. As texts, integers look
     the same to both; floats and times do not.
@@ -242,7 +242,7 @@ class _Read(NamedTuple):
         return array if array.type == type_ else array.cast(type_)
 
     def is_there(self, path: Path) -> pa.Array:
-        """Where a column is not null; a row as a whole, the empty path, is always there."""
+        """True where a column is not null; a row as a whole, the empty path, is always there."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -253,7 +253,7 @@ class _Read(NamedTuple):
 
 
 def _is_id(ids: pa.Array) -> pa.Array:
-    """Where there is an id, a text that is not empty."""
+    """True where there is an id, a text that is not empty."""
     import pyarrow.compute as pc
 
     return pc.fill_null(pc.greater(pc.binary_length(ids), 0), False)  # noqa: FBT003 - as Arrow has it

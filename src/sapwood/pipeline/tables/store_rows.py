@@ -80,7 +80,7 @@ def rows_table(spark: SparkSession, read: ReadRows) -> DataFrame:
 
 
 def read_places() -> tuple[Column, Column]:
-    """Where a row of such a table comes from: `file`, and `line`, the row from 1."""
+    """The origin of a row of such a table: `file`, and `line`, the row from 1."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.col(f"`{_FILE}`").alias("file"), F.col(f"`{_LINE}`").alias("line")

@@ -1,4 +1,4 @@
-"""What the commands below `sapwood pipeline` share: options, the session, words for counts."""
+"""Shared parts of the commands below `sapwood pipeline`: options, session, words for counts."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def count_members(counts: Counts) -> dict[str, int]:
 
 
 def usage_line(usage: Usage) -> str:
-    """What a job took of this machine, for a person."""
+    """The resources that a job took of this machine, in words."""
     peaks = (usage.peak_bytes, usage.jvm_peak_bytes, usage.python_peak_bytes)
     most, jvm, python = (peak / 2**30 for peak in peaks)
     return (

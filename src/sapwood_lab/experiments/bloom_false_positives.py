@@ -299,7 +299,7 @@ def _findings(rows: Sequence[Row]) -> Iterator[Finding]:
 
 
 def _is_as_expected(row: Row) -> bool:
-    """Whether a share is within a quarter of the formula's, and four standard errors."""
+    """True if a share is within a quarter of the formula's, and four standard errors."""
     found, expected = number(row["false_pct"]) / 100, number(row["exact_pct"]) / 100
     noise = 4 * sqrt(expected * (1 - expected) / number(row["events"]))
     return abs(found - expected) <= WITHIN * expected + noise + 1e-4

@@ -357,7 +357,7 @@ def _verdict(manager: CoveringManager[Interest], done: int, n: int, budget_s: fl
 
 
 def holds(manager: CoveringManager[Interest]) -> bool:
-    """Whether every checked subscription is inside a box that was propagated."""
+    """True if every checked subscription is inside a box that was propagated."""
     live = [wanted for wanted in manager.filters if isinstance(wanted, Filter)]
     random = Random(SEED)  # noqa: S311 - a workload, not a secret
     checked = _corners(random.sample(live, min(CHECKED, len(live))))

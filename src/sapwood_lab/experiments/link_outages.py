@@ -216,7 +216,7 @@ def _outage(
 
 
 def _is_needed(topology: Overlay, broken: Link, hop: tuple[str, str], takers: set[str]) -> bool:
-    """Whether somebody behind a hop takes a publication, on this side of the broken link."""
+    """True if somebody behind a hop takes a publication, on this side of the broken link."""
     return not takers.isdisjoint(_reached(topology, broken, hop))
 
 

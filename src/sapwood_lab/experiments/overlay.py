@@ -130,7 +130,7 @@ class Overlay:
         return dict.fromkeys(filter_ for interface in interfaces for filter_ in interface.counts)
 
     def holds(self, router: str, filter_: Interest) -> bool:
-        """Whether a router knows the filter under XRoute."""
+        """True if a router knows the filter under XRoute."""
         interfaces = self._nodes[router].interfaces.values()
         return any(filter_ in interface.counts for interface in interfaces)
 

@@ -22,7 +22,7 @@ NAMES_MIN: Final = 2
 
 
 def is_particular(interest: Interest) -> bool:
-    """Whether a tree pattern names enough elements; record filters always do."""
+    """True if a tree pattern names enough elements; record filters always do."""
     if isinstance(interest, Filter):
         return True
     assert isinstance(interest, TreePattern)

@@ -67,7 +67,7 @@ class Finding:
 
     @property
     def is_open(self) -> bool:
-        """Whether it does not hold, and might with what it needs."""
+        """True if it does not hold, and might with what it needs."""
         return bool(self.needs) and not self.holds
 
     def __str__(self) -> str:

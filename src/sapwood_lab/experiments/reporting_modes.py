@@ -320,7 +320,7 @@ def _has_more_edges(rows: Sequence[Row]) -> bool:
 
 
 def _goes_down(values: Sequence[float]) -> bool:
-    """Whether none is above the one before it, and the last is below the first.
+    """True if none is above the one before it, and the last is below the first.
 
     Few subscriptions have many covers, so large k may differ in nothing.
     """

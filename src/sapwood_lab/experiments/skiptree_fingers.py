@@ -196,7 +196,7 @@ def _findings(rows: Sequence[Row]) -> Iterator[Finding]:
 
 
 def _holds(finger: tuple[int, int]) -> bool:
-    """Whether a filter of the table has a bit there."""
+    """True if a filter of the table has a bit there."""
     first, last = finger
     return any(first <= bit <= last for bits in FILTERS.values() for bit in bits)
 

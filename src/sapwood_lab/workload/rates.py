@@ -64,12 +64,12 @@ class RatedWorkload:
 
 
 def covers(one: Bounds, other: Bounds) -> bool:
-    """Whether the first of two filters accepts all that the second does."""
+    """True if the first of two filters accepts all that the second does."""
     return all(name in other and least <= other[name] for name, least in one.items())
 
 
 def matches(wanted: Bounds, record: Bounds) -> bool:
-    """Whether a filter accepts a record."""
+    """True if a filter accepts a record."""
     return all(name in record and record[name] >= least for name, least in wanted.items())
 
 

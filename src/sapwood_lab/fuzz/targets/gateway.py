@@ -241,7 +241,7 @@ class _Transport(asyncio.Transport):
         self.protocol = protocol
 
     def is_closing(self) -> bool:
-        """Whether this end has closed it."""
+        """True if this end has closed it."""
         return self._closing
 
     def close(self) -> None:

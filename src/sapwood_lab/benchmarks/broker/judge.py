@@ -19,6 +19,7 @@ RECEIVED: Final = np.dtype(
 """The lines that receivers write, 20 bytes each, without a header: when (of the monotonic clock)
 which publication came to which client for which subscription. Where a system does not name the
 subscription to clients, it is `UNTOLD`, and a delivery has one line.
+
 Publication 7 that came to client 1 at 5 s for its subscriptions 3 and 9:
 (5_000_000_000, 7, 1, 3), (5_000_000_000, 7, 1, 9)."""
 

@@ -1,4 +1,4 @@
-"""Whether an element of a DTD can have so many children at once: what makes branches possible."""
+"""The children that an element of a DTD can have at once, which make branches possible."""
 
 from __future__ import annotations
 

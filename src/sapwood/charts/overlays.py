@@ -154,7 +154,7 @@ def _room(taken: Sequence[tuple[float, float, float]], radius: float) -> Place:
 
 
 def _fitted(places: Sequence[Place]) -> list[Place]:
-    """The same places in the square below the head."""
+    """The places scaled into the square below the head."""
     xs, ys = [x for x, _ in places], [y for _, y in places]
     width = max(max(xs) - min(xs), max(ys) - min(ys), 1e-9)
     scale = (SIZE - 2 * _MARGIN - 2 * _MOST) / width

@@ -104,9 +104,9 @@ def line_chart(
     """The chart as SVG, always the same for the same lines.
 
     Its axes have room for the points `beside`, too, which are those of a chart that stands beside
-    it. What a page may color in its own way has a class: `ground`, `scale`, and `line-1` to
-    `line-8`. Lines without points are left out. Raises `InvalidValueError` if there is no point at
-    all, or one that its axes cannot have: a logarithmic one begins above 0, a linear one with 0.
+    it. Elements that a page may color in its own way have a class: `ground`, `scale`, and `line-1`
+    to `line-8`. Lines without points are left out. Raises `InvalidValueError` if there is no point
+    at all, or one that its axes cannot have: a logarithmic one begins above 0, a linear one with 0.
     """
     drawn = {name: sorted(points) for name, points in lines.items() if points}
     points = [point for line in drawn.values() for point in line]

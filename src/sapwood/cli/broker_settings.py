@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def settings_of(told: Configuration) -> BrokerSettings:
     """The settings of a broker. Raises `InputError` that names an option, and where it was given.
 
-    Reads the files of a token, of a DTD, and of what is declared.
+    Reads the files of a token, of a DTD, and of declared kinds.
     """
     try:
         return _settings(told)

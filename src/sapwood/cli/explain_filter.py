@@ -1,4 +1,4 @@
-"""`sapwood explain --filter`: what covers a filter, what it costs, how often it has matched."""
+"""`sapwood explain --filter`: the covers of a filter, its cost, its matches so far."""
 
 from __future__ import annotations
 

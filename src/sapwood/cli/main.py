@@ -122,7 +122,7 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         "bench": Entry(None, "Measure matching, the network and Spark on this machine."),
     }
 )
-"""In the order of the help: what a newcomer needs first comes first."""
+"""In the order of the help: commands that a newcomer needs first come first."""
 
 
 class CommandTable(click.Group):

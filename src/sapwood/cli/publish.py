@@ -322,7 +322,7 @@ class _Refusals:
         self._lines[line.value.publication.id] = line
 
     def set_aside(self) -> None:
-        """Set aside what was refused since the last time."""
+        """Set aside the publications refused since the last time."""
         while self._set_aside < len(self._batch.refused):
             refused = self._batch.refused[self._set_aside]
             self._set_aside += 1

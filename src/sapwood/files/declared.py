@@ -1,4 +1,4 @@
-"""The file that declares what is published.
+"""The file that declares the kinds of publications.
 
 A TOML file, as in this example with every kind of entry::
 

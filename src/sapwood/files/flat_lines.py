@@ -62,7 +62,7 @@ def decode_flat_lines(lines: Sequence[bytes]) -> list[FlatLine | None]:
 
 
 def decode_flat_records(lines: Sequence[bytes], id_member: str) -> list[FlatLine | None]:
-    """The same of lines that are records by themselves, each with its id in a member."""
+    """The publications of lines that are records by themselves, each with its id in a member."""
     found = _decoded(lines, _RECORDS, len, _flat_record)
     return [None if record is None else _with_id(record, id_member) for record in found]
 

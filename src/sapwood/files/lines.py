@@ -1,4 +1,4 @@
-"""One line of a JSON Lines file to a value, and back: pure functions, no files.
+"""Lines of a JSON Lines file to values, and back: pure functions, no files.
 
 ::
 
@@ -82,7 +82,7 @@ def decode_subscription(line: bytes, dialect: str | None = None) -> Subscription
     """The subscription on one line; a filter that names no dialect is in the one given.
 
     Raises `InputError` (`FilterSyntaxError` with the position for a malformed filter,
-    `LimitError` for one that is too large) with what is wrong and what to do about it.
+    `LimitError` for one that is too large) with the fault and the remedy.
     """
     id_, written, home = split_subscription(line, dialect)
     return Subscription(id_, read_member(written), home)
@@ -122,7 +122,7 @@ def decode_publication(line: bytes) -> PublicationLine:
     The common line is judged by the decoder alone, and any other one is looked at closely.
 
     Raises `InputError` (`InvalidValueError` with the attribute's name for a value no record may
-    hold, `DocumentError` for a document that is none) with what is wrong and what to do about it.
+    hold, `DocumentError` for a document that is none) with the fault and the remedy.
     """
     flat = decode_flat_line(line)
     if flat is not None:

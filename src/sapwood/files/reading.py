@@ -122,7 +122,7 @@ class Reading(Generic[T]):
         return (value for _, value, _ in self._good())
 
     def lines(self) -> Iterator[Line[T]]:
-        """The good lines, for whoever may yet have to reject one; in place of the values."""
+        """The good lines, for callers that may yet reject one; in place of the values."""
         return starmap(Line, self._good())
 
     def _good(self) -> Iterator[tuple[int, T, bytes]]:
@@ -164,7 +164,7 @@ class PublicationReading(Reading[PublicationLine]):
         decode: Callable[[bytes], PublicationLine],
         decode_flat: Callable[[list[bytes]], list[FlatLine | None]] | None = None,
     ) -> None:
-        """Read `path`; `decode_flat` passes what is in order at first sight, many at a time.
+        """Read `path`; `decode_flat` passes lines that are in order at first sight, many at a time.
 
         Without one, lines are publications.
         """
@@ -292,7 +292,7 @@ def read_advertisements(
 
 
 def _at_home(decode: Callable[[bytes], H], check_home: CheckHome | None) -> Callable[[bytes], H]:
-    """The same, refusing a home that does not pass the check."""
+    """A decoder that refuses a home that does not pass the check."""
     if check_home is None:
         return decode
 
@@ -326,7 +326,7 @@ def _numbered_lines(path: str) -> Iterator[tuple[int, bytes]]:
 def _pieces(path: str) -> Iterator[tuple[int, list[bytes]]]:
     """The lines of `path`, without their ends, as many as are there at a time.
 
-    Each time with the number of the first one. What is read from a pipe comes at once.
+    Each time with the number of the first one. Lines from a pipe come at once.
     """
     number, rest = 1, b""
     with opened(path) as stream:
@@ -345,7 +345,7 @@ def _pieces(path: str) -> Iterator[tuple[int, list[bytes]]]:
                 number += len(lines)
             else:
                 rest += last
-            # What is beyond the limit is passed over, up to the end of the line.
+            # The rest of the line beyond the limit is passed over.
             rest = rest[:_READ_BYTES_MAX]
     if rest:
         yield number, _cleaned([rest], is_first=number == 1)

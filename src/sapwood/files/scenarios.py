@@ -61,7 +61,7 @@ class ScenarioFiles:
         advertise_everything: bool = False,
         advance: Callable[[int], None] = lambda _: None,
     ) -> Scenario:
-        """Everything that is to happen: `read`, and the scenario of what was read."""
+        """The whole scenario: `read`, and the scenario of the lines read."""
         lines = self.read(advance)
         return lines.scenario(name, advertise_everything=advertise_everything)
 
@@ -143,7 +143,7 @@ def open_scenario(
 
 
 def read_topology(text: str, seed: int) -> Overlay:
-    """The topology that a name (`tree:31:2`) or a TOML file describes; `seed` for what is drawn."""
+    """The topology that a name (`tree:31:2`) or a TOML file describes; `seed` for random ones."""
     if text.endswith(".toml") or Path(text).is_file():
         return read_toml(text, decode_topology)
     return parse_topology(text, Random(f"{seed}/topology").randrange)  # noqa: S311 - reproducible
@@ -164,7 +164,7 @@ def read_faults(
 
 
 def _counted(values: Iterable[T], advance: Callable[[int], None]) -> Iterator[T]:
-    """The same values, each reported as it passes."""
+    """The values, each reported as it passes."""
     for value in values:
         advance(1)
         yield value

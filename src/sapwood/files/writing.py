@@ -90,7 +90,7 @@ class DeliveryWriter:
 
 
 def _opened(target: Path, path: str) -> BinaryIO:
-    """`target` opened for writing; `path` is what the caller called it."""
+    """`target` opened for writing; `path` is the caller's name of it."""
     try:
         return target.open("wb")
     except FileNotFoundError:

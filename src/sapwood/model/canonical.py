@@ -136,7 +136,7 @@ def _irredundant(boxes: list[Conjunction], allowance: Allowance) -> list[Conjunc
 
 
 def _subtract(box: Conjunction, taken: Conjunction) -> list[Conjunction]:
-    """Disjoint boxes that hold what is in `box` but not in `taken`.
+    """Disjoint boxes that together hold the records of `box` that are not in `taken`.
 
     Where a complement does not exist because of patterns the whole box is left, which is sound.
     """

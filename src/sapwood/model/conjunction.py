@@ -93,11 +93,11 @@ class Conjunction:
         return Conjunction(tuple(sorted(merged.items(), key=_name)))
 
     def without(self, attribute: str) -> Conjunction:
-        """The same box with the attribute left free."""
+        """The box with the attribute left free."""
         return Conjunction(tuple(item for item in self.constraints if item[0] != attribute))
 
     def with_constraint(self, attribute: str, constraint: Constraint) -> Conjunction:
-        """The same box with another constraint, which must be satisfiable, on one attribute."""
+        """The box with another constraint, which must be satisfiable, on one attribute."""
         rest = self.without(attribute)
         if constraint.is_total:
             return rest

@@ -256,7 +256,7 @@ def united(constraints: Iterable[Constraint]) -> list[Constraint]:
 
 
 def _with_readings_united(constraints: list[Constraint]) -> list[Constraint]:
-    """The same union, with readings by one function united."""
+    """A shorter list with the same union: readings by one function are united."""
     result: list[Constraint] = []
     for constraint in constraints:
         union = None

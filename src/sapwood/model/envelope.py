@@ -31,7 +31,7 @@ class Envelope(Struct, array_like=True, frozen=True, gc=False):
 
     @property
     def ttl_ns(self) -> int | None:
-        """The same in nanoseconds."""
+        """The lifetime in nanoseconds."""
         return None if self.ttl_ms is None else self.ttl_ms * 1_000_000
 
 
@@ -42,7 +42,7 @@ def enveloped(
 ) -> Envelope | None:
     """The envelope of a time to live, in seconds, and a span's name; `None` where it is empty.
 
-    Raises `InputError` for what is none, and for a `tracestate` without the span that it is of.
+    Raises `InputError` for malformed fields, and for a `tracestate` without its span.
     """
     if ttl is None and traceparent is None and tracestate is None:
         return None

@@ -1,8 +1,9 @@
-"""Why a filter accepts a record or does not: the predicates that fail, with what was there.
+"""Why a filter accepts a record or does not: the predicates that fail, with the values found.
 
-A filter accepts what one of its conjunctions accepts. So a record that it refuses fails at
-least one predicate in each of them, and all of those are named. The conjunction that comes closest
-is first: that with the fewest predicates that fail, and among those that with most that hold.
+A filter accepts every record that one of its conjunctions accepts. So a record that it refuses
+fails at least one predicate in each of them, and all of those are named. The conjunction that comes
+closest is first: that with the fewest predicates that fail, and among those that with most that
+hold.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SHOWN_CHARS_MAX: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A predicate that does not hold, in the language of its filter, and what was there instead.
+    """A predicate that does not hold, in the language of its filter, and the value found instead.
 
     `place` is the place in a document where it was evaluated; `None` for records.
     """
@@ -92,7 +93,7 @@ def explained(filter: Filter, publication: Publication) -> Explanation:
 
 
 def _elements_met(conjunction: Conjunction, record: Record) -> str | None:
-    """Which element of each array meets the constraint on it, where there are several."""
+    """The element of each array that meets the constraint on it, where there are several."""
     met: list[str] = []
     for name, constraint in conjunction.constraints:
         values: Value | Values | None = record.get(name)

@@ -126,7 +126,7 @@ class Filter(Interest):
         return hash(normal) if isinstance(normal, bytes) else super().__hash__()
 
     def __reduce__(self) -> tuple[Callable[..., AdvertisedContent], tuple[object, ...]]:
-        """Copies leave behind what can be made again."""
+        """Copies leave cached fields behind."""
         if self.packed is None:
             return Filter, (self.conjunctions, self.source)
         return Filter.of_packed, (self.packed, self.source)

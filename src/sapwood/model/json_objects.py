@@ -52,7 +52,7 @@ _KINDS: Final = (
 def decode_object(line: bytes, what: str) -> dict[str, Any]:
     """The members of the object on a line, which is `what`; see `check_members`.
 
-    Raises `InputError` with what is wrong and what to do about it.
+    Raises `InputError` with the fault and the remedy.
     """
     if len(line) > LINE_BYTES_MAX:
         raise LimitError("LINE_BYTES_MAX", LINE_BYTES_MAX, None, "the length of the line in bytes")
@@ -72,7 +72,7 @@ def decode_object(line: bytes, what: str) -> dict[str, Any]:
 def check_count(text: bytes) -> None:
     """Raise `LimitError` for JSON with far more values than a record may have, without reading it.
 
-    What has up to twice as many passes: that is counted exactly when it is encoded. Looks into
+    A value with up to twice as many passes: they are counted exactly when it is encoded. Looks into
     texts only where the marks in them matter.
     """
     if len(text) <= RECORD_VALUES_MAX or _marks(text) <= 2 * RECORD_VALUES_MAX:

@@ -24,7 +24,7 @@ Name = TypeVar("Name")
 class KeptFilters(Sequence[tuple[Name, Filter]], Generic[Name]):
     """Named filters in order, as bytes; an access by position makes the `Filter`.
 
-    A million of them take a second to be made, and whoever builds an index reads their bytes.
+    A million filters take a second to be made, and building an index reads only their bytes.
     """
 
     __slots__ = ("names", "packed")

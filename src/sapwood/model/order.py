@@ -1,10 +1,10 @@
 """The covering relation as ordered structures use it, and what they may rely on.
 
-`Filter.covers` is sound: what it claims holds for the records. It is not always complete (general
-`like` patterns, large disjunctions), hence what it claims is not always transitive, and two unequal
-filters may accept the same records. Structures therefore never conclude a cover that they have not
-checked or reached over checked edges, and never close a circle: among filters that accept the same
-records everyone would rely on another, and none would stand for them.
+`Filter.covers` is sound: its covers hold for the records. It is not always complete (general `like`
+patterns, large disjunctions), hence its covers are not always transitive, and two unequal filters
+may accept the same records. Structures therefore never conclude a cover that they have not checked
+or reached over checked edges, and never close a circle: among filters that accept the same records
+everyone would rely on another, and none would stand for them.
 """
 
 from __future__ import annotations

@@ -79,14 +79,14 @@ class Publication:
 
     `attributes` is the record as it was given: nested objects and arrays included, so that a
     subscriber receives what was published. `record` is its flat view, `has_arrays` is true if there
-    are arrays in it. `document` is XML as it came; `read_document` looks into it. What is `None` is
-    not there: no record filter accepts a publication without a record (not even `price is null`),
-    no XPath one without a document.
+    are arrays in it. `document` is XML as it came; `read_document` looks into it. `None` stands for
+    a missing part: no record filter accepts a publication without a record (not even
+    `price is null`), no XPath one without a document.
 
     The `payload` is bytes for subscribers alone: no filter sees them, no router reads them. The
     `envelope` states how long the publication is worth being delivered. Of a publication that
-    `is_blind` the record and the document are for the router where it enters alone; what goes on
-    from there is `beyond` it, the payload.
+    `is_blind` the record and the document are only for the router where it enters; that router
+    forwards `beyond`, the payload.
 
     A publication is a value; equal are those with the same content under the same id. It caches
     what was computed of it: the document once it was read, and its encoded bytes.
@@ -123,10 +123,10 @@ class Publication:
     #: fields that are compared, which never change
     encoded: bytes | None
     #: the process that has it got it, or one before it made it, not before its clock showed this,
-    #: in nanoseconds; `None` where nothing is known of that. It is no part of what is published
+    #: in nanoseconds; `None` where that is unknown. It is no part of the published content
     born: int | None
     #: when the store that it was read from accepted it, in seconds since 1970; set only for
-    #: publications with a lifetime, and no part of what is published
+    #: publications with a lifetime, and no part of the published content
     written_at: float | None
     #: the document once it was read; depends on its bytes, which never change
     _contents: Document | None
@@ -168,7 +168,7 @@ class Publication:
 
     @classmethod
     def of_flat(cls, id: str, record: dict[str, Value]) -> Publication:
-        """A publication whose record is its own flat view, as whoever calls this has checked."""
+        """A publication whose record is its own flat view, which the caller has checked."""
         made = object.__new__(cls)
         _set(made, "id", id)
         _set(made, "attributes", record)
@@ -196,7 +196,7 @@ class Publication:
         return f"Publication(id={self.id!r}, attributes={self.attributes!r})"
 
     def __reduce__(self) -> tuple[Callable[..., Publication], tuple[object, ...]]:
-        """Copies leave behind what can be found again."""
+        """Copies leave cached fields behind."""
         return _made_again, (self._content(),)
 
     def _content(self) -> _Content:
@@ -222,11 +222,11 @@ class Publication:
         _set(self, "_contents", contents)
 
     def keep_encoded(self, body: bytes) -> None:
-        """Keep what the publication travels as: the bytes it was read from, or was written as."""
+        """Keep the encoded form: the bytes that it was decoded from, or encoded to."""
         _set(self, "encoded", body)
 
     def keep_born(self, born: int | None) -> None:
-        """Keep what is known of when it was made, as a reading of this process's clock."""
+        """Keep the bound of when it was made, as a reading of this process's clock."""
         _set(self, "born", born)
 
     def keep_written_at(self, seconds: float) -> None:
@@ -235,11 +235,11 @@ class Publication:
             _set(self, "written_at", seconds)
 
     def renamed(self, id: str) -> Publication:
-        """The same content under another id."""
+        """The publication under another id."""
         return _made_again((id, *self._content()[1:]))
 
     def in_envelope(self, envelope: Envelope) -> Publication:
-        """The same content in another envelope."""
+        """The publication in another envelope."""
         return _made_again((*self._content()[:-1], envelope))
 
     def beyond(self) -> Publication:
@@ -251,7 +251,7 @@ class Publication:
         return payload
 
     def parts(self) -> tuple[Publication, ...]:
-        """Its record and its document, each as a publication of its own; itself if it has one.
+        """The record and the document, each as a publication of its own; itself if it has one part.
 
         Advertisements are checked against these; where there are two, neither has the payload.
         """
@@ -420,7 +420,7 @@ def check_value(name: str, value: object) -> Value:
 
 
 def plain_value(value: object) -> object:
-    """A value as one of the plain kinds, if that is what it is under another name; else itself.
+    """A value as one of the plain kinds, if its class is a variant of one; else the value itself.
 
     So are values of derived classes (`enum.IntEnum`, `numpy.float64`) and the other scalars of
     NumPy: integers, floating-point numbers, booleans and texts, recognized by the kind of their

@@ -1,7 +1,7 @@
 """Fewer boxes for the same union: duplicates and covered boxes dropped, adjacent ones joined.
 
 Both reductions are exact and cheap enough for a thousand boxes; the canonical form
-(`sapwood.model.canonical`) starts from what they leave. Their work is counted against an
+(`sapwood.model.canonical`) starts from their result. Their work is counted against an
 `Allowance`, so that no filter's text, however hostile, costs more than about a second.
 """
 
@@ -46,7 +46,7 @@ class Allowance:
 
 
 def reduced(boxes: Iterable[Conjunction], allowance: Allowance) -> list[Conjunction]:
-    """The same union with adjacent boxes joined and covered ones dropped, sorted.
+    """The boxes of the same union, adjacent ones joined and covered ones dropped, sorted.
 
     Reducing again changes nothing. Raises `LimitError` past the allowance.
     """

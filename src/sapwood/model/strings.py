@@ -235,7 +235,7 @@ def prefix_end(prefix: str) -> str | None:
 
 
 def _beginning(low: str, high: str | None) -> Pattern:
-    """The pattern of what all texts of a range begin with."""
+    """The pattern of the common beginning of all texts of a range."""
     at = 0
     if high is not None:
         while at < min(len(low), len(high)) and low[at] == high[at]:

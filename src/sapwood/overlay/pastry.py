@@ -110,7 +110,7 @@ class PastryTables:
         return self._chosen.get(slot)
 
     def rows(self, within: Range = "") -> list[tuple[Range, str]]:
-        """Slots in a range around this router, with who stands for them: short ones first."""
+        """Slots in a range around this router, with their representatives: short ones first."""
         found = [(s, p) for s, p in self._chosen.items() if len(s) > len(within)]
         found = [(s, p) for s, p in found if s.startswith(within)]
         return sorted(found, key=lambda entry: (len(entry[0]), entry[0]))
@@ -191,7 +191,7 @@ class PastryTables:
             yield self._at[self._numbers[(at - self.half - 1 + step) % count]]
 
     def route(self, key: Identifier, without: Collection[str] = ()) -> str | None:
-        """The next hop to a key: by prefix where that is nearer, else whoever is nearest.
+        """The next hop to a key: by prefix where that is nearer, else the nearest peer.
 
         Every hop is nearer than the one before, so that none comes twice. `None` where this router
         is the nearest of all that it knows.

@@ -24,7 +24,7 @@ _NAMES_SHOWN: Final = 12
 """Routers that a message names before it abbreviates."""
 
 Hop: TypeAlias = tuple[str, str]
-"""One link in one direction: from a router to a neighbor."""
+"""A link in one direction: from a router to a neighbor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 XNet 6.1 takes a transit-stub graph of GT-ITM and gives only these numbers of it. Here: four transit
 routers, three stub domains at each, in a domain three stub routers and two edge routers. Within the
-transit domain and within each stub domain chance decides who is linked, and where a second link
-makes a domain reachable another way. An edge router has one link, as a consumer node must.
+transit domain and within each stub domain chance decides which routers are linked, and where a
+second link makes a domain reachable another way. An edge router has one link, as a consumer node
+must.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class TransitStub:
 
 
 def transit_stub(draw: Draw) -> TransitStub:
-    """A transit-stub graph of routers `r1` to `r64`; `draw` decides who is linked with whom."""
+    """A transit-stub graph of routers `r1` to `r64`; `draw` decides the links."""
     routers = tuple(f"r{number}" for number in range(1, 65))
     names = iter(routers)
     transit = [next(names) for _ in range(TRANSIT_ROUTERS)]

@@ -85,7 +85,7 @@ class _Log:
 
 
 class Wiring(Overlay):
-    """One overlay of those that followed each other; what it has never changes.
+    """An overlay in a sequence of overlays; it never changes.
 
     It may be in parts. Its links need only be at most one between two routers.
 

@@ -3,13 +3,13 @@
 The work merges "the lowest-frequency nodes" under a label of their own, with the mean of their
 frequencies; it does not state which ones, nor the error. Here all nodes that
 at most `threshold` documents have are folded, each into the node `-` below its nearest ancestor
-that is not: a count is never above that of the parent, so what is folded are whole subtrees. The
+that is not: a count is never above that of the parent, so whole subtrees are folded. The
 threshold is the lowest with which the synopsis has no more nodes than it may.
 
-What is not folded is counted exactly. What is folded is estimated by its node's mean, and so is a
-path that no document has: hence the error of an estimate is, for every path there can be, at most
-the larger of the mean and of the highest folded count less the mean (`error`), and never above the
-threshold. For counts /a 10, /a/b 9, /a/c 2, /a/d 1, /a/d/e 1 and at most four nodes::
+Paths that are not folded are counted exactly. A folded path is estimated by its node's mean, and so
+is a path that no document has: hence the error of an estimate is, for every path there can be, at
+most the larger of the mean and of the highest folded count less the mean (`error`), and never above
+the threshold. For counts /a 10, /a/b 9, /a/c 2, /a/d 1, /a/d/e 1 and at most four nodes::
 
     /  10    /a  10    /a/b  9    /a/-  mean 4/3 of 3, highest 2     threshold 2, error 4/3
 """
@@ -59,7 +59,7 @@ class CompressedSynopsis:
     frequent: Synopsis
     folded: tuple[tuple[int, Folded], ...]
     threshold: int
-    #: what was folded, by the node that it was below
+    #: the folded paths, by the node that they were below
     _below: dict[int, Folded] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:

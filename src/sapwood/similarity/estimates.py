@@ -85,9 +85,9 @@ class Similarity:
     """The probability that a document that one pattern accepts is accepted by another.
 
     A callable of two filters, not symmetric, with values in [0, 1]. It remembers the expansions of
-    patterns and what it has found, up to `limits.SIMILARITIES_KNOWN_MAX` pairs. Equal steps of
-    patterns are one object, so what has been found for one is known by its identity; and while the
-    first filter stays the same, what was looked for in its expansion is not looked for again.
+    patterns and the similarities found, up to `limits.SIMILARITIES_KNOWN_MAX` pairs. Equal steps of
+    patterns are one object, so results for one are known by its identity; and while the first
+    filter stays the same, a step that was searched in its expansion is not searched again.
     """
 
     __slots__ = (
@@ -105,7 +105,7 @@ class Similarity:
         #: by the identity of a step of those
         self._chances: dict[tuple[int, Place], float] = {}
         self._known: dict[tuple[TreePattern, TreePattern], float] = {}
-        #: the expansions in which steps were looked for last, and what was found, by identities
+        #: the expansions in which steps were searched last, and the results, by identities
         self._within: tuple[tuple[float, Occurrence], ...] = ()
         self._options_known: dict[tuple[int, int], _Found] = {}
         #: there as well: by the tested name, whether a certain child excludes it
@@ -142,7 +142,7 @@ class Similarity:
         best alternative of `other`; zero for one that no document can match.
         """
         expansions = self.expansions(one)
-        # Last, since what is known may be forgotten before: identities are of steps that stay.
+        # Last, since results may be forgotten before: identities are of steps that stay.
         asked = self.steps(other)
         if expansions is not self._within:
             self._within = expansions
@@ -164,7 +164,7 @@ class Similarity:
         return found
 
     def expanded(self, pattern: TreePattern) -> tuple[tuple[float, Occurrence], ...]:
-        """The same as `expansions`, of which nothing is remembered."""
+        """As `expansions`, without keeping the result."""
         made = [(step, expanded(step, self.knowledge)) for step in self.steps(pattern)]
         some = [(step, one) for step, one in made if one is not None]
         if len(some) == 1:

@@ -1,8 +1,8 @@
 """The expansion of a pattern: the concrete elements that it can mean, with probabilities.
 
 Chand 2005, 8.3.2 and algorithm 26 (L2997-3124), in the corrected form of its completion. Every
-occurrence has a name, never `*` or `//`, and the probability that it is there if what is above it
-is. Occurrences of the same *number* below one parent are alternatives for one step of the pattern;
+occurrence has a name, never `*` or `//`, and the probability that it is there if its parent is.
+Occurrences of the same *number* below one parent are alternatives for one step of the pattern;
 their probabilities sum to 1, in proportion to the weights of their places (`knowledge.py`).
 Occurrences of different numbers are all there, unless the DTD opposes them: then one that is
 certain deletes the others (`_settled`), and pairs that stay opposed are listed in `opposed`. So
@@ -41,8 +41,8 @@ class Occurrence:
     """An element that a step of the pattern can mean, and all that is below it.
 
     `opposed` are pairs of `children`, by their positions, that are never there together. `beside`
-    and `below` are the local names of children, and of all elements further down as well: what is
-    not among them need not be looked for.
+    and `below` are the local names of children, and of all elements further down as well: other
+    names need not be searched.
     """
 
     place: Place
@@ -107,7 +107,7 @@ class _Expansion:
         self.left = EXPANSION_NODES_MAX
 
     def place(self, step: Step, above: _Draft) -> bool:
-        """Add what the step can mean below an occurrence; whether there is any."""
+        """Add the meanings of a step below an occurrence; true if there is any."""
         above.numbers += 1
         number = above.numbers
         kids = self._weighed(step, above.place)
@@ -117,7 +117,7 @@ class _Expansion:
             if step.accepts(place) and (not step.needs_text or self.knowledge.holds_text(place))
         ]
         if step.axis is Axis.DESCENDANT and self._goes_on(above):
-            # What is passed on the way is an alternative of the same step.
+            # An element passed on the way is an alternative of the same step.
             found += [self._passed(step, above, place, weight, number) for place, weight in kids]
         return any(found)
 

@@ -2,9 +2,9 @@
 
 A *place* is where an element can be: a name, and, with a synopsis, a node of it. Knowledge gives
 the places below one, and how often they occur beside each other (their weights): with a DTD alone
-all children are alike, with a synopsis each weighs as many documents as have it. With both, what no
-document had is impossible (L3102) unless the synopsis is too young for that conclusion; then each
-child of the DTD weighs one document more than had it.
+all children are alike, with a synopsis each weighs as many documents as have it. With both, a path
+that no document had is impossible (L3102) unless the synopsis is too young for that conclusion;
+then each child of the DTD weighs one document more than had it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ::
 
-    bytes 0-7     "SAPWSYN1"       what this is, and the version of the layout
+    bytes 0-7     "SAPWSYN1"       the kind of file, and the version of the layout
     bytes 8-23    BLAKE2b, 16 bytes, of all that follows
     bytes 24-     MessagePack: [distinct names, name of each node, parents, counts]
 

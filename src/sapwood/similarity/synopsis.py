@@ -193,7 +193,7 @@ def merged(synopses: Iterable[Synopsis]) -> Synopsis:
 
 
 def _children(synopsis: Synopsis) -> tuple[tuple[int, ...], ...]:
-    """The nodes below each node; raises `InputError` for what is no synopsis in canonical form."""
+    """The nodes below each node; raises `InputError` for no synopsis in canonical form."""
     names, parents, counts = synopsis.names, synopsis.parents, synopsis.counts
     if not len(names) == len(parents) == len(counts) > 0 or names[0] or parents[0] != -1:
         raise InputError("a synopsis begins with its root, and names, parents and counts go along")

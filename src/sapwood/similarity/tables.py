@@ -57,7 +57,7 @@ class Tile(NamedTuple):
 
 
 class PlaceTable:
-    """The places that documents have, numbered so that kids come after what they are below."""
+    """The places that documents have, numbered so that kids come after their parents."""
 
     __slots__ = ("arrays", "numbers", "places", "similarity")
 
@@ -114,10 +114,10 @@ class Table:
                 self._number_tests(step)
         self._tests: Final = list(self._test_numbers)
         self.accepted = self._accepted()
-        #: rows of tests that what is certain rules out, by the place and what is certain below it
+        #: rows of tests that certain kids rule out, by the place and its certain kids
         self._excluded_rows: dict[tuple[int, frozenset[int]], int] = {}
         self._excluded: list[NDArray[np.uint8]] = []
-        #: by what is known of a text
+        #: by the known sets of a text
         self._text_numbers: dict[tuple[Texts, ...], int] = {(): 0}
         self._texts: list[tuple[Texts, ...]] = [()]
 
@@ -142,7 +142,7 @@ class Table:
         return found
 
     def tile(self, patterns: Sequence[int]) -> Tile:
-        """The patterns of some numbers as what is looked for, but for the chances of their steps.
+        """The patterns of some numbers as searched ones, but for the chances of their steps.
 
         The chances are to be filled in by `fill_chances`.
         """
@@ -194,7 +194,7 @@ class Table:
         )
 
     def given(self, number: int) -> Given:
-        """The pattern of a number as what is looked into; raises `LimitError` as `Similarity`."""
+        """The pattern of a number as one to search in; raises `LimitError` as `Similarity`."""
         parts = tuple(
             (share, self._flat(root))
             for share, root in self.similarity.expanded(self.patterns[number])
@@ -257,7 +257,7 @@ class Table:
         return number
 
     def _row(self, place: int, node: Occurrence) -> int:
-        """The row of tests that what is certain below a node rules out; `NONE` where none is."""
+        """The row of tests that the certain kids of a node rule out; `NONE` where none are."""
         knowledge = self.similarity.knowledge
         if knowledge.dtd is None or not node.place.depth:
             return NONE

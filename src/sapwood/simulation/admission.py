@@ -1,7 +1,7 @@
 """Admission: publications must be accepted and refused as clients' advertisements demand.
 
-From the history alone: a client that has advertised may publish what one of its advertisements in
-force accepts; where the protocol routes by advertisements no client may publish anything else.
+From the history alone: a client that has advertised may publish whatever one of its advertisements
+in force accepts; where the protocol routes by advertisements no client may publish anything else.
 Between the request for an advertisement and the answer to it, both answers are right.
 """
 

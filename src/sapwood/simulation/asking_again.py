@@ -1,6 +1,6 @@
 """Clients repeat unanswered requests when a router that remembers them is back.
 
-A router that keeps what it knows has a client's requests up to some point, and the client has its
+A router with a store has a client's requests up to some point, and the client has its
 answers up to an earlier one. Between the two, a repeated request does no harm: a statement that is
 there is answered as the first time, and one that was withdrawn is not there.
 """
@@ -63,7 +63,7 @@ class AskingAgain:
         self._endings: dict[tuple[str, str, str], Ending] = {}
 
     def left(self, client: ClientName) -> None:
-        """A client has left: it waits for no answer."""
+        """Note that a client has left: it waits for no answer."""
         self._departing[client] += 1
         self._forget_endings(client.home, client.client)
 
@@ -97,7 +97,7 @@ class AskingAgain:
                 self._feed(router, DetachClient(client))
 
     def crashed(self, router: str) -> None:
-        """A router has crashed: what it would have answered went with it."""
+        """Forget the endings that a crashed router would have answered."""
         self._forget_endings(router)
 
     def ask(self, router: str, now: float) -> None:
@@ -146,7 +146,7 @@ class AskingAgain:
             self._feed(home, undo(client, id_))
 
     def publish(self, router: str, now: float) -> None:
-        """Let clients publish again what has not been answered."""
+        """Let clients repeat their unanswered publications."""
         for owed in self._history.unanswered_of(router):
             if isinstance(owed, str):
                 self._publish(router, owed, now)
@@ -181,7 +181,7 @@ class AskingAgain:
             self._feed(name.home, ClientSubscribe(name.client, name.id, wanted))
 
     def _publish(self, router: str, id_: str, now: float) -> None:
-        """Let a client publish again what was not accepted, unless the router has it."""
+        """Let a client repeat a publication that was not accepted, unless the router has it."""
         published = self._history.publications[id_]
         publisher = published.publisher
         if self._stored.has_accepted(router, id_):

@@ -35,7 +35,7 @@ class Agenda(Generic[E]):
 
     @property
     def next_due(self) -> float | None:
-        """When the next event happens; `None` if nothing is scheduled."""
+        """The time of the next event; `None` if none is scheduled."""
         return self._due[0][0] if self._due else None
 
     def schedule(self, at: float, event: E) -> None:

@@ -1,7 +1,7 @@
 """Clocks of routers in virtual time: they drift, and in some scenarios they jump or stop.
 
 Virtual time is exact, in whole nanoseconds. A clock is made of pieces on which its rate is
-constant; what it shows is worked out in millionths of a nanosecond, and cut off to whole ones, as
+constant; its reading is computed in millionths of a nanosecond, and cut off to whole ones, as
 a counter does.
 
 ::
@@ -37,7 +37,7 @@ NS: Final = 1_000_000_000
 
 
 class DriftingClock:
-    """One clock. `at` is virtual time, in nanoseconds, and never goes back.
+    """A drifting clock. `at` is virtual time, in nanoseconds, and never goes back.
 
     #: at _since the clock showed _shown / PER; from then on it advances by _rate / PER a nanosecond
     #: is_right as long as it never jumped or stopped, and its rate was within `ppm`
@@ -57,7 +57,7 @@ class DriftingClock:
         return (self._shown + (at - self._since) * self._rate) // PER
 
     def when(self, shown: int) -> int | None:
-        """When it shows this, or more, for the first time since its last change; `None`: never."""
+        """The first time since its last change at which it shows this or more; `None`: never."""
         missing = shown * PER - self._shown
         if missing <= 0:
             return self._since

@@ -65,7 +65,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A protocol that was tried: what came of it and what it cost, or why it cannot be had."""
+    """A protocol that was tried: its results and its cost, or why it cannot be used."""
 
     protocol: str
     evaluation: Evaluation | None = None
@@ -88,7 +88,7 @@ def compare(
     kernels: Callable[[], Hashable] = lambda: None,
     watch: Watch = unwatched,
 ) -> list[Candidate]:
-    """Try protocols on a scenario each, the same but for what has to be advertised.
+    """Try protocols on a scenario each, the same but for the necessary advertisements.
 
     Returns the recommended one first (see the module). `kernels` returns which compiled code is at
     hand: a protocol measured before some of it was ready is measured again with all of it.

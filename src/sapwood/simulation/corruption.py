@@ -135,7 +135,7 @@ def _share(router: Router, generator: Random, share: float) -> list[tuple[str, s
 
 def _forget(router: Router, neighbor: str, noun: str, key: str) -> None:
     message = Unsubscribe(key) if noun == "subscription" else Unadvertise(key)
-    _core(router).apply(Receive(neighbor, message))  # what comes of it is lost
+    _core(router).apply(Receive(neighbor, message))  # its effects are lost
 
 
 def _learn(router: Router, neighbor: str, noun: str, key: str, generator: Random) -> None:
@@ -182,7 +182,7 @@ def _mislay(router: Router, generator: Random, share: float, world: Corruptible)
 
 
 def _spoil(table: SketchedTable, generator: Random, share: float) -> None:
-    """Let what is remembered of a table be wrong: sum, counters, elements."""
+    """Damage the summary of a table: sum, counters, elements."""
     table.sum = generator.getrandbits(_ELEMENT_BITS)
     if table.sketch is not None:
         counters = table.sketch.counters

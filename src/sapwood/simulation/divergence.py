@@ -118,9 +118,9 @@ def _renamed(content: Mapping[str, Any] | Publication, id_: str) -> Publication:
 
 
 def _behaviors(world: World, sent: Sequence[tuple[ClientName, Publication]]) -> list[_Behavior]:
-    """Which links each publication crosses, and whom it reaches; all are from one router.
+    """The links that each publication crosses, and its receivers; all are from one router.
 
-    They are under way together: publications change nothing for each other.
+    The publications are under way together: none changes anything for another.
     """
     known = len(world.history.deliveries)
     probers = {publisher for publisher, _ in sent if publisher.client == _PROBER}

@@ -38,7 +38,7 @@ from sapwood.simulation.world import World
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One way of a publication to a subscription: as tables have it, and as it went.
+    """A way of a publication to a subscription: by the tables, and as it went.
 
     `arrived` are the routers on the way that it came to, in the order of the way.
     """
@@ -84,7 +84,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Followed:
-    """A publication, the subscriptions it is compared with, and what was seen, by these and way."""
+    """A publication, its subscriptions, and the journeys seen, by subscription and way."""
 
     action: PublishAction
     wanted: dict[SubscriptionName, Interest] = field(default_factory=dict)

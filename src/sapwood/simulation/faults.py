@@ -18,7 +18,7 @@ Beside them, routers that join and leave for good, and links that are added and 
     name = "r4"
     down = 1.5
     up = 2.5
-    tail = "torn"               # what is left of what it has not written: "lost", "torn", "whole"
+    tail = "torn"               # the rest of what it has not written: "lost", "torn", "whole"
     steps = 3                   # it goes down while it writes, after this many steps from `down` on
 
     [[router]]
@@ -227,7 +227,7 @@ Written: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """When and where a recipe may strike: a time, and a share of the links or routers."""
+    """The window of a recipe: a time, and a share of the links or routers."""
 
     start_s: float
     seconds: float

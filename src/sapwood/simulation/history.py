@@ -1,6 +1,6 @@
 """The history: requests, confirmations, acceptances and deliveries in order, for the oracle.
 
-Only what clients see is here, and what was done to the links; routing tables and messages are not,
+Only what clients see is here, and the state of links; routing tables and messages are not,
 so that a wrong router cannot write its own alibi.
 """
 
@@ -131,7 +131,7 @@ class History:
     """The record of one simulation.
 
     `topology` is the present overlay, at first the one that everything begins with. Where routers
-    keep what they know (`is_kept`), clients' requests outlive them.
+    have stores (`is_kept`), clients' requests outlive them.
 
     #: overlays has every overlay that there was, and since when; `topology` is the last of them
     #: epochs of one subscription follow each other: all but the last have `leaving` set, and are
@@ -140,7 +140,7 @@ class History:
     #: outages holds only links that were ever down, by their ends in both orders
     #: unrests, where routers route on many trees (`is_mesh`), are the times in which trees may
     #: change: from the beginning, or a change of a link, until nothing is left that could change a
-    #: table; all but the last are settled. Where routers keep what they know on one tree, there is
+    #: table; all but the last are settled. Where routers have stores, on one tree, there is
     #: the first only, in which neighbors get to know each other
     #: finds, where routers route on many trees, gives the tree of each source, one for each way
     #: disturbances are the times in which something was wrong that is no link's alone: whatever
@@ -235,7 +235,7 @@ class History:
         self.owed[publication.id] = None
 
     def published_again(self, now: float, publication: str) -> None:
-        """A client hands a publication once more to its home router, which does not have it.
+        """Record that a client repeats a publication to its home router, which does not have it.
 
         It may have been refused to a client that advertises, and the answer was lost: then it comes
         behind all that the client has published meanwhile, and is judged by what it advertises now.
@@ -276,7 +276,7 @@ class History:
         return tuple(one for chain in ending for one in chain if one.left is None)
 
     def ended(self, now: float, name: StatementName, lives: Iterable[Epoch[Any]]) -> None:
-        """Some lives of a statement have ended, or were never there."""
+        """Record that lives of a statement have ended, or were never there."""
         last = self._lives_of(name)[name][-1]
         for epoch in lives:
             if epoch.left is None:
@@ -298,7 +298,7 @@ class History:
         self.deliveries.append(Delivery(self._moment(now), publication, subscription))
 
     def link_down(self, now: float, a: str, b: str) -> None:
-        """A link stops carrying messages."""
+        """Record that a link stops carrying messages."""
         began = self._moment(now)
         # In the first unrest neighbors get to know each other: these may not have done so yet.
         outage = Outage(BEGINNING if self._are_strangers else began)
@@ -311,7 +311,7 @@ class History:
             self._unsettled.append(((a, b), outage))
 
     def link_joined(self, now: float, a: str, b: str) -> None:
-        """A link carries messages again, and both ends know it."""
+        """Record that a link carries messages again, and both ends know it."""
         outages = self.outages.get((a, b))
         if outages and outages[-1].joined is None:
             outages[-1].joined = self._moment(now)
@@ -319,7 +319,7 @@ class History:
                 self._stir(now)
 
     def rewired(self, now: float, overlay: Overlay) -> None:
-        """Routers or links have come or gone; the links that went are down already."""
+        """Record a changed overlay; the links that went are down already."""
         self._overlay_is(self._moment(now), overlay)
         if self.is_mesh and (self.is_kept or not self.finds):
             # Also where the link was down, as its return was awaited; where routers choose their
@@ -327,7 +327,7 @@ class History:
             self._stir(now)
 
     def link_added(self, a: str, b: str) -> None:
-        """There is a link now, which carries no messages yet."""
+        """Record a new link, which carries no messages yet."""
         outages = self.outages.setdefault((a, b), [])
         self.outages[b, a] = outages
         if not outages:
@@ -336,7 +336,7 @@ class History:
             self._unsettled.extend(((a, b), one) for one in outages if one.settled is None)
 
     def link_removed(self, a: str, b: str) -> None:
-        """There is no link any more; the end of its outage is not awaited."""
+        """Record that a link is gone; the end of its outage is not awaited."""
         outages = self.outages.get((a, b))
         if outages:
             outages[-1].for_good = True
@@ -387,7 +387,7 @@ class History:
             self.disturbances.append(Outage(self._moment(now)))
 
     def relapse(self, now: float, home: str) -> None:
-        """A router has an older state: that disturbs, and what came before may come again.
+        """Record that a router has an older state, which disturbs: deliveries may come again.
 
         Its clients have to repeat all their requests, answered or not.
         """
@@ -402,7 +402,7 @@ class History:
         return bool(self._unsettled) or self._is_stirred or self._is_disturbed
 
     def settle(self, now: float, *, calm: bool = True) -> None:
-        """Nothing is left in the overlay that could still change a routing table.
+        """Record that nothing in the overlay can still change a routing table.
 
         Unless it is `calm`, what disturbs it is not over.
         """

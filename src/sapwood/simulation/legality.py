@@ -49,7 +49,7 @@ _UNSPOKEN: Final = frozenset({"merging", "xroute", "flooding"})
 
 @dataclass(frozen=True, slots=True)
 class Illegal:
-    """An edge whose holder has what it should not, or lacks what it should have."""
+    """An edge whose holder has wrong entries, or lacks due ones."""
 
     sender: str
     holder: str
@@ -261,7 +261,7 @@ def _is_advertised(world: World) -> bool:
 
 
 def _rules(world: World) -> tuple[str, str]:
-    """The rules by which what travels serves what is known, of subscriptions and advertisements."""
+    """The rules by which sent entries serve known ones, for subscriptions and advertisements."""
     words = _words(world)
     telling = next(
         (word for word in words if word in ("identity", "covering", "maximal")), "simple"

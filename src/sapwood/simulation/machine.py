@@ -27,7 +27,7 @@ class Machine(Protocol):
         """Take one input and return its effects."""
 
     def next_deadline(self) -> float | None:
-        """When to give it a `Tick`, by its own clock; `None` for never."""
+        """The time of its next `Tick`, by its own clock; `None` for never."""
 
     def behind(self) -> Collection[str]:
         """The neighbors to which messages are still held back: each is given `Drained` in time."""

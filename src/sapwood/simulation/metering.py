@@ -1,8 +1,8 @@
 """Routers with a meter: the cost of an overlay, by part.
 
 A meter measures the routers of one simulation. It adds up the processor time that inputs take, and
-the bytes of what goes over links, apart for publications and for what keeps routing state. The
-clock and the weight of a message are given: the simulation itself knows neither.
+the bytes that go over links, apart for publications and for messages about routing state. The clock
+and the weight of a message are given: the simulation itself knows neither.
 
 Publications of clients are timed apart from those of neighbors: a forwarding strategy with digests
 moves work from the latter to the former.
@@ -40,7 +40,7 @@ class Part:
 
 
 class Meter:
-    """Adds up what the routers of one overlay cost.
+    """Adds up the cost of the routers of one overlay.
 
     `entered` are publications at the routers where they enter, `passed` those at later routers, and
     `state` is all else: subscriptions, advertisements, links, timers.

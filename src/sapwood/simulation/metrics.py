@@ -1,4 +1,4 @@
-"""Figures of a simulation: what it cost, how long it took, and whether it was right."""
+"""Figures of a simulation: its cost, its delays, and the verdicts."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class Metrics:
     """All figures of one simulation; `to_json` writes them.
 
     `content_matches` are publications times the sides (clients, links with subscriptions) that a
-    router matched them against; `messages` counts what was put on links by kind, of several at once
-    each one, `tables` the entries per router at the end, `hops` the pairs by the number of links
-    between the two homes in the overlay in which the publication was sent, as long as no link
+    router matched them against; `messages` counts messages on links by kind, each one of several
+    sent at once, `tables` the entries per router at the end, `hops` the pairs by the number of
+    links between the two homes in the overlay in which the publication was sent, as long as no link
     fails; those that no links joined then are left out.
 
     `delay_s` is from acceptance to delivery, over all pairs. `update_s` is from a client's request
@@ -116,7 +116,7 @@ class Metrics:
     trace: str
 
     def with_diverged(self, count: int) -> Metrics:
-        """The same figures, with the number of divergences, which are looked for afterwards."""
+        """These figures with the number of divergences, which are determined afterwards."""
         return replace(self, verdicts=replace(self.verdicts, diverged=count))
 
     def to_json(self) -> bytes:
@@ -185,7 +185,8 @@ def measure(
 def link_use(world: World, interested: Mapping[str, Iterable[str]]) -> LinkUse:
     """The number of times that publications crossed links, and of those without need.
 
-    `interested` holds for each checked publication the homes of those who may receive it.
+    `interested` holds for each checked publication the homes of the subscriptions that may receive
+    it.
     """
     checked = needless = 0
     for id_, homes in interested.items():

@@ -98,7 +98,7 @@ class Timing:
     A message takes between `latency_s` and `latency_s * (1 + jitter)`; an end learns of a change of
     its link within `notice_s` seconds. A store writes what it gathered within `commit_s` seconds,
     and meanwhile gathers for the next writing. A router takes `processing_s` for each message of a
-    neighbor, one after the other; what comes meanwhile waits.
+    neighbor, one after the other; later messages wait meanwhile.
     """
 
     jitter: float = 0.0
@@ -112,7 +112,7 @@ NOMINAL: Final = Timing()
 
 
 _CLEARING_S: Final = 0.001
-"""Seconds between two parts of what a router withdraws of clients that have gone."""
+"""Seconds between two parts of a router's withdrawals for clients that have gone."""
 
 REMOVED: Final = "removed"
 """The reason against a link that the overlay does not have any more, or not yet."""
@@ -134,7 +134,7 @@ def is_upkeep(effect: Effect) -> bool:
 
 @dataclass(slots=True)
 class _LinkState:
-    """One link. It carries messages iff no reason is against it."""
+    """The state of a link. It carries messages iff no reason is against it."""
 
     link: Link
     #: which life of the link this is; a new one begins whenever it goes down
@@ -228,7 +228,7 @@ class Network:
     def send(self, source: str, target: str, message: Message, age_ns: int | None = 0) -> None:
         """Send a message whose content is `age_ns` old; of publications the age is known.
 
-        It is lost if the link is down, or has been and the sender has yet to hear of it.
+        It is lost if the link is down, or has been and the sender has no notice of it yet.
         """
         state = self._state(source, target)
         if state.told[source] is None:
@@ -415,7 +415,7 @@ class Network:
             return False
         self._tell_both(state, state.session)
         for source, target in ((state.link.a, state.link.b), (state.link.b, state.link.a)):
-            # The end learns of the link before it sees what comes over it.
+            # The end learns of the link before it gets messages over it.
             state.floor[source] = max(self._agenda.now, state.notice_floor[target])
         return True
 

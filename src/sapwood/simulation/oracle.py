@@ -1,4 +1,4 @@
-"""The oracle: judges what happened by what had to, what might, and what must not.
+"""The oracle: judges deliveries by those that had to, might and must not happen.
 
 For each pair of a publication and a subscription it decides, from the history alone:
 
@@ -8,8 +8,8 @@ For each pair of a publication and a subscription it decides, from the history a
   came up (on many trees: there was a way, and the overlay had settled since a link went down that
   its source's tree may have on the way; see `ways`; where publications take several trees at once,
   on one of them). (A subscription that is confirmed in between may rely on one that was confirmed
-  earlier and has yet to travel over the link again.) A subscription that was changed owes what all
-  its filters of that time accept as if it had been one.
+  earlier and has yet to travel over the link again.) A subscription that was changed owes the union
+  of all its filters of that time.
 * *may*: the filter matches, and the publication was under way during part of the subscription's
   life.
 * *must not*: everything else, and whatever was refused to its publisher. Besides, nothing may
@@ -176,11 +176,11 @@ class _Evidence:
     def __init__(self, ways: tuple[Ways, ...]) -> None:
         self.ways = ways
         self.meaning = Meaning()
-        #: identities of a syntax tree and a publication of the history -> what came of them
+        #: identities of a syntax tree and a publication of the history -> whether it matches
         self._known: dict[tuple[int, int], bool] = {}
 
     def accepts(self, wanted: Interest, publication: Publication) -> bool:
-        """As `Meaning.accepts`; looked at once, to how many subscriptions ever it came."""
+        """As `Meaning.accepts`; evaluated once, whatever the number of its subscriptions."""
         pair = id(self.meaning.tree(wanted)), id(publication)
         known = self._known.get(pair)
         if known is None:

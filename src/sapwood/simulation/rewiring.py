@@ -78,7 +78,7 @@ class Rewiring:
         return timed
 
     def rejoin(self) -> list[Action]:
-        """Links that join what the rounds before have parted."""
+        """Links that join the parts of the overlay that earlier rounds separated."""
         actions: list[Action] = []
         while self._parted:
             parts = (self.overlay.tree(end).routers for end in self._parted.pop())

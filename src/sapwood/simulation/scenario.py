@@ -110,7 +110,7 @@ class DetachAction:
 
 @dataclass(frozen=True, slots=True)
 class FailLink:
-    """A link stops carrying messages; what is on it is lost."""
+    """A link stops carrying messages; those on it are lost."""
 
     a: str
     b: str
@@ -126,10 +126,10 @@ class ReturnLink:
 
 @dataclass(frozen=True, slots=True)
 class CrashRouter:
-    """A router stops and loses its state, but for what it has written.
+    """A router stops and loses its state, but for its written records.
 
-    `tail` is what is left of what it was about to write. With `steps` it stops while it writes: see
-    `sapwood.simulation.world.Doom`.
+    `tail` is the part that is left of what it was about to write. With `steps` it stops while it
+    writes: see `sapwood.simulation.world.Doom`.
     """
 
     router: str
@@ -196,7 +196,7 @@ class AddLink:
 
 @dataclass(frozen=True, slots=True)
 class RemoveLink:
-    """Two routers are neighbors no more; what is on the link is lost."""
+    """Two routers are neighbors no more; messages on the link are lost."""
 
     a: str
     b: str

@@ -137,7 +137,7 @@ def simulate(
     world.heal()
     world.drain()
     world.validate()
-    world.watch = None  # whoever probes the world is not watched
+    world.watch = None  # probes of the world are not watched
     return Outcome(world, world.history.unanswered())
 
 

@@ -30,7 +30,7 @@ class Stopwatch:
         self.heard = -math.inf
 
     def restart(self) -> None:
-        """Forget what was measured."""
+        """Forget all measurements."""
         self.processing_s.clear()
         self.heard = -math.inf
 
@@ -42,7 +42,7 @@ class Stopwatch:
     def delay_s(self, since: float) -> float:
         """Seconds from a virtual time until the last message about routing state.
 
-        What all of them computed since `restart` is added.
+        The processing time of all routers since `restart` is added.
         """
         return max(0.0, self.heard - since) + self.seconds
 

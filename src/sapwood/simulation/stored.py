@@ -1,8 +1,8 @@
 """The state that survives a crash: the records of routers, and the wishes of clients.
 
 A store writes the records and the deliveries of one input as a whole or not at all
-(`effects.Persist`). Until that is written, what else comes of the input waits, and so does what
-comes of later inputs. A crash takes what waits, and of what is not written it leaves a part: whole
+(`effects.Persist`). Until that is written, the other effects of the input wait, and so do those of
+later inputs. A crash discards waiting effects, and of unwritten inputs it leaves a part: whole
 inputs, the first ones, and of the next one perhaps a torn piece, which the store sets aside.
 
 ::
@@ -62,12 +62,12 @@ class Tail(Enum):
     WHOLE = "whole"
     """All of it."""
     OLD = "old"
-    """Nothing, and what was written last is gone as well: the disk has an older state."""
+    """Nothing, and the last writings are gone as well: the disk has an older state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An effect that waits, since a time; what is to be sent, for the life of the link then."""
+    """An effect that waits, since a time; a message to be sent, for the life of the link then."""
 
     effect: Effect
     since: float
@@ -123,7 +123,7 @@ class _Disk:
             self.backups = [*self.backups[-1:], self.copied()]
 
     def copied(self) -> _Disk:
-        """The same state, on another disk."""
+        """A copy of this state, on another disk."""
         return replace(
             self,
             notes=dict(self.notes),
@@ -164,7 +164,7 @@ class _Disk:
         self.log = kept
 
     def _take(self, checkpoint: Checkpoint) -> None:
-        """A checkpoint is there: what the one before the last stood for is of no use any more."""
+        """Keep a new checkpoint and the one before, and drop the records that this covers."""
         self.checkpoints = [*self.checkpoints[-1:], checkpoint]
         if len(self.checkpoints) == 2:
             self.log = self._since(self.checkpoints[0])
@@ -283,5 +283,5 @@ class Stored:
             yield router, counts.count(0), sum(counts)
 
     def forget(self, router: str) -> None:
-        """A router has left for good, and what it kept is gone."""
+        """Forget a router that has left for good."""
         self._disks.pop(router, None)

@@ -181,7 +181,7 @@ def draw_topology(generator: Random, routers: int) -> Topology:
 
 
 def close_circles(generator: Random, tree: Overlay) -> Overlay:
-    """The same routers with further links between some of them: from one to all there can be."""
+    """The overlay with further links between routers: from one to all there can be."""
     apart = [(a, b) for a, b in combinations(tree.routers, 2) if b not in set(tree.neighbors(a))]
     if not apart:
         return tree
@@ -283,7 +283,7 @@ class _Actions:
 
 
 class _AdvertisedActions(_Actions):
-    """The same for clients that advertise: much, little, at times what they do not publish."""
+    """Actions of clients that advertise: much, little, at times what they do not publish."""
 
     def __init__(self, generator: Random, topology: Overlay, limits: Mixture) -> None:
         super().__init__(generator, topology, limits)
@@ -328,7 +328,7 @@ class _AdvertisedActions(_Actions):
         return DetachAction(client)
 
     def _publish(self) -> Action:
-        """Mostly by one who advertised, and mostly something that was advertised."""
+        """Mostly by a client that advertised, and mostly within an advertisement."""
         if not self._promises or self._generator.random() < 0.2:
             return super()._publish()
         self._published += 1
@@ -353,7 +353,7 @@ def _draw_faults(
 
 
 def _draw_dooms(generator: Random, topology: Overlay, seconds: float) -> list[tuple[float, Action]]:
-    """Crashes while routers write, and of what was not written some is left."""
+    """Crashes while routers write, which leave a part of the unwritten inputs."""
     timed: list[tuple[float, Action]] = []
     for _ in range(generator.choice((0, 1, 2, 4))):
         router = generator.choice(topology.routers)

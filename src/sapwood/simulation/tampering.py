@@ -1,4 +1,4 @@
-"""Faults of messages in flight, and of timers: what a router that heals has to live with.
+"""Faults of messages in flight, and of timers, which a self-healing router has to survive.
 
 In a file of faults::
 
@@ -150,7 +150,7 @@ class Tampering:
                 self._seen_filters.append(said.filter)
 
     def _altered(self, message: Message) -> Message:
-        """Another message of the same class; a publication stays as it is."""
+        """An altered message of the same class; a publication stays as it is."""
         draw = self._generator
         match message:
             case UpkeepNote(note):

@@ -1,7 +1,7 @@
 """The clocks and time bounds of a world's routers, checked against the truth.
 
-Each router has a clock, each end of a link its bounds (`sapwood.timing`), and what a router knows
-of a publication's age is kept here, by its id, as brokers keep it beside the publication. The world
+Each router has a clock, each end of a link its bounds (`sapwood.timing`), and a router's bound of a
+publication's age is kept here, by its id, as brokers keep it beside the publication. The world
 knows when everything really happened, in whole nanoseconds: a bound that is wrong is counted, as
 long as the clocks that it rests on are within their drift.
 """
@@ -75,7 +75,7 @@ class Timekeeping:
         return time if clock is None else clock.read(exact(time)) / NS
 
     def when(self, router: str, shown: float) -> float | None:
-        """When the clock of a router shows a time; `None` where it stands still before that."""
+        """The time when a router's clock shows a reading; `None` where it stands still before."""
         clock = self._clocks.get(router)
         if clock is None:
             return shown
@@ -115,7 +115,7 @@ class Timekeeping:
     # Links -------------------------------------------------------------------------------------
 
     def stamp(self, source: str, target: str, born: int | None, now: float) -> Stamp:
-        """The stamp of what a router sends now, which was made when its clock showed `born`."""
+        """The stamp of a message sent now, which was made when the router's clock showed `born`."""
         return self._end(source, target).stamp(self.read(source, now), born)
 
     def arrived(
@@ -143,7 +143,7 @@ class Timekeeping:
         return end
 
     def spoil(self, router: str, generator: Random, share: float) -> None:
-        """Let what a router remembers of its links be wrong: marks, their keys, whose they are."""
+        """Damage a router's records of its links: marks, their keys, their owners."""
         for end in self._bounds.get(router, {}).values():
             if generator.random() >= share:
                 continue
@@ -188,7 +188,7 @@ class Timekeeping:
             told.wrong_ages += age < exact(now) - made
 
     def forget(self, router: str) -> None:
-        """A router has stopped: what it knew is gone."""
+        """Forget all that a stopped router knew."""
         self._bounds.pop(router, None)
         self._born.pop(router, None)
 

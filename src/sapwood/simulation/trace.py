@@ -240,7 +240,7 @@ class Trace:
                 return self._input(record)
 
     def _message(self, message: Message) -> str:
-        match message:  # what is most frequent first
+        match message:  # the most frequent first
             case Publish(origin, hops, publication, digest):
                 beside = f", digest {digest.hex()}" if digest else ""
                 return f"publish {publication.id} of {origin} after {hops}{beside}"
@@ -369,7 +369,7 @@ def _where(message: OnTree | OnPlane) -> str:
 
 
 def _task(task: Task, range_: Range) -> str:
-    """Which broadcast, and for which range."""
+    """A broadcast and its range, in words."""
     return f"task {task.life}.{task.number} of {task.origin} for {range_ or 'all'}"
 
 

@@ -6,13 +6,13 @@ these only those that a tree of the publication's source may have on the way; th
 be relied on until the overlay has settled, with whatever links it has then. Links that come up
 disturb nothing.
 
-Where routers keep what they know, an outage only delays: what may disturb is a link that is not
-there yet, or goes for good, and whatever happens before all neighbors have come to know each other.
-The delay by an outage has no bound; nor has the time of anything on many trees.
+Where routers have stores, an outage only delays: a disturbance is a link that is not there yet, or
+goes for good, and any event before all neighbors have come to know each other. The delay by an
+outage has no bound; nor has the time of anything on many trees.
 
 Where routers choose their links themselves, anything that happens to one disturbs all ways.
 
-What is wrong and no link's alone (`History.disturb`) disturbs all ways between routers.
+A fault that is no link's alone (`History.disturb`) disturbs all ways between routers.
 
 Routers and links may come and go (`History.overlays`). A link that is added was down before, and
 one that is removed goes down for good; on one tree the way is that of the overlay in which a
@@ -54,7 +54,7 @@ class Ways(Protocol):
     """The ways of an overlay, as a history shows them."""
 
     def way(self, start: str, end: str, sent: Moment) -> Way:
-        """The way from a router to another, for what was accepted at a moment."""
+        """The way from a router to another, for publications accepted at a moment."""
 
 
 def ways_of(history: History, longest: LongestDelay) -> tuple[Ways, ...]:

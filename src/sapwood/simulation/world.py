@@ -86,12 +86,12 @@ from sapwood.simulation.trace import Trace
 from sapwood.simulation.writing import Doom, Writing
 
 LOOK_EVERY: Final = 4
-"""Inputs of a router between two looks at all its relations, which take longer than these: what is
-wrong after one is wrong after the next ones, too, but for few mistakes."""
+"""Inputs of a router between two looks at all its relations, which take longer than these: a
+relation that is broken after one input is broken after the next ones, too, but for few mistakes."""
 
 
 class World(Requests):
-    """One overlay in virtual time.
+    """An overlay in virtual time.
 
     `timing` and `seed` decide how far delays differ from the nominal ones. With `validate` each
     router checks itself after that number of inputs (`True`: each; `False`: never), not counting
@@ -129,7 +129,7 @@ class World(Requests):
         #: router -> inputs since it checked itself, publications not counted
         self._unchecked: dict[str, int] = {}
         self._is_lossy = lossy
-        #: whether tables heal: then what is lost on one link may be missed elsewhere
+        #: whether tables heal: then a message lost on one link may be missed elsewhere
         self._heals = calm_s > 0
         self._inputs_max = inputs_max
         self._incarnations = dict.fromkeys(topology.routers, 0)
@@ -192,7 +192,7 @@ class World(Requests):
         """Stop a router: its state is lost, its links go down, its clients are cut off.
 
         With `steps` it crashes after that number of steps (`Doom`), if it comes so far before it is
-        to return. `tail` is what is left of what was not written.
+        to return. `tail` is the part of unwritten inputs that is left.
         """
         if self.topology.known(router) not in self.routers:
             return
@@ -209,7 +209,7 @@ class World(Requests):
         self._stop(router, f"{router} is down")
 
     def return_router(self, router: str) -> None:
-        """Start a crashed router afresh, with what it has kept.
+        """Start a crashed router afresh, with its persisted state.
 
         Its clients come back and repeat all their requests.
         """
@@ -322,7 +322,7 @@ class World(Requests):
         self._bring_up(a, b, REMOVED)
 
     def remove_link(self, a: str, b: str) -> None:
-        """Let two routers be neighbors no more; what is on the link is lost."""
+        """Let two routers be neighbors no more; messages on the link are lost."""
         overlay = without_link(self.topology, a, b)
         self._remove_link(a, b)
         self._rewire(overlay)
@@ -338,8 +338,8 @@ class World(Requests):
         change every router that has a deadline has ticked `SIMULATION_CALM_ROUNDS` times, and
         `calm_s` seconds have passed. Without timers that is at once. Nothing has changed after a
         tick, or a message that is periodic, where its effects are all periodic and each table has
-        as many entries as before. All other inputs are changes, publications and what they lead to
-        excepted.
+        as many entries as before. All other inputs are changes, except publications and their
+        consequences.
         """
         pending = len(self._agenda) - self.network.periodic_pending
         return pending == 0 and self._timers.is_calm(self.now)
@@ -391,7 +391,7 @@ class World(Requests):
     # What follows from an input ----------------------------------------------------------------
 
     def _next_due(self) -> float | None:
-        """When the next thing happens."""
+        """The time of the next occurrence or tick."""
         due, tick = self._agenda.next_due, self._timers.next_due
         return due if tick is None or (due is not None and due <= tick) else tick
 
@@ -530,7 +530,7 @@ class World(Requests):
     def _feed(self, name: str, event: Input) -> None:
         """Give one input to one router, and carry out its effects."""
         if name not in self.routers:
-            return  # it crashed over what it was given last
+            return  # it crashed over its last input
         self.tally.inputs += 1
         if self.tally.inputs > self._inputs_max:
             raise LimitError(
@@ -591,6 +591,6 @@ class World(Requests):
                 self._answers.give(router, effect, self.now, since)
 
     def _kept(self, router: str, unit: Unit) -> None:
-        """Something is written, and so is what it delivers: into mailboxes that clients empty."""
+        """Give clients the deliveries of a written unit, from the mailboxes that they empty."""
         for delivery in self._asking_again.deliveries(router, unit):
             self._answers.give(router, delivery, self.now, self.now)

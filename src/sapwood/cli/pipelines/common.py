@@ -57,7 +57,7 @@ explain_option = click.option(
 def check_inputs(master: str | None, *paths: str | None) -> None:
     """Raise `FileFormatError` for a file that is not there, before a session is started for it.
 
-    Starting one takes seconds. What is not surely a path of this machine is left to the session.
+    Starting one takes seconds. A path that is not surely of this machine is left to the session.
     """
     from sapwood.pipeline.spark.session import is_local, under_spark_submit
 
@@ -72,7 +72,7 @@ def check_inputs(master: str | None, *paths: str | None) -> None:
 
 @contextmanager
 def session(master: str | None, description: str) -> Iterator[SparkSession]:
-    """The session to work with: on a terminal what it runs on and how far it is.
+    """The session to work with; on a terminal its facts and progress are shown.
 
     Its failures become one line.
     """

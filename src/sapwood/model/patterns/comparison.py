@@ -58,7 +58,7 @@ class Comparison:
         return compares(number(text), self.relation, self.literal)
 
     def __str__(self) -> str:
-        """The comparison in the language, without what is compared."""
+        """The comparison in the language, without its left side."""
         return f"{self.relation.value}{print_literal(self.literal)}"
 
 

@@ -120,7 +120,7 @@ def any_of(operands: Iterable[Condition]) -> Condition:
 
 
 def order(condition: Condition) -> tuple[bool, str]:
-    """A sort key: what is below comes last, so that printing can go on with it as a path.
+    """A sort key: conditions on elements below come last, so that printing can end with a path.
 
     The representation of a dataclass names every field and is therefore a total order on values.
     """
@@ -133,7 +133,7 @@ def parts(condition: Condition) -> tuple[Condition, ...]:
 
 
 def descend(condition: Condition) -> Iterator[Condition]:
-    """The condition and all within it, each before what it holds."""
+    """The condition and all within it, each before its operands."""
     yield condition
     match condition:
         case Below(condition=inner):

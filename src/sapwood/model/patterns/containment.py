@@ -64,9 +64,9 @@ def may_intersect(one: Twig, other: Twig) -> bool:
     """True if some document may satisfy both twigs, which are at the document.
 
     `False` is certain: one of the two accepts nothing, or both name the root element and their
-    names or what it has once (its string-value, an attribute of one namespace) exclude each other.
-    Otherwise the two fit into one document side by side, and `True` is certain too where no
-    string-value is compared.
+    names, or its string-values, or attributes of one namespace, exclude each other. Otherwise the
+    two fit into one document side by side, and `True` is certain too where no string-value is
+    compared.
     """
     if not (is_satisfiable(one) and is_satisfiable(other)):
         return False

@@ -105,7 +105,7 @@ def _failing(
 def _failing_together(
     operands: tuple[Condition, ...], elements: tuple[int, ...], document: Document
 ) -> Iterator[Failed]:
-    """The same for a conjunction."""
+    """The failed parts of a conjunction."""
     holding = [satisfying(operand, document) for operand in operands]
     nowhere = [
         operand
@@ -123,7 +123,7 @@ def _reached(step: Below, elements: tuple[int, ...], document: Document) -> tupl
     """The elements that a step from some elements finds."""
     start, parents, within = set(elements), document.parents, set[int]()
     found = []
-    for element, name in enumerate(document.names):  # a parent comes before what it holds
+    for element, name in enumerate(document.names):  # a parent comes before its children
         parent = parents[element]
         is_below = parent in start
         if step.axis is Axis.DESCENDANT and (is_below or parent in within):
@@ -161,7 +161,7 @@ def _found(failed: Failed, document: Document) -> str:
 
 
 def _listed(what: str, shown: Iterable[str]) -> str:
-    """The first few of what is there."""
+    """The first few of the values found."""
     there = [shortened(one) for one in shown]
     return f"{what} there: {_few(there[:_SHOWN_MAX], len(there))}" if there else f"no {what} there"
 

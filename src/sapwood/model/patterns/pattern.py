@@ -71,7 +71,7 @@ class TreePattern(Interest):
         return f"TreePattern(root={self.root!r})"
 
     def __reduce__(self) -> tuple[type[TreePattern], tuple[object, ...]]:
-        """Copies leave behind what can be found again."""
+        """Copies leave cached fields behind."""
         return TreePattern, (self.root, self.source, self.bindings)
 
     def matches(

@@ -27,7 +27,7 @@ class Accuracy:
         return cls(peers, len(interested), len(received) - both, len(interested) - both)
 
     def __add__(self, other: Accuracy) -> Accuracy:
-        """Both together: sums, so that ratios weigh each publication by its peers."""
+        """The sums of both, so that ratios weigh each publication by its peers."""
         return Accuracy(
             self.peers + other.peers,
             self.interested + other.interested,

@@ -67,7 +67,7 @@ REASONS_MAX: Final = 10
 class CompileSummary(NamedTuple):
     """The summary of a compile job. `is_new` is true if this run wrote the version.
 
-    `usage` is what the job took of this machine (`spark.usage`), where that can be seen.
+    `usage` has the job's resources on this machine (`spark.usage`), where they can be seen.
     """
 
     report: CompileReport
@@ -285,7 +285,7 @@ def _with_mergers(report: CompileReport, found: DataFrame) -> CompileReport:
 
 
 def _checked(report: CompileReport, entries: DataFrame, members: DataFrame) -> CompileReport:
-    """The report with what the files show: that everything is there, and which entries are."""
+    """The report completed from the files: everything is there, and the entries are counted."""
     from pyspark.sql import functions as F  # noqa: N812
 
     entry, member = (F.lit(1).alias(name) for name in ("entry", "member"))

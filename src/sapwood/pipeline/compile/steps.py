@@ -42,7 +42,7 @@ DEFAULT_HOMES: Final = ("r1",)
 _NOTHING: Final = encode_form(NOTHING)
 
 _ROUNDS_PLANNED: Final = 2
-"""Rounds whose plans grow, twofold each, so that what is lost with an executor is computed again;
+"""Rounds whose plans grow, twofold each, so that rows lost with an executor are computed again;
 as a rule there are no more. With six it took half a minute to plan them."""
 
 _MERGED_BY_ONE: Final = 2_000
@@ -273,7 +273,7 @@ def _followed(found: DataFrame, kept: ExitStack) -> Covers:
         before, way = way, joined.select(*names, more.alias("more"))
         way = persisted(way, kept) if number < _ROUNDS_PLANNED else computed(way)
         count, going_on = _counted(way, "more")
-        before.unpersist()  # What is counted is held as a whole.
+        before.unpersist()  # The counted rows are held as a whole.
         if not going_on:
             return Covers(way.drop("more"), count)
     last = way.select("home", F.col("key").alias("cover"))

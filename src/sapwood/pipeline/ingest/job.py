@@ -111,7 +111,7 @@ class IngestJob:
     def _read(
         self, spark: SparkSession, *, distinct: bool = True
     ) -> Iterator[tuple[DataFrame, DataFrame, tuple[str, ...] | None]]:
-        """Rows with their times, what they were read from, and undeclared columns of CSV."""
+        """Rows with their times, their source, and undeclared columns of CSV."""
         from pyspark.sql import functions as F  # noqa: N812
 
         kind = self.kind or file_kind(spark, self.source)
@@ -146,7 +146,7 @@ class IngestJob:
     def _read_xml(
         self, spark: SparkSession, *, distinct: bool
     ) -> Iterator[tuple[DataFrame, DataFrame]]:
-        """Rows with their times, and what they were read from."""
+        """Rows with their times, and their source."""
         if self.row_tag is None:
             if self.schema is not None or self.published_at is not None:
                 raise InputError(

@@ -92,7 +92,7 @@ def _read_broker(part: Part, interest: Interest | None) -> Iterator[bytes]:
                 _check(left, *reader.bounds())
                 patience = _Patience(JOURNAL_RECONNECT_S)
                 for line in reader.read(left.start, left.end, interest):
-                    # Offsets only grow, so what follows this line is what is left.
+                    # Offsets only grow, so the rest follows this line.
                     left = left._replace(start=offset_of(line) + 1)
                     yield line
                 return

@@ -139,7 +139,7 @@ def unpack_segments(stored: DataFrame, heads: Iterable[Head], folder: Path) -> t
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    shutil.rmtree(folder, ignore_errors=True)  # What a run that was cut short has left.
+    shutil.rmtree(folder, ignore_errors=True)  # The rest of a run that was cut short.
     folder.mkdir(parents=True)
     made: list[Path] = []
     for head in heads:

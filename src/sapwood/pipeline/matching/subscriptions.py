@@ -59,10 +59,10 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionSet:
-    """A set of subscriptions ready for matching: an index, and what is known about it.
+    """A set of subscriptions ready for matching: an index, and its description.
 
-    `archive` is the index (or a folder of several), packed, and `name` what it is called where it
-    is unpacked. `attributes` are those that some filter reads, sorted; `documents` is true if any
+    `archive` is the index (or a folder of several), packed, and `name` its name where it is
+    unpacked. `attributes` are those that some filter reads, sorted; `documents` is true if any
     reads documents. The archive lives as long as this process, because Spark fetches it again for
     every executor, and every session, that comes later.
     """
@@ -303,7 +303,7 @@ def _collected(table: DataFrame, order: Sequence[str] = ()) -> Iterator[dict[str
         for batch in held.to_batches():
             yield from batch.to_pylist()
         return
-    # What is here already is sorted here: Spark would read it twice and shuffle it.
+    # Rows that are here already are sorted here: Spark would read them twice and shuffle them.
     held = held.combine_chunks()  # Rows are taken from one array quicker than from many.
     places = pc.sort_indices(held, sort_keys=[(name, "ascending") for name in order])
     for start in range(0, len(places), _ROWS_AT_ONCE):

@@ -1,7 +1,7 @@
 """The figures of deliveries: rates, fan-out, dead subscriptions, skew, delays, crossings.
 
 Every step is a function from DataFrame to DataFrame; the figures stay tables of any size, and only
-what a page shows is cut down (`pages`).
+rows for a page are cut down (`pages`).
 """
 
 from __future__ import annotations
@@ -154,6 +154,6 @@ def crossings_by_link(crossings: DataFrame) -> DataFrame:
 def _few(rows: DataFrame, column: str) -> DataFrame:
     """A table of some hundred rows at most, in one piece, in the order of a column.
 
-    Spark would look at them once more to cut them into pieces of a size.
+    Spark would read them again to cut them into pieces of a size.
     """
     return rows.coalesce(1).sortWithinPartitions(column)

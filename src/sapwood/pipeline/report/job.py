@@ -57,7 +57,7 @@ _COUNTED: Final = (
     ("dead", "0", "0"),
     ("links", "crossings", "needless"),
 )
-"""The tables that totals are taken from, with what is added up besides the rows of each."""
+"""The tables that totals are taken from, with the sums besides the rows of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class ReportJob:
         return _Sized({"table_sizes": sizes, "table_peaks": peaks(held)}, held, without)
 
     def _written(self, found: dict[str, DataFrame]) -> dict[str, DataFrame]:
-        """Write the tables; what the page shows is drawn from those that were written."""
+        """Write the tables; the page is drawn from the written ones."""
         stored: dict[str, DataFrame] = {}
         for name in _TABLES:
             if name in found:

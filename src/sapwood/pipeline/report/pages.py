@@ -41,7 +41,7 @@ ul{columns:2;margin:0;padding-left:18px;overflow-wrap:anywhere}
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The sums of a report. `None` where what they count was not given.
+    """The sums of a report. `None` where the input that they count was not given.
 
     `top_share` is the part of all deliveries that went to the most served hundredth of the
     subscriptions that got any.
@@ -129,7 +129,7 @@ def _sentence(totals: Totals) -> str:
 
 
 def _tiles(totals: Totals) -> list[tuple[str, str, str]]:
-    """Names, values, and what they are a part of."""
+    """Names, values, and the wholes of which they are a part."""
 
     def of(count: int, whole: int | None) -> tuple[str, str]:
         return number(count), f"of {number(whole)}" if whole else ""

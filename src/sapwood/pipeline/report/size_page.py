@@ -15,7 +15,7 @@ ALL: Final = "all"
 """In the place of a table's name: all tables of a broker together."""
 
 UNCONFIRMED: Final = "unconfirmed"
-"""The table that counts entries of the others once more, and is no part of `ALL`."""
+"""The table that counts entries of other tables again, and is no part of `ALL`."""
 
 TITLE: Final = "Routing tables"
 

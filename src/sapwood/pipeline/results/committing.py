@@ -108,7 +108,7 @@ class StoreStaging:
         return found
 
     def remove(self) -> None:
-        """Remove what is left of the hidden folder, as far as the store lets one."""
+        """Remove the rest of the hidden folder, as far as the store allows."""
         try:
             owner = self._owner()
             if owner:
@@ -162,7 +162,7 @@ class StoreStaging:
 
     def _take_back(self, made: Sequence[str], earlier: Listed) -> None:
         """Leave the earlier result as it was; its files are all there still."""
-        # The manifest may be the new one: a store may have done what it did not answer.
+        # The manifest may be the new one: a store may have carried out an unanswered request.
         self._write_manifest(earlier.belong)
         self._delete(made)
         if earlier.is_settled:

@@ -62,8 +62,8 @@ class SimilarityJob:
     """Find all near pairs of the subscriptions at a path, into tables in the folder `out`.
 
     Two filters are near whose proximity is the `threshold` or more, above 1/2 and at most 1: the
-    mean of both similarities, which are estimated from what is `known` of documents for tree
-    patterns, and by `box_similarity` for record filters. Of filters of one kind more than
+    mean of both similarities, which are estimated from the knowledge of documents, `known`, for
+    tree patterns, and by `box_similarity` for record filters. Of filters of one kind more than
     `group_max` are cut into blocks. Raises `InputError` for another threshold, and for an unknown
     dialect.
     """
@@ -78,7 +78,7 @@ class SimilarityJob:
     group_max: int = NEAR_GROUP_FILTERS_MAX
 
     def __post_init__(self) -> None:
-        """Raise `InputError` for what is no threshold, and for an unknown dialect."""
+        """Raise `InputError` for a threshold out of bounds, and for an unknown dialect."""
         least_similarity(self.threshold)
         if self.dialect is not None:
             DIALECTS.named(self.dialect)

@@ -71,7 +71,7 @@ NOTHING_KNOWN: Final = Known()
 
 @lru_cache(maxsize=1)
 def _similarity(known: Known) -> Similarity:
-    """One a worker: it remembers what it has found of the knowledge."""
+    """The measure of a worker: one each, which keeps its results."""
     synopsis = None if known.synopsis is None else of_bytes(known.synopsis)
     dtd = None if known.dtd is None else read_dtd(known.dtd, known.root)
     return Similarity(Knowledge(dtd, synopsis))

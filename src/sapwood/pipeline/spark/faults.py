@@ -1,4 +1,4 @@
-"""Spark's errors in our own words, where they are about what the user handed in."""
+"""Spark's errors in our own words, where they are about the user's input."""
 
 from __future__ import annotations
 

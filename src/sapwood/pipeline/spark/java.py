@@ -7,7 +7,7 @@ a runtime a *shim* is written to the user's cache folder: a `bin/java` that drop
 option and hands everything else to the real program.
 
 Only the standard library is used here, so that a Makefile can run it before anything is installed:
-`python -m sapwood.pipeline.spark.java` prints what was found and ends with status 0, or prints the
+`python -m sapwood.pipeline.spark.java` prints the Java found and ends with status 0, or prints the
 remedy and ends with 1.
 """
 
@@ -58,9 +58,9 @@ exec {java} "$@"
 class Java:
     """A Java that Spark can run on.
 
-    `home` is what JAVA_HOME must be set to, `version` what the program reports, `source` where it
-    was found. `note` describes what was changed about it, and `passed_over` holds the reasons why
-    earlier candidates were not taken.
+    `home` is the value for JAVA_HOME, `version` the reported one, `source` the place where it was
+    found. `note` describes changes to it, and `passed_over` holds the reasons why earlier
+    candidates were not taken.
     """
 
     home: Path
@@ -241,7 +241,7 @@ def _write_program(path: Path, text: str) -> None:
 def main() -> int:
     """Print the Java that would be taken (status 0), or the remedy (status 1)."""
     try:
-        print(find_java())  # noqa: T201 - this is what the command is for
+        print(find_java())  # noqa: T201 - this is the command's purpose
     except EnvironmentMissingError as error:
         print(error, file=sys.stderr)  # noqa: T201
         return 1

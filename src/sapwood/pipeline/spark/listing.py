@@ -1,8 +1,8 @@
 """The listing of a folder in a store: the files that belong to the result there.
 
-Names that begin with `_` or `.` are hidden, as for Spark, and so is what is in folders within but
-those of partitions, `day=1`. While a result is put in place of another (`committing`), files of
-both are there and no `_SUCCESS`; then `_MANIFEST` names those that belong.
+Names that begin with `_` or `.` are hidden, as for Spark, and so are folders within but those of
+partitions, `day=1`. While a result is put in place of another (`committing`), files of both are
+there and no `_SUCCESS`; then `_MANIFEST` names those that belong.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Out = TypeVar("Out")
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which files of a folder are its content, by their names.
+    """The files of a folder that are its content, by their names.
 
     As JSON: `{"files":["part-00000-5f0c....parquet","part-00001-5f0c....parquet"]}`.
     """
@@ -54,7 +54,7 @@ class Listed(NamedTuple):
 
 
 def listed(files: pa.fs.FileSystem, path: str) -> tuple[str, ...]:
-    """The files that belong to what is at a path: a file, a folder, or a pattern; sorted.
+    """The files that belong to a path: to a file, a folder, or a pattern; sorted.
 
     A pattern has `*` or `[...]`, within a name. There are none if nothing is there. Raises
     `OSError` where the store cannot be reached.

@@ -5,10 +5,10 @@
     s3://key:secret@bucket/lake?endpoint_override=localhost:9000&scheme=http
     ── what executors get ─────────────────────────────────────────────────
          store  s3://...    the URI: each process opens it once, by itself
-         path   bucket/lake what the file system that it opens calls the folder
+         path   bucket/lake the path of the folder in the file system that it opens
 
-A URI may hold a secret, so messages have `shown` of it. What it leaves out, the libraries below
-pyarrow find in the environment, of the executors on executors.
+A URI may hold a secret, so messages have `shown` of it. Settings that it leaves out are found by
+the libraries below pyarrow in the environment, of the executors on executors.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Store:
 
     @property
     def place(self) -> Place:
-        """The same for other processes."""
+        """The place of the store, for other processes."""
         return Place(self.uri, self.path)
 
 
@@ -151,7 +151,7 @@ def nothing_at(store: Store) -> FileFormatError:
 
 @contextmanager
 def store_faults(path: str, said: str = "cannot be reached") -> Iterator[None]:
-    """Raise what goes wrong in the store of a path as `FileFormatError`, with the remedy."""
+    """Raise errors of the store of a path as `FileFormatError`, with the remedy."""
     import pyarrow as pa
 
     try:

@@ -36,7 +36,7 @@ def task_progress(spark: SparkSession, description: str) -> Iterator[None]:
         TextColumn("tasks"),
         TimeElapsedColumn(),
     )
-    # Standard output is left alone: it may be a pipe, and what goes there is no decoration.
+    # Standard output is left alone: it may be a pipe for results.
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(description, total=None)

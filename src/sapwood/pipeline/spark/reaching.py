@@ -1,6 +1,6 @@
 """The reach of a place: Spark's by Java's file systems, this process's and workers' by pyarrow.
 
-What a store lacks is not always known from outside: jars on a cluster, credentials of executors, a
+Lacks of a store are not always known from outside: jars on a cluster, credentials of executors, a
 library of Hadoop's beside pyarrow. So each of them has to look.
 """
 
@@ -77,7 +77,7 @@ def store_for_workers(spark: SparkSession, path: str) -> Store | None:
 
 
 def log_reason(path: str, reason: str) -> None:
-    """Log the reason why Spark reads, or writes, what is at a path."""
+    """Log the reason why Spark reads, or writes, at a path."""
     _LOG.info("%s goes through Spark: %s", shown(path), reason)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DEFAULT_MASTER: Final = "local[2]"
 
 NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
-"""Settings of Spark, or of what it writes, where none are given."""
+"""Settings of Spark, or of its output, where none are given."""
 
 _ANYWHERE: Final = MappingProxyType(
     {
@@ -52,7 +52,7 @@ _CALLED_BY_LAST_NAME: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SessionFacts:
-    """The facts of a session: what it runs on."""
+    """The facts of a session: the versions and places that it runs on."""
 
     spark: str
     master: str
@@ -111,7 +111,7 @@ def local_session(
 
 
 def open_session(app_name: str = "sapwood", *, master: str | None = None) -> SparkSession:
-    """The session to work with: what is there already goes before what could be made.
+    """The session to work with: an existing one goes before a new one.
 
     In this order: the active session; the one that spark-submit has configured, as it is; the
     Spark Connect server `sc://host:port`; a cluster `master`, such as `spark://host:7077` or

@@ -7,11 +7,11 @@
     journal [0, seam)┘
     journal [seam, ...)  ── live    batch by batch, as `stream` writes them
 
-The *seam* is an offset of the journal, written down before anything is matched. What is before it
-is history, whether it is in the lake, in the journal or in both: pairs are written once, by the ids
-of publication and subscription. What is at the seam or after it is live. A gap is possible only
-where the journal has let go of something that had not come into the lake, and that is checked: the
-oldest publication that the journal keeps must be in the lake, or the first of all.
+The *seam* is an offset of the journal, written down before anything is matched. Publications before
+it are history, whether in the lake, in the journal or in both: pairs are written once, by the ids
+of publication and subscription. Those at the seam or after it are live. A gap is possible only
+where the journal has let go of a publication that had not come into the lake, and that is checked:
+the oldest publication that the journal keeps must be in the lake, or the first of all.
 """
 
 from __future__ import annotations

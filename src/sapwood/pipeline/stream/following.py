@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Version(NamedTuple):
-    """One version of a compiled set, ready for matching."""
+    """A version of a compiled set, ready for matching."""
 
     number: int
     compiled: SubscriptionSet

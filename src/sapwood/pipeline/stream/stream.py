@@ -64,7 +64,7 @@ CHECKPOINT_SUFFIX: Final = ".checkpoint"
 
 @dataclass(frozen=True, slots=True)
 class StreamJob:
-    """Match the files that come into a folder, or what comes into a journal.
+    """Match the files that come into a folder, or publications that come into a journal.
 
     A `SubscriptionSet` is fixed for the query; after a restart another one may be given, and holds
     from the next batch on. A `FollowedSet` is looked at before every batch. `checkpoint` and

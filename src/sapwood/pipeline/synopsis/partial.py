@@ -6,7 +6,7 @@
                                        └── rejected             file, line, reason, text
 
 A task gives a row (`PARTS`) for each document that it cannot use, one for each piece of a file that
-it has read, with the number of the last line there, and at its end one with what it has counted.
+it has read, with the number of the last line there, and at its end one with its counts.
 Which documents a task had does not matter: counts add up.
 """
 
@@ -69,7 +69,7 @@ class _Task:
         )
 
     def end(self) -> None:
-        """Add the row with what was counted."""
+        """Add the row with the counts."""
         counts = {"documents": self.documents, "others": self.others, "blank": self.blank}
         self.rows.append({**counts, "partial": to_bytes(self.builder.synopsis())})
 

@@ -39,7 +39,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """A list of values. `None`: of what is seen when it is read."""
+    """A list of values. `None`: of values whose type shows when they are read."""
 
     element: FieldType | None
 
@@ -69,7 +69,7 @@ FieldType: TypeAlias = Scalar | Array | Object
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One attribute as filters see it, or an array whose elements are values of attributes.
+    """An attribute as filters see it, or an array whose elements are values of attributes.
 
     `name` is dotted, `path` the names of the fields from the outside in.
     """
@@ -94,7 +94,7 @@ SCALARS: Final = MappingProxyType(
         "void": Scalar(Kind.NOTHING, "VOID"),
     }
 )
-"""PySpark's name of a type (`DataType.typeName()`) to what it is for filters."""
+"""PySpark's name of a type (`DataType.typeName()`) to its kind for filters."""
 
 _INSTANT: Final = (
     "cast it to STRING (ISO texts sort in the order of time) or to BIGINT (unix_micros)"

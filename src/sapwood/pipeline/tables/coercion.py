@@ -224,6 +224,6 @@ def _spelled(kind: Kind, cell: str | None) -> bool | int | float | str | None:
         if number is None:
             return cell
         value = float(cell)
-        # An overflow is not what was written; only the text of an infinity means it.
+        # An overflow is not the written value; only the text of an infinity means it.
         return value if math.isfinite(value) or number[1] else cell
     return _BOOLEAN_CELLS.get(cell.lower(), cell)

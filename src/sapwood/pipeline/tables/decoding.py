@@ -1,4 +1,4 @@
-"""Lines of text to rows of publications: what the workers of `ingest` do with a batch of lines.
+"""Lines of text to rows of publications: the work of `ingest`'s workers on a batch of lines.
 
 Every line comes out as exactly one row. A good one has an id and no reason, a rejected one a reason
 and the line itself, a blank one neither. So no line can be lost between the two sides without a

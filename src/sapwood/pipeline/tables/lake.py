@@ -5,10 +5,10 @@
     DataFrame    files ── JVM: pages, rows, Arrow ── socket ── worker: matches
     Lake         files ────────────────────────────────────── worker: pages, Arrow, matches
 
-What a worker gets from a DataFrame has been taken apart into rows and put together again in the
-JVM, which costs more than to match it. Where executors see the files of a table as files, each task
-gets the numbers of its row groups, and nothing but that goes to the worker. The deliveries are
-the same.
+Batches that a worker gets from a DataFrame have been taken apart into rows and put together again
+in the JVM, which costs more than to match them. Where executors see the files of a table as files,
+each task gets the numbers of its row groups, and nothing but that goes to the worker. The
+deliveries are the same.
 
 On this machine Spark finds the files and the types of columns. In a store such as S3 the
 driver does so by itself, with the footers of all files, and Spark needs no file system for it.
@@ -235,7 +235,7 @@ def _of_files(
 
 
 class _NotByWorkersError(Exception):
-    """Why workers do not read a lake; none of what is raised to callers."""
+    """The reason why workers do not read a lake; it never reaches callers."""
 
 
 def table_of_lake(publications: Publications) -> DataFrame:

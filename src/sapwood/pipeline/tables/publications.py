@@ -214,7 +214,7 @@ def is_publication(shape: Shape, checked_elsewhere: Collection[str] = ()) -> Col
 def fault(shape: Shape) -> Column:
     """Why a row is no publication, as text; null for a good one.
 
-    What is wrong with a JSON text is not seen here: see `rejected_publications`.
+    Faults of a JSON text are not seen here: see `rejected_publications`.
     """
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class FileKind(StrEnum):
-    """The kind of a file, by what it holds."""
+    """The kind of a file, by its content."""
 
     LINES = "jsonl"
     CSV = "csv"
@@ -52,7 +52,7 @@ def read_lines(spark: SparkSession, path: str) -> DataFrame:
     Raises `FileFormatError` if there is nothing at `path`.
     """
     if is_journal(path):
-        # What is there now: what comes later does not come in between two readings.
+        # The files that are there now: later ones do not come in between two readings.
         return journal_lines(spark, path, *bounds(path))
     check_path(path)
     with spark_faults(path):

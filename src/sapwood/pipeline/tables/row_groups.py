@@ -1,6 +1,6 @@
 """Rows of Parquet files as a worker reads them: batches as the JVM would have sent them.
 
-What a worker gets of a table through `mapInArrow` is the id and what is `Carried`, of rows that are
+Through `mapInArrow` a worker gets of a table the id and the `Carried` columns, of rows that are
 publications. Here the same comes straight out of row groups, with the same rows left out.
 """
 
@@ -63,7 +63,7 @@ class GroupReader:
     store: str = HERE
 
     def batches(self, groups: Groups) -> Iterator[pa.RecordBatch]:
-        """The publications in these row groups: the id and what is carried.
+        """The publications in these row groups: the id and the carried columns.
 
         Raises `FileFormatError` for a file that is not there, is damaged, or has changed.
         """
@@ -179,7 +179,7 @@ def footer_in(store: Store, path: str) -> pa.parquet.FileMetaData:
 
 @contextmanager
 def file_faults(place: Place) -> Iterator[None]:
-    """Raise what goes wrong with a file as `FileFormatError`: not there, damaged, or changed."""
+    """Raise errors of a file as `FileFormatError`: not there, damaged, or changed."""
     import pyarrow as pa
 
     try:
@@ -280,7 +280,7 @@ def _types_within(type_: pa.DataType) -> Iterator[pa.DataType]:
 
 
 def _fields(path: Path, array: pa.Array) -> Iterator[tuple[Path, pa.Array]]:
-    """A column and all fields in it; a field is null where what it is in is null."""
+    """A column and all fields in it; a field is null where its struct is null."""
     import pyarrow as pa
 
     yield path, array

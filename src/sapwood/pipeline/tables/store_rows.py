@@ -1,7 +1,7 @@
 """A lake in a store as a table of Spark: rows that workers read, for all but the match itself.
 
-Spark needs no file system for the store's scheme, and no jar. What is written of the rows, and what
-is wrong with some of them, takes this way; the match does not (`row_groups`).
+Spark needs no file system for the store's scheme, and no jar. Copies of rows, and the faults of
+some of them, take this way; the match does not (`row_groups`).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from sapwood.similarity.kernels.layout import (
 HAS: Final = 1
 """The step falls on a kid."""
 REFUTED: Final = 2
-"""It falls on none, as what is there excludes it."""
+"""The step falls on no kid, as the kids there exclude it."""
 
 TOO_MANY: Final = -1.0
 """In the place of a value: there are more ways than are weighed together."""

@@ -46,7 +46,7 @@ class PlaceArrays(NamedTuple):
     """The elements and attributes that can be below each place, with their shares.
 
     Kids of place p are `kids[starts[p] : starts[p + 1]]`, elements before the attributes, which
-    begin at `attributes[p]`. Kids have larger numbers than what they are below.
+    begin at `attributes[p]`. Kids have larger numbers than their parents.
     """
 
     starts: I64

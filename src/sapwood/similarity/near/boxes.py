@@ -6,7 +6,8 @@ nothing counts 0. So where it is s or more, either b covers a, and the hull of b
 that a box of a lacks, or some box of b has at most log2(1 / s) attributes that a box of a lacks.
 A filter is therefore stored under the sets of attributes of its boxes, and of its hull if it has
 several, and searches under all sets from which a box of its own lacks no more attributes than that.
-Within a block hulls that share no value of an attribute rule a pair out; what is left is computed.
+Within a block hulls that share no value of an attribute rule a pair out; the other pairs are
+computed.
 """
 
 from __future__ import annotations

@@ -2,17 +2,17 @@
 
 Let pattern b require a name n in all its alternatives, and let no expansion of pattern a have n.
 Then in looking for b in a the step of n, or one above it, is found nowhere, and a factor of the
-estimate is what is known of that step at a place p of a: at most the likeliest path from p to an
-element n, `reach[p, n]`. All other factors are at most 1, and what is added up below one step adds
-up to 1; but k branches that fall on alternatives of one step are weighed with a penalty for each
-conflict, and may add up to more, to `growth(k)` at most. So
+estimate is the chance of that step at a place p of a: at most the likeliest path from p to an
+element n, `reach[p, n]`. All other factors are at most 1, and the sum over alternatives below one
+step is at most 1; but k branches that fall on alternatives of one step are weighed with a penalty
+for each conflict, and may add up to more, to `growth(k)` at most. So
 
     Sim(a, b) <= growth of all steps of b * the largest reach of n from a place of a
 
 unless b covers a: then b requires no name that a does not require, since all further names of a
 document for a could be changed. So b is near to a only if all names that b requires are *allowed*
-by a: they are in a, or in its expansions, or the bound is not below what is needed. Patterns with
-too many branches for a useful bound count as if they required nothing.
+by a: they are in a, or in its expansions, or the bound is not below the needed similarity. Patterns
+with too many branches for a useful bound count as if they required nothing.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _growth(step: Step, conflict: float) -> float:
 
 
 class Allowing:
-    """Which names each pattern allows those near to it to require, among some names."""
+    """The names, of those given, that each pattern allows near patterns to require."""
 
     __slots__ = ("_numbers", "_places", "_reach", "least", "names")
 

@@ -5,7 +5,7 @@
     [[churn]]
     after = 100            # publications before it happens
     crash = 0.2            # share of the peers that crash, all at once
-    return = 0.5           # share of those who are gone that join again, one after the other
+    return = 0.5           # share of the gone peers that join again, one after the other
 
     [[churn]]
     after = 200

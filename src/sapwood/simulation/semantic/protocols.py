@@ -51,13 +51,13 @@ class SemanticOverlay(Protocol):
         """A new peer joins; returns its number."""
 
     def leave(self, peer: int, random: Random, departure: Departure = ...) -> Cost:
-        """A peer says goodbye."""
+        """Let a peer leave in an orderly way."""
 
     def crash(self, peers: list[int], random: Random) -> Cost:
         """Peers are gone at once, and the others repair the overlay."""
 
     def spread(self, is_interested: Callable[[int], bool], random: Random) -> Spread:
-        """One publication's way, from where the work's experiments publish it."""
+        """The way of a publication, from where the work's experiments publish it."""
 
     def validate(self) -> None:
         """Raise `InvariantError` unless the invariants hold."""
@@ -93,7 +93,7 @@ def _tree(options: HierarchyOptions, name: str) -> SemanticProtocol:
 
 
 def _chosen_tree(argument: str) -> SemanticProtocol:
-    """The tree of a join variant, and what goes with it: `cascade`, `clusters` (or with `=N`)."""
+    """The tree of a join variant, with further options: `cascade`, `clusters` (or with `=N`)."""
     options = HierarchyOptions()
     for word in argument.split(","):
         name, _, value = word.partition("=")

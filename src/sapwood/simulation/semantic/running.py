@@ -60,7 +60,7 @@ class LastWay(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PublicationFigures:
-    """One publication: its accuracy, the copies sent, and the most that one peer sent."""
+    """Figures of a publication: its accuracy, the copies sent, and the most that one peer sent."""
 
     id: str
     accuracy: Accuracy

@@ -36,7 +36,7 @@ a fully connected one takes ten times as many steps."""
 _Walk: TypeAlias = tuple[Expression, ...]
 
 _Exits: TypeAlias = dict[str, Expression | None]
-"""For each name of a component what may come below it outside."""
+"""For each name of a component the names outside that may come below it."""
 
 
 def advertisement_of(paths: Paths, component_max: int = COMPONENT_MAX) -> Advertisement:

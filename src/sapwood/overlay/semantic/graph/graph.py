@@ -110,7 +110,7 @@ class SimilarityGraph(Generic[F]):
         return np.array(sorted(one for one in reached if one != peer), np.int64)
 
     def _scores(self, peer: int) -> NDArray[np.float32]:
-        """The proximity of a peer to each; anything for those who left."""
+        """The proximity of a peer to each; any value for peers that left."""
         interests = self.state.interest[: len(self.state.links)]
         row = self.proximities.row(self.interest(peer))
         scores: NDArray[np.float32] = row[interests]
@@ -137,7 +137,7 @@ class SimilarityGraph(Generic[F]):
         return cost
 
     def crash(self, peers: Collection[int], random: Random) -> Cost:
-        """Peers are gone at once; who chose one looks within two hops for another.
+        """Let peers crash at once; peers that chose one look within two hops for another.
 
         Raises `UnknownIdError` where one is not there.
         """

@@ -2,7 +2,7 @@
 
 Algorithms 24 and 25. In a flood each peer hands the first copy on to all its neighbors but the
 one it came from, and answers the newcomer itself. With reduced probing answers go back the way that
-the JOIN came, and each peer hands on one message: the n best of what it got, and of the others the
+the JOIN came, and each peer hands on one message: the n best of its answers, and of the others the
 r with the smallest keys. Keys are drawn for each peer alike, so that both find the same neighbors.
 """
 

@@ -46,7 +46,7 @@ class GraphState:
 
     def __init__(self, closest: int) -> None:
         self.closest = closest
-        #: for each peer its neighbors with flags; `None` for who left
+        #: for each peer its neighbors with flags; `None` for a peer that left
         self.links: list[dict[int, int] | None] = []
         #: the closest neighbors, best first, and their scores
         self.chosen: NDArray[np.int32] = np.full((_START, closest), NOBODY, np.int32)
@@ -55,7 +55,7 @@ class GraphState:
         self.worst: NDArray[np.float32] = np.full(_START, 2, np.float32)
         #: the number of neighbors
         self.degree: NDArray[np.int32] = np.zeros(_START, np.int32)
-        #: the number of the filter; -1 for who left
+        #: the number of the filter; -1 for a peer that left
         self.interest: NDArray[np.int32] = np.full(_START, NOBODY, np.int32)
         self.peers = 0
 
@@ -118,7 +118,7 @@ class GraphState:
             self.degree[peer] = len(links)
 
     def choose(self, peer: int, other: int, score: float) -> int:
-        """Take another peer among the closest, behind those as close; returns who goes for it.
+        """Take another peer among the closest, behind those as close; returns the displaced one.
 
         There has to be room, or a worse one that goes; -1 where there was room.
         """
@@ -153,7 +153,7 @@ class GraphState:
         return sorted(one for one, flags in self.of(peer).items() if flags & RANDOM)
 
     def remove(self, peer: int) -> tuple[list[int], list[int]]:
-        """A peer is gone, with all its links; returns who had chosen it, as close or by chance."""
+        """Remove a peer and its links; returns the peers that chose it, as close or by chance."""
         links = dict(self.of(peer))
         owners = sorted(one for one, flags in links.items() if flags & CHOSEN)
         by_chance = sorted(one for one, flags in links.items() if flags & RANDOM_CHOSEN)

@@ -24,7 +24,7 @@ def crash(
     peers: Collection[int],
     random: Random,
 ) -> Cost:
-    """Peers are gone at once, and those that are left repair the tree; returns what that took.
+    """Let peers crash at once, and the rest repair the tree; returns the cost.
 
     Raises `UnknownIdError` where one is not there.
     """

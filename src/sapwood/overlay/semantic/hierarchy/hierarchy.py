@@ -55,7 +55,7 @@ class Hierarchy(Generic[F]):
         """A new peer joins, starting at a peer that it knows; returns its number.
 
         From there it climbs to the first that contains its filter: a lower start keeps the traffic,
-        and the place, within what is below (L2780).
+        and the place, within the peers below (L2780).
         """
         if known != ROOT:
             self.state.check(known)

@@ -29,7 +29,7 @@ class Cost:
     moves: list[tuple[int, int, int]] = field(default_factory=list)
 
     def probed(self, found: Probe) -> None:
-        """Add what a probe cost."""
+        """Add the cost of a probe."""
         self.messages += found.messages
         self.involved.update(found.reached)
         self.asked += found.reached

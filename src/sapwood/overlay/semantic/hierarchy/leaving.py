@@ -47,7 +47,7 @@ def leaf_below(state: HierarchyState[F], peer: int, random: Random, cost: Cost) 
 
 
 def promote(state: HierarchyState[F], peer: int, leaf: int, cost: Cost) -> None:
-    """A leaf of the equivalence tree takes the place of the one who leaves.
+    """A leaf of the equivalence tree takes the place of the leaving peer.
 
     It takes the parent, the equivalent children and, at the root of the tree, the others, too.
     """

@@ -30,9 +30,9 @@ class Departure(Enum):
     """The way to place the peers below a leaving one again (section 7.3.4)."""
 
     BASIC = "basic"
-    """They go to their grandparent."""
+    """The children go to their grandparent."""
     FULL = "full"
-    """They look for the best place, and so do those below them that got nearer to the root."""
+    """The children look for the best place, and so do peers below that got nearer to the root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class HierarchyOptions:
     `equivalent_children` is L, and the root of an equivalence tree takes L / `root_share`, rounded
     down, at least 1. `load` and `rate` belong to the adaptive join (L_APJ, gamma_APJ). `strict`
     moves a peer for balance only where that is a gain of its own (the work's test also swaps 0
-    against 1). `cascade` lets peers that got deeper look once more for those that now belong below
+    against 1). `cascade` lets peers that got deeper search again for peers that now belong below
     them, without which a full join is not optimal, although the work states it (L2801). With
     `clusters` hot peers send one copy to each cluster of their children.
 

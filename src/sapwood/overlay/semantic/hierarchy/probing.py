@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Coverable)
 
 
 class Reply(NamedTuple):
-    """A JOIN_REPLY: who answers, and how deep it is.
+    """A JOIN_REPLY: the answering peer, and its depth.
 
     `load` is its number of children where it contains the newcomer, that of its parent where the
     newcomer contains it, and 0 where both are equivalent.
@@ -96,7 +96,7 @@ _NUMBERS: Final = (int(Relation.PARALLEL), int(Relation.CONTAINS), int(Relation.
 
 @dataclass(slots=True)
 class _Probing:
-    """One probe under way."""
+    """A probe under way."""
 
     state: HierarchyState[F]  # type: ignore[valid-type]
     interest: int

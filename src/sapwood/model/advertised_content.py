@@ -30,7 +30,7 @@ class AdvertisedContent:
     __slots__ = ("_hash", "_normal", "source")
 
     source: str | None
-    #: the normal form, which is what comparisons compare; subclasses name it too
+    #: the normal form, by which values compare; subclasses have it under a name of their own, too
     _normal: Hashable
     #: the hash, once computed; depends on the normal form, which never changes
     _hash: int | None

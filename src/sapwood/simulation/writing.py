@@ -67,7 +67,7 @@ class Writing:
         self._doomed.pop(router, None)
 
     def perform(self, router: str, effects: Sequence[Effect]) -> None:
-        """Carry out the effects of an input; those behind a record wait for the store."""
+        """Carry out the effects of an input; those behind unwritten records wait for the store."""
         gathered = self._gathered.get(router)
         first = next((at for at, one in enumerate(effects) if isinstance(one, Persist)), None)
         at_once, rest = effects[:first], effects[len(effects) if first is None else first :]

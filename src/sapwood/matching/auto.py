@@ -42,8 +42,8 @@ from sapwood.model.publication import Record, Value
 
 _MATCH_WORK: Final = 16
 _FILTERS_A_WORK: Final = 4
-"""What counting takes longer for a record than columnar, in about microseconds: this much, and one
-for so many filters."""
+"""The time by which counting takes longer for a record than columnar, in about microseconds:
+`_MATCH_WORK`, and one for each `_FILTERS_A_WORK` filters."""
 
 _ADD_WORK: Final = 100
 """An addition counts as much: many filters come before many publications do."""
@@ -51,11 +51,11 @@ _ADD_WORK: Final = 100
 _TRIED_MAX: Final = 16
 _TRIED_A_WORK: Final = 4
 """Conjunctions that are tried one by one in less time than counting takes: half a microsecond each,
-where counting takes 5 to 20 for a record. So many count as a microsecond more than columnar takes,
-which has to be handed the record."""
+where counting takes 5 to 20 for a record. `_TRIED_A_WORK` of them count as a microsecond more than
+columnar takes, which has the overhead of passing the record."""
 
 _FOLD_WORK: Final = 1000
-"""A fold, for each filter: whoever folds is about to match a lot, and ready to wait."""
+"""A fold, for each filter: a caller that folds is about to match a lot, and ready to wait."""
 
 _SAVED_PLAIN_MAX: Final = 4096
 """Filters that are made a segment by plain Python, in about a fifth of a second; it takes longer
@@ -96,7 +96,7 @@ class AutoPolicy:
 
 
 _Test: TypeAlias = tuple[str, Callable[[Value | None], bool]]
-"""An attribute, and what its value has to pass."""
+"""An attribute, and the test that its value has to pass."""
 
 _Trial: TypeAlias = tuple[int, tuple[_Test, ...]]
 """A slot, and all tests of one of its conjunctions."""

@@ -66,7 +66,7 @@ VALUE_SHARE: Final = 0.01
 
 VALUES_SHARE_MAX: Final = 0.5
 BAND_SHARE: Final = 0.1
-"""Of those in a range with two ends, and with one end, that have a value of the type."""
+"""The shares of the publications with a value of the type that ranges hold: two ends, one end."""
 
 RANGE_SHARE: Final = 0.5
 PRESENCE_SHARE: Final = 0.9

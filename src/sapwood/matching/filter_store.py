@@ -33,8 +33,8 @@ _Filter_contra = TypeVar("_Filter_contra", contravariant=True)
 _Engine = TypeVar("_Engine", bound="_Slots[Any]")
 
 _READ_KEPT: Final = 1024
-"""Filters that are kept as they were read last: whoever looks at small indexes often, as routers do
-that check themselves, asks for the same ones again and again."""
+"""Filters that are kept as they were read last: code that inspects small indexes often, such as
+routers that check themselves, reads the same ones again and again."""
 
 _PATTERN: Final = msgspec.json.Decoder(tuple[str, tuple[tuple[str, str], ...] | None])
 

@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from sapwood.matching.documents.protocol import Readable
 
 Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
-"""A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
+"""A publication, or the content of one: a possibly nested record, or a document as bytes or
+read."""
 
 _NAMES: Final = frozenset({str})
 _VALUES: Final = frozenset({bool, int, float, str, type(None)})
-"""Types that the encoder writes as what they are. In lists there may be others, of which no filter
-sees what the encoder writes."""
+"""Types that the encoder writes without a change. In lists there may be other types, as no filter
+sees what the encoder writes there."""
 
 _MEMBERS: Final = _VALUES | {dict}
 

@@ -50,10 +50,10 @@ _Piece: TypeAlias = "tuple[Sequence[Record | None], Sequence[Readable | None] | 
 
 _PIECE: Final = ARRANGED_MAX
 """Publications that a thread matches at a time: enough to make the call's own cost vanish, and few
-enough for threads to take turns at what only one may do, which is to make lists of ids."""
+enough for threads to take turns at making lists of ids, which only one may do at a time."""
 
 _HELD_MAX: Final = 1 << 22
-"""Matches that are held as slots at a time, beside those of one publication."""
+"""Matches that are held as slots at a time, apart from those of one publication."""
 
 _FEW: Final = 20
 """Ids that are sorted as texts at once faster than by their ranks."""
@@ -63,7 +63,7 @@ _DICT: Final = frozenset({dict})
 _NO_SLOTS: Final = np.zeros(0, np.int32)
 
 _SLOT_BYTES: Final = 32
-"""What an integer takes in Python."""
+"""Bytes of an integer in Python."""
 
 
 class Index:

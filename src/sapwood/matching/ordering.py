@@ -32,7 +32,7 @@ UNRANKED: Final = _SLOT_MASK
 """The rank of a slot without an id, or with one that came after the last ranking."""
 
 ARRANGED_MAX: Final = 1 << 62 - 2 * _SLOT_BITS
-"""Publications whose matches are arranged at a time: what is left of a key for their number."""
+"""Publications whose matches are arranged at a time: the bits of a key that number them."""
 
 _WORD_BYTES: Final = 8
 

@@ -36,7 +36,7 @@ from sapwood.matching.storage import REMEDY, Folder, opened
 from sapwood.model.kept import KeptFilters
 
 ENGINE: Final = "columnar"
-"""The engine whose files these are."""
+"""The engine that wrote these files."""
 
 HEADER: Final = "prepared"
 
@@ -48,7 +48,7 @@ _SLOTS: Final = "slots"
 _PIECE: Final = 1 << 16
 
 _BUILT: Final = 1 << 17
-"""Filters that are built at once: joining what is built takes less memory than building all."""
+"""Filters that are built at once: joining several parts takes less memory than building all."""
 
 
 def fingerprint(filters: Sequence[bytes]) -> str:

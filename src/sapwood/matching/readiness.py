@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 LOAD_AFTER: Final = 1_000_000
 """Work for plain Python, in about microseconds, after which loading kernels from the cache pays:
-what that takes, numba's import with it."""
+the time that this takes, numba's import included."""
 
 COMPILE_AFTER: Final = 8_000_000
-"""The same where they are in no cache: what compiling them takes."""
+"""The same where no cache has the kernels: the time that compiling them takes."""
 
 CHECKED: Final = 500
 """Work between two looks whether the kernels are at hand."""
 
 REPORTED: Final = 50_000
-"""Work that one engine gathers before its loader hears of it: a twentieth of a second."""
+"""Work that one engine gathers before it reports it to its loader: a twentieth of a second."""
 
 
 @dataclass(frozen=True, slots=True)

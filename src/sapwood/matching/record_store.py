@@ -26,12 +26,12 @@ from sapwood.model.filter import Filter
 from sapwood.model.publication import ManyValued, Record
 
 Match: TypeAlias = Callable[[Sequence[Record]], SlotBatch]
-"""What an engine offers for many records, each with one value of every attribute."""
+"""The match of an engine for many records, each with one value of every attribute."""
 
 _NO_SLOTS: Final = np.zeros(0, np.int32)
 
 _ROWS_AT_ONCE: Final = 1 << 16
-"""Rows that are made at a time, beside those of one record."""
+"""Rows that are made at a time, apart from those of one record."""
 
 
 class RecordStore(FilterStore[Engine, Filter]):

@@ -34,7 +34,7 @@ from sapwood.model.publication import ManyValued, Record, Value
 I64 = npt.NDArray[np.int64]
 
 Reads = Callable[[str], bool]
-"""Whether a filter reads an attribute."""
+"""A predicate of attributes: true if a filter reads an attribute."""
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 

@@ -34,7 +34,7 @@ _READINGS: Final = (
     ("integer", "in (5, 7)"),
     ("timestamp", "between '2026-01-31T12:00:00Z' and '2026-02-01T00:00:00Z'"),
 )
-"""Functions, and conditions on what they read."""
+"""Functions, and conditions on their readings."""
 
 _PATTERNS: Final = ("a%", "%a", "%a%", "a_c", "_", "__%", "%\uffff%", "b%b", "%", "abc", "%!%%")
 _COMPARISONS: Final = ("=", "<>", "<", "<=", ">", ">=")

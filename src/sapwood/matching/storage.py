@@ -34,10 +34,10 @@ from sapwood.errors import FileFormatError
 Array: TypeAlias = npt.NDArray[Any]
 
 PathName: TypeAlias = str | PathLike[str]
-"""What names a place in the file system."""
+"""The name of a place in the file system."""
 
 REMEDY: Final = "build the index again"
-"""What to do about an index that cannot be read."""
+"""The remedy for an index that cannot be read."""
 
 _READ_BYTES: Final = 1 << 18
 """Bytes of a file that are read at a time for its checksum: few enough to stay in the caches."""

@@ -53,8 +53,8 @@ OFFSET_TYPES: Final[Mapping[Kind, type[np.generic]]] = MappingProxyType(
 """The types of a column's arrays, by its kind."""
 
 PLACE_KIND, PLACE_DATA, PLACE_OFFSETS, PLACE_VALIDITY, PLACE_FIRST, PLACE_SIZE = range(6)
-"""What kernels are told of a column, in so many numbers: its kind; the addresses of its data,
-offsets and validity bits, or 0; where it begins in these."""
+"""The numbers of a column for kernels: its kind; the addresses of its data, offsets and validity
+bits, or 0; the place of its first value in these."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,10 +23,10 @@ _LARGE: Final = 1 << 16
 """Texts that are no longer in the processor's caches as a rule."""
 
 _MANY: Final = 128
-"""Of so many at once it pays to ask for their memory beforehand."""
+"""The number of texts from which on prefetching their memory pays."""
 
 _TOGETHER: Final = 1 << 11
-"""Texts whose memory is asked for at once: few enough to be still there when they are taken."""
+"""Texts whose memory is prefetched at once: few enough to be still in the caches when read."""
 
 
 def packed(texts: Iterable[bytes]) -> tuple[Offsets, Bytes]:
@@ -45,7 +45,7 @@ def unpacked(offsets: Offsets, joined: Bytes) -> list[bytes]:
 
 
 _NOTHING: Final = packed(())
-"""What a new column is made of: an index has several, and an overlay has many indexes."""
+"""The content of a new column: an index has several columns, an overlay many indexes."""
 
 
 class TextColumn(Sequence[str]):

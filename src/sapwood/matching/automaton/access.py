@@ -32,7 +32,7 @@ from sapwood.model.patterns.pattern import TreePattern
 PathStep: TypeAlias = tuple[Axis, NameTest | None]
 
 Subject: TypeAlias = NameTest | type[Text] | type[StringValue]
-"""What is compared: the attribute of this name, a text node, or all text."""
+"""The subject of a comparison: the attribute of this name, a text node, or all text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,8 @@ _KERNELS: Final = MappingProxyType(
 Slots: TypeAlias = npt.NDArray[np.int32]
 
 _DOCUMENT_WORK: Final = 16
-"""What plain kernels take longer for a document, in about microseconds, beside one for each
-pattern. Measured: 30 with 10 patterns, 180 with 100, 600 with 1,000 (workload NEWS)."""
+"""The time by which plain kernels take longer for a document, in about microseconds, besides one
+for each pattern. Measured: 30 with 10 patterns, 180 with 100, 600 with 1,000 (workload NEWS)."""
 
 
 class PathAutomatonEngine:

@@ -17,10 +17,10 @@ from sapwood.xml import Document
 
 TEXT_SUBJECT: Final = -1
 VALUE_SUBJECT: Final = -2
-"""What is compared, where it is no attribute."""
+"""The compared subject where it is not an attribute: a text node, or all text of an element."""
 
 _Place: TypeAlias = tuple[int, int]
-"""The test of the element's name and what is compared: a test of an attribute's name, or one of
+"""The test of the element's name and the compared subject: a test of an attribute's name, or one of
 the two subjects above."""
 
 

@@ -15,10 +15,10 @@ from sapwood.errors import InvariantError
 from sapwood.matching.automaton.columns import Column
 
 GAP: Final = -1
-"""Where there is no value."""
+"""The value of a place without one."""
 
 FIRST_TARGET: Final = -2
-"""Where one number is a value, a gap or a key, key `k` is `FIRST_TARGET - k`."""
+"""In numbers that are a value, a gap or a key, key `k` is `FIRST_TARGET - k`."""
 
 _TAIL_MIN: Final = 1024
 _TAIL_SHARE: Final = 64

@@ -44,10 +44,10 @@ _CHANCE_MAX: Final = 0.9
 """A present value of the right type is likely, but never as certain as in a scan."""
 
 _UNSEEN_POINTS: Final = 10.0
-"""Added to the count of values asked for, so that one lone filter does not look like certainty."""
+"""Added to the count of values in filters, so that one lone filter does not look like certainty."""
 
 _ASSUMED_RECORDS: Final = 16.0
-"""Sampled records that weigh as much as what the filters alone make likely."""
+"""Sampled records that weigh as much as the estimate from the filters alone."""
 
 BAND_LOSS: Final = 1.5
 """Candidates in a cluster of two-sided ranges for each one that satisfies the access constraint."""

@@ -26,11 +26,11 @@ REPEATS: Final = 1
 """Flag of a kernel: a slot may be there more than once."""
 
 UNREADABLE: Final = 2
-"""Flag of a kernel: a record holds what no record may, and nothing was matched."""
+"""Flag of a kernel: a record holds a value that no record may hold, and nothing was matched."""
 
 FLAGS, RECORDS, HEAD = range(3)
-"""What a kernel tells first: flags, and of how many records it tells. The last number is how many
-elements that takes."""
+"""The head of a kernel's result: flags, and the number of records that it covers. The last number
+is the length of the head."""
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
@@ -124,7 +124,7 @@ NAME_HEAD: Final = 2
 """Words before the first column."""
 
 DERIVED_HEAD: Final = 1
-"""Words before the first attribute, in what is said of derived ones."""
+"""Words before the first attribute, in the table of derived ones."""
 
 
 def name_table(names: Iterable[Attribute]) -> U64:

@@ -32,7 +32,7 @@ from sapwood.matching.columnar.ranking import Domains
 from sapwood.matching.columnar.rows import Ints, Outline, selection
 
 PARTITION_MIN: Final = 64
-"""Entries of a partition, and of what a lookup leads to, at the least: bits of one word."""
+"""Entries of a partition, and entries that a lookup leads to, at the least: bits of one word."""
 
 _BITMAPS_MAX: Final = 16
 _BITMAPS_MIN: Final = 8
@@ -44,7 +44,7 @@ _BYTES_MAX: Final = 114
 _CONJUNCTION_BYTES: Final = 14
 _CONSTRAINT_BYTES: Final = 9
 _TEXT_BYTES: Final = 24
-"""What conjunctions and constraints take otherwise, and about what a text does."""
+"""Other bytes of conjunctions and constraints, and about those of a text."""
 
 _USE_MIN: Final = 1 / 64
 """Share of a partition's entries that the bitmaps of an attribute must rule out."""

@@ -38,7 +38,7 @@ _LOOKED_AT: Final = (
     *range(0x1B0, 0x200),
     *range(0xE00, 0xE10),
 )
-"""The pages that have characters with case, or past which one looks; a test looks at all others."""
+"""The pages of characters that have case, or that are ignorable; a test checks all others."""
 
 
 @lru_cache(1)

@@ -35,7 +35,7 @@ SLOT_MASK: Final = (1 << 31) - 1
 """The bits of a block's first word that are the slot."""
 
 IMPLIED_BIT: Final = 31
-"""The bit of a block's first word that tells that the lookup implies the last constraint."""
+"""The bit of a block's first word that is set if the lookup implies the last constraint."""
 
 BLOCK_END: Final = 2
 """Words after the last block, so that a kernel may read on where a block has no constraint."""
@@ -50,13 +50,13 @@ BITMAPS_FROM: Final = 24
 """Entries of a candidate range for which bitmaps are worth reading."""
 
 ROOT_LABELS: Final = 256
-"""The root of an automaton says for each byte which state it leads to."""
+"""The labels of an automaton's root: a state for each byte."""
 
 DEAD: Final = 1
 """Mark: the conjunction was removed."""
 
 CHECKED: Final = 2
-"""Mark: the conjunction has pattern checks, so that a candidate is a match only after those."""
+"""Mark: the conjunction has pattern checks, so that a candidate is a match only if these pass."""
 
 SHARED: Final = 4
 """Mark: its slot has further conjunctions, so that it may be found more than once."""

@@ -61,11 +61,11 @@ class Derived(NamedTuple):
 
 
 Attribute: TypeAlias = str | Derived
-"""What a segment knows a domain of."""
+"""An attribute for which a segment has a domain."""
 
 CONSTANT_BYTES_MAX: Final = 240
-"""Bytes of a constant of a derived attribute: kernels make no more of a derived text than tells it
-from those. What is longer is tried instead, or cut where that says less."""
+"""Bytes of a constant of a derived attribute: kernels derive no more of a text than distinguishes
+it from these. A longer constant is tried instead, or cut where that is a weaker constraint."""
 
 _UNREADABLE: Final = Constraint(booleans=frozenset((False,)))
 _NO_TEXT_IS_REFUSED: Final = Strings((("", None),))

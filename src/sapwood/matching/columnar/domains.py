@@ -85,7 +85,7 @@ _LAST_OF: Final = MappingProxyType(
         **dict.fromkeys((Low.FIRST_TEXT, Low.AT_TEXT), High.LAST_TEXT),
     }
 )
-"""Where the type ends in which a range begins."""
+"""From the begin of a range to the end of its type."""
 
 _NEXT_OF: Final = MappingProxyType(
     {
@@ -95,7 +95,7 @@ _NEXT_OF: Final = MappingProxyType(
         High.LAST_NUMBER: Low.FIRST_TEXT,
     }
 )
-"""Where the next type begins."""
+"""From the end of a type to the begin of the next type."""
 
 _AT_NUMBER_LOW: Final = Low.AT_NUMBER
 _AT_NUMBER_HIGH: Final = High.AT_NUMBER

@@ -26,14 +26,14 @@ from sapwood.model.publication import ManyValued, Record, flatten
 __all__ = ["DOUBTFUL", "NONE", "READ", "FlatRecords", "Flattener", "flat_records", "flattener_of"]
 
 READ, NONE, DOUBTFUL, WITH_ARRAYS = range(4)
-"""Verdicts: the flat view is there; there is no record, but `nil`; Python has to look at it; it is
-in order, and has an array that is not empty. The last one is a kernel's alone: what is made of such
-records has their flat views, and says READ."""
+"""Verdicts: the record has a flat view; there is no record, but `nil`; Python has to read it; it is
+in order, and has an array that is not empty. The last one is a kernel's alone: Python makes the
+flat views of such records, with the verdict READ."""
 
 GROWTH: Final = 4
 ROOM_BYTES: Final = 64
-"""A flat view takes at most so many times the bytes of its record, and so many more: members of
-nested objects repeat the names of these. One that takes more is doubtful."""
+"""A flat view takes at most `GROWTH` times the bytes of its record, and `ROOM_BYTES` more: members
+of nested objects repeat the names of these. One that takes more is doubtful."""
 
 SCRATCH_USED: Final = 2 * ATTRIBUTES_MAX
 SCRATCH_LEFT: Final = SCRATCH_USED + ATTRIBUTES_MAX

@@ -34,10 +34,10 @@ _TRIED_MAX: Final = 8
 """Constraints of a conjunction that are tried in pairs, so that a long one costs no more."""
 
 _OTHER_TEAM: Final = 2.0
-"""How much more selective a pair must be to be preferred to one within a team."""
+"""The factor by which a pair must be more selective to be preferred to one within a team."""
 
 _SECOND_BEST: Final = 4.0
-"""How much more selective than a single constraint a pair must be that is not the best of all."""
+"""The factor by which a pair that is not the best must be more selective than one constraint."""
 
 _MEMBERS_MIN: Final = 64
 """Conjunctions that are worth a grid at the least."""
@@ -50,14 +50,14 @@ _RANGE_SLICES: Final = (16, 64)
 touches; those of the second lie in a row."""
 
 _LOOKUP_COST: Final = 160.0
-"""What a look into a row of buckets costs in candidates."""
+"""The cost of a lookup in a row of buckets, in candidates."""
 
 _POINT_LOOKUP_COST: Final = (4.0, 60.0)
 _CACHED_CONJUNCTIONS: Final = 16_384
-"""The same for the bucket of two single values: at least, and at most. While all is near the
-processor a look takes 12 ns, and a candidate 3 to 9; of a million conjunctions buckets come from
-memory, in 90 ns, and bitmaps make a candidate of a large cluster cost little more than one. In
-between it costs a candidate more for each so many conjunctions."""
+"""The same for the bucket of two single values: at least, and at most. While everything is in the
+processor's caches a lookup takes 12 ns, and a candidate 3 to 9; of a million conjunctions buckets
+come from memory, in 90 ns, and bitmaps make a candidate of a large cluster cost little more than
+one. In between a lookup costs one candidate more for each `_CACHED_CONJUNCTIONS`."""
 
 _WIDTH_BITS: Final = 5
 _NO_WIDTH: Final = 0

@@ -37,17 +37,17 @@ from sapwood.model.readings import Reading
 from sapwood.model.strings import TextTest
 
 BYTES_MAX: Final = 64
-"""Bytes of a literal; of a longer run of characters these are the last ones."""
+"""The length of a literal in bytes, at most; of a longer run of characters the last ones count."""
 
 _FIRST_CHANCE: Final = 64.0
 _BYTE_CHANCE: Final = 1 / 16
 _CHANCE_MAX: Final = 0.9
 _CHANCE_MIN: Final = 1e-6
-"""How likely a text is to have a literal of so many bytes, as far as nothing else is known."""
+"""The chance that a text has a literal, by the length of that, where nothing else is known."""
 
 _WHOLE_GAIN: Final = 4.0
-"""Candidates of a literal that is all that a pattern says cost so many times less than others, of
-which each has to be searched for the pattern."""
+"""The factor by which a candidate is cheaper whose literal is equivalent to the pattern: any other
+candidate has to be searched for the pattern."""
 
 _SAMPLED_BYTES: Final = 1 << 15
 """Bytes of sampled texts that literals are searched for."""

@@ -47,14 +47,14 @@ from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 
 SAMPLED_MAX: Final = 256
-"""Records that are kept to tell which constraints are selective; the latest ones."""
+"""Records that are kept to estimate the selectivity of constraints; the latest ones."""
 
 SAMPLED_EVERY: Final = 31
-"""One match in so many keeps its record. A prime: where the same records come again and again, a
-number that divides theirs would find the same few each time, and clusters would follow these."""
+"""One match in this many keeps its record. A prime: where the same records come again and again, a
+divisor of their number would find the same few each time, and clusters would follow these."""
 
 _STALE_RECORDS: Final = 2 * SAMPLED_EVERY * SAMPLED_MAX
-"""Matched records between two checks of the statistics: twice what the sample reaches back."""
+"""Matched records between two checks of the statistics: twice as many as the sample spans."""
 
 _RENUMBERED: Final = 1 << 14
 """Slots that are renumbered at once, in a tenth of a millisecond."""

@@ -32,7 +32,7 @@ CONSTRAINT_BYTES: Final = 5
 """Fewer bytes has no constraint: `a is null` has six, of which one is its name."""
 
 CONJUNCTIONS, CONSTRAINTS, NUMBERS, TEXTS, NAMES, COUNTS = range(6)
-"""What a kernel counts."""
+"""The places of the numbers that a kernel counts."""
 
 
 class Kernel(Protocol):

@@ -20,7 +20,7 @@ from sapwood.matching.storage import Array, Folder
 from sapwood.model.filter import Filter
 
 LAYOUT: Final = 6
-"""Which files there are and what is in them: another number for every change."""
+"""The version of the files and of their content: another number for every change."""
 
 
 class Names(NamedTuple):

@@ -30,8 +30,8 @@ Prepared: TypeAlias = bytes | I64
 _NO_ATTRIBUTE: Final = -1
 
 _JOIN_THRESHOLD: Final = 16
-"""Records that share an entry for which it pays to evaluate it for all of them at once. That takes
-some 20 ns whatever their number, and 2 to 3 ns for each alone."""
+"""Records that must share an entry to make it pay to evaluate it for all of them at once. That
+takes some 20 ns whatever their number, and 2 to 3 ns for each alone."""
 
 
 class Kernels(BuildingKernels, RemovalKernels, Protocol):

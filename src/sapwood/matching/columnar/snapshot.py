@@ -27,7 +27,7 @@ from sapwood.matching.tables import RecordTable
 from sapwood.model.publication import Record
 
 _FIRST_SLOT: Final = HEAD + 2
-"""Where the slots of a single record begin in what a kernel tells."""
+"""The place of the first slot of a single record in a kernel's result."""
 
 Memtable: TypeAlias = tuple[tuple[int, Trial], ...]
 """Slots with their filters, which are tried."""

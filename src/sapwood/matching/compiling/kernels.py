@@ -26,7 +26,7 @@ from numba.core.typed_passes import NativeLowering
 _OPTIONS: Final = MappingProxyType({"nopython": True, "nogil": True, "no_cfunc_wrapper": True})
 
 ENVIRONMENTS: Final = "_ZN08NumbaEnv"
-"""What the names of variables begin with that point to a function's environment."""
+"""The prefix of the names of variables that point to a function's environment."""
 
 _LEFT_OUT: Final = frozenset(
     {

@@ -40,7 +40,7 @@ _INDEX: Final = ".nbi"
 """numba's ending for the file that leads to the code."""
 
 _COMPILED: Final = (Dispatcher, _Intrinsic)
-"""What compiled code may call."""
+"""The types of what compiled code may call."""
 
 _CONSTANTS: Final = (bool, int, float, str, bytes, tuple, np.generic, np.ndarray)
 

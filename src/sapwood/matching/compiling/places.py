@@ -26,7 +26,7 @@ import sapwood
 from sapwood.cache_folder import user_cache
 
 VARIABLES: Final = ("SAPWOOD_CACHE_DIR", "NUMBA_CACHE_DIR")
-"""Those that name the folder to keep compiled code in; the first one that is set does."""
+"""The variables that name the folder to keep compiled code in; the first one that is set counts."""
 
 _FOLDER: Final = "kernels"
 

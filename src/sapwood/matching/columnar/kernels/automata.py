@@ -44,7 +44,7 @@ _GOLDEN: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
 TEXT_COUNT: Final = 1
 TEXT_WORDS: Final = 3
 """Texts of a record are noted as their number, then of each its attribute, its address and its
-size. -1 instead of a number: nobody wants to know."""
+size. The number -1 means that no automaton needs them."""
 
 
 class _Automaton(NamedTuple):

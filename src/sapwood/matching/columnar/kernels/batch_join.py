@@ -66,8 +66,8 @@ _LONG: Final = 16
 _COUNTERS_BITS: Final = 14
 _COUNTER_MAX: Final = 255
 _GOLDEN: Final = 0x9E37_79B9_7F4A_7C15
-"""Of so few rows the candidate ranges with fewer entries than that are counted by where they begin,
-in so many counters (Fibonacci hashing: Knuth, volume 3, 6.4)."""
+"""Of fewer than `_FEW_ROWS` rows, the candidate ranges with fewer than `_LONG` entries are counted
+by their begins, in 2 ** `_COUNTERS_BITS` counters (Fibonacci hashing: Knuth, volume 3, 6.4)."""
 
 _LOOKED_AT: Final = 32
 _MEAN: Final = 8

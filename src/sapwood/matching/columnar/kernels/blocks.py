@@ -22,7 +22,7 @@ from sapwood.matching.columnar.kernels.views import as_pointer, compiled, length
 _WORD_SHIFT: Final = 5
 _WORD_BITS: Final = 1 << _WORD_SHIFT
 _RANGE_BITS: Final = 2 * _WORD_BITS
-"""What the two ranks of a constraint take."""
+"""Bits of the two ranks of a constraint."""
 _ROUNDING: Final = 1e-6
 """Makes up for rounding where the quotient of floats is whole."""
 

@@ -67,8 +67,8 @@ _CANDIDATE_RANGES_AT_ONCE: Final = 1 << 18
 _RANKS_AT_ONCE: Final = 1 << 20
 _ROWS_AT_ONCE: Final = 16
 _ROWS_AT_ONCE_MAX: Final = 8192
-"""So many records, or as many as have so many ranks or candidate ranges, 4 MiB, are matched at a
-time: the more there are, the more share an entry."""
+"""The records that are matched at a time: this many, or as many as have this many ranks or
+candidate ranges, 4 MiB. The more there are, the more share an entry."""
 
 
 @compiled

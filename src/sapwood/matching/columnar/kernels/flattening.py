@@ -56,8 +56,8 @@ SINGLE: Final = 4
 NAN: Final = 5
 ARRAY: Final = 6
 MAP: Final = 7
-"""What a value is. PLAIN is a boolean or a number that is copied as it is, SINGLE a float of 32
-bits; BAD is what no record may hold, or what goes beyond the end."""
+"""The kinds of values. PLAIN is a boolean or a number that is copied as it is, SINGLE a float of 32
+bits; BAD is a value that no record may hold, or that extends beyond the end."""
 
 _DEEPEST: Final = RECORD_DEPTH_MAX - 2
 """Objects and arrays that deep have members and elements as deep as any may be. The values of the
@@ -70,7 +70,7 @@ and takes no longer."""
 _MAP_BYTES: Final = 3
 _NAME_BYTES: Final = 5
 _FLOAT_BYTES: Final = 9
-"""What is written before all members, and at most before the letters of a name; and a float."""
+"""Bytes before all members; before the letters of a name, at most; and of a float."""
 
 _WORD_BYTES: Final = 8
 _HIGH_BITS: Final = np.uint64(0x8080_8080_8080_8080)

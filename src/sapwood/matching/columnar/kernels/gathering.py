@@ -26,16 +26,15 @@ from sapwood.matching.columnar.kernels.bitmaps import (
 from sapwood.matching.columnar.kernels.views import compiled, offset, signed, u32
 
 CANDIDATES: Final = 1024
-"""How many there is room for."""
+"""The number of candidates that there is room for."""
 
 _SELECTED: Final = CANDIDATES
 _AT, _ENTRY, _BEYOND, _PARTITION, WORK = range(
     _SELECTED + ATTRIBUTES_MAX, _SELECTED + ATTRIBUTES_MAX + 5
 )
-"""What is worked on: candidates, behind them the selected bitmaps, and where the gathering is:
-in which candidate range, at which of its entries, the first candidate range that was not prepared
-together with it, and their partition, counted from 1. The last number is how many elements all that
-takes."""
+"""The layout of the work memory: candidates, behind them the selected bitmaps, and the state of the
+gathering: the candidate range, its entry, the first candidate range that was not prepared together
+with it, and their partition, counted from 1. The last number is the length of the whole."""
 
 _ENOUGH: Final = CANDIDATES - 64 * BLOCK_WORDS
 """With more there is no room for all that one look may find."""

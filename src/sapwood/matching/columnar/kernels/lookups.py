@@ -24,8 +24,8 @@ CANDIDATE_RANGES: Final = 64
 
 
 _FAR_CLUSTERS: Final = 1 << 18
-"""Clusters whose beginnings take a megabyte. Those of more are far from the processor, and fetched
-all at once."""
+"""Clusters whose begins take a megabyte. The begins of more clusters are far from the processor,
+and fetched all at once."""
 
 
 @inlined

@@ -40,7 +40,7 @@ from sapwood.matching.columnar.kernels.views import (
 _WORD_BYTES: Final = 8
 _BLOCK_WORD_BYTES: Final = 4
 _DIRECTORY_BYTES: Final = 8
-"""What a lookup reads to find a candidate range, at the least."""
+"""Bytes that a lookup reads to find a candidate range, at the least."""
 
 
 @compiled

@@ -58,7 +58,7 @@ _TEXT: Final = int(Kind.TEXT)
 
 _FIRST_RANK: Final = np.uint32(1)
 _RANKS: Final = np.uint32(KEY_MAX - 1)
-"""The range of all ranks of what is there."""
+"""The width of the range of all ranks of present values."""
 
 _RANKS_FOR_A_COLUMN: Final = 16
 """Ranks that are looked at many at a time as fast as one rank by itself."""

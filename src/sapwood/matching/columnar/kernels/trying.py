@@ -56,7 +56,7 @@ from sapwood.matching.columnar.tried_rows import (
 
 _FIRST_NUMBER: Final = int(Low.FIRST_NUMBER)
 _FIRST_TEXT: Final = int(Low.FIRST_TEXT)
-"""Codes of both ends: below are values that are what they are, then numbers, then texts."""
+"""Codes of both ends: the lower ones stand for a value each, then come numbers, then texts."""
 _LOW_AT_NUMBER: Final = int(Low.AT_NUMBER)
 _LOW_AFTER_NUMBER: Final = int(Low.AFTER_NUMBER)
 _LOW_AT_TEXT: Final = int(Low.AT_TEXT)
@@ -66,8 +66,8 @@ _HIGH_AT_TEXT: Final = int(High.AT_TEXT)
 _HIGH_BEFORE_TEXT: Final = int(High.BEFORE_TEXT)
 
 _KIND, _WHOLE, _END, _REMAINDER = range(4)
-"""Of each value: its kind and one more, 0 where it is absent; an integer, a boolean, or where a
-text begins; where that ends; what is left of an integer without its float."""
+"""The places of a value's data: its kind and one more, 0 where it is absent; an integer, a boolean,
+or the begin of a text; the end of that; the difference between an integer and its float."""
 
 _ROOM: Final = 256
 """Numbers of pairs that there is room for at first."""

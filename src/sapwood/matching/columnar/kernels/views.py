@@ -225,7 +225,7 @@ u8, i16, u32, i64, u64, f32, f64 = (
         *(types.float32, types.float64),
     )
 )
-"""A column of unsigned or signed integers, or floats, of so many bits: `u32(buffer, place)`."""
+"""A column of unsigned or signed integers, or floats, of a size in bits: `u32(buffer, place)`."""
 
 
 @_generated

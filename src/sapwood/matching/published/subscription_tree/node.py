@@ -27,7 +27,7 @@ class Relation:
 
 
 EXACT: Final = Relation(lambda pattern: pattern, TreePattern.covers)
-"""What `TreePattern.covers` says: for XPEs exactly the covers there are."""
+"""The relation of `TreePattern.covers`: for XPEs exactly the covers there are."""
 
 
 class Node:

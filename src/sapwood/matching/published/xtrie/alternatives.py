@@ -27,7 +27,7 @@ from sapwood.model.patterns.conditions import (
 ATTRIBUTE: Final = "@"
 ATTRIBUTE_VALUE: Final = "="
 TEXT: Final = '"'
-"""What keys of labels that are no elements begin with; no name begins so."""
+"""The first characters of the keys of labels that are no elements; no name begins with these."""
 
 
 @dataclass(frozen=True, slots=True)

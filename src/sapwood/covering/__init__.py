@@ -4,6 +4,7 @@ Shen 2007, section 4.2 splits the work in two layers, each of which can be excha
 
 1. `protocol.py`    the two layers: a *covering index* finds the filters that cover a given one, a
                     *relation graph* stores such relations.
+2. `hull.py`        the hull of a filter: the test by which most filters are ruled out.
 3. `columnar/`      the default index of record filters, `xsearch/` that of tree patterns;
                     `reference.py` compares every filter.
 4. `flat.py`        the default graph, `G_k`, over the nodes and edges of `edges.py`.

@@ -51,6 +51,7 @@ Side: TypeAlias = tuple[str, int, Number, Number, int, str, str | None, bool]
 Texts are at least `text` and below `text_end`, or without an upper end (`None`). A kind that is not
 among `kinds` has no values, and its ends are those of `NO_VALUE`. `is_whole` is true if no kind has
 a gap between its ends, as far as general `like` patterns do not make one.
+
 So `price > 10 and price <= 20` is `("price", NUMBER, 10, 20, LOW_OPEN, "", "", True)`, and
 `symbol in ('ABB', 'IBM')` is `("symbol", TEXT, inf, -inf, 0, "ABB", "IBM\\0", False)`. A plain
 tuple, because brokers make several of every filter, and these take an eighth of the time.

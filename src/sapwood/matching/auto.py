@@ -423,7 +423,7 @@ class AutoEngine:
         self._move(serving, successor, left)
         if not self._to_move:
             policy = self._policy
-            # The memtable is tried on decoded records only, so encoded ones need a fold.
+            # To try a filter by itself, a record has to be decoded; encoded ones need a segment.
             folded_from = 1 if is_encoded else policy.folded_from
             is_alone = worker() is None or is_encoded
             if is_alone and folded_from <= len(successor) <= policy.folded_until:

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from sapwood.matching.documents.protocol import Readable
 
 Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
-"""A publication, or the content of one: a possibly nested record, or a document as bytes or
-read."""
+"""A publication, or its content: a possibly nested record, or a document as bytes or read."""
 
 _NAMES: Final = frozenset({str})
 _VALUES: Final = frozenset({bool, int, float, str, type(None)})

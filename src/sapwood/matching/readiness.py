@@ -37,7 +37,7 @@ COMPILE_AFTER: Final = 8_000_000
 """The same where no cache has the kernels: the time that compiling them takes."""
 
 CHECKED: Final = 500
-"""Work between two looks whether the kernels are at hand."""
+"""Work between two checks that the kernels are at hand."""
 
 REPORTED: Final = 50_000
 """Work that one engine gathers before it reports it to its loader: a twentieth of a second."""

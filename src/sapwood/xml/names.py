@@ -2,8 +2,8 @@
 
 Every module that reads such a name (XPath, advertised paths, DTDs) uses these tables, and libxml2
 reads documents by the same ones; so a filter can name every element that a document can have.
-Namespaces in XML
-(production 4) leaves out the colon, which parts a prefix from a local part: both are an *NCName*.
+Namespaces in XML (production 4) leaves out the colon, which parts a prefix from a local part: both
+are an *NCName*.
 
 Worked example, `e` and U+0301, the acute accent that combines with it: U+0065 lies in the third of
 the ranges `NAME_START_RANGES` (0x61 to 0x7a) and begins a name. U+0301 lies in none of them, so it
@@ -46,8 +46,7 @@ NAME_FURTHER_RANGES: Final[tuple[_Range, ...]] = (
     (0x300, 0x36F),
     (0x203F, 0x2040),
 )
-"""`NameChar` without `NameStartChar`: the characters that may follow in a name, but not begin
-it."""
+"""`NameChar` without `NameStartChar`: characters that may follow in a name, but not begin it."""
 
 
 def _character_class(ranges: Iterable[_Range]) -> str:

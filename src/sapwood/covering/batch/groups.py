@@ -27,7 +27,7 @@ class Member(NamedTuple):
 
 
 def asking_in(roles: dict[int, int], asked: set[int]) -> dict[int, int]:
-    """The roles by group, with the role of asking in the groups of `asked`."""
+    """The roles by group, with the role `ASKS` in the groups of `asked`."""
     role = ASKS | (ALONE if len(asked) == 1 else 0)
     return {slot: roles.get(slot, 0) | (role * (slot in asked)) for slot in {*roles, *asked}}
 

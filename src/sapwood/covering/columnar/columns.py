@@ -1,14 +1,14 @@
 """The arrays of a table of points, and the arguments of its kernels.
 
 Every attribute that was ever constrained has a *field* of kinds (`points.py`) and, from the first
-number or text on, two *columns* of ends each. A row is a point. Where a row says nothing about an
 number or text on, two *columns* of ends each. A row is a point. Where a row does not constrain an
 attribute its field is `FREE` and its ends are infinite.
-A column has `LEVELS` cuts among its values. For each cut a bitmap tells which rows reach it, and
+
 A column has `LEVELS` cuts among its values. For each cut a bitmap marks the rows that reach it, and
 for each field one marks the rows that leave it free. A search intersects one bitmap for each end it
 has and one for each field it does not constrain, 64 rows an instruction, and compares only the few
 rows that are left. Cuts are quantiles; bad ones cost time and change no result.
+
 Eight filters, with `price` in field 0 and `halted` in field 1 (`kinds` are those that rows offer):
 
     row  filter                                 -lowest  highest  kinds of price, halted

@@ -74,7 +74,7 @@ class PerfectRecordMerger:
         boxes = [box for one in originals if isinstance(one, Filter) for box in one.conjunctions]
         try:
             return Filter.from_conjunctions(boxes) == merger
-        except LimitError:  # too many to tell
+        except LimitError:  # too many to compare
             return False
 
 
@@ -120,7 +120,7 @@ def _with_unions(
     along: Mapping[Conjunction, Iterable[Conjunction]],
     unions: Mapping[Conjunction, Conjunction],
 ) -> _Boxes:
-    """The boxes after merging; what a union has come to equal is joined with it."""
+    """The boxes after merging; a box that a union has become equal to is joined with it."""
     gone = {box for rest in unions for box in along[rest]}
     found = {box: keys for box, keys in boxes.items() if box not in gone}
     for rest, union in unions.items():

@@ -10,8 +10,7 @@ stored filter where the searched one is no box. Open ends share the coordinates 
 the results of a search are checked where an end is open.
 
 Cost: one search for each set of attributes in use (see `matching.published.kdtree.tree`); `cov(s,
-1)` stops
-at the first cover.
+1)` stops at the first cover.
 """
 
 from __future__ import annotations

@@ -26,10 +26,10 @@ Children: TypeAlias = "dict[str | None, list[Place]]"
 class Place:
     """An element in the tree.
 
-    #: #: members: those that require it; at the root, all members
-    #: #: ends: those that require nothing more here; several: those with more than one requirement
+    #: members: those that require it; at the root, all members
+    #: ends: those that require nothing more here; several: those with more than one requirement
     #: (elements below, leaves, height), with the number; both are among the members
-    #: #: depth: levels below the document at least; size: places below
+    #: depth: levels below the document at least; size: places below
     """
 
     __slots__ = (

@@ -228,7 +228,7 @@ def evaluation_order(shapes: Shape, choice: Choice) -> Ints:
     return np.argsort(shapes.owner * 4.0 + chance, kind="stable")
 
 
-def clusters(  # all results for the segment so far
+def clusters(  # noqa: PLR0917 - all results for the segment so far
     rows: Outline,
     ranked: Ranked,
     shapes: Shape,

@@ -120,7 +120,7 @@ def entry_ranges(tables: Tables, grids: Grids, cluster_start: Ints) -> EntryRang
     )
 
 
-def bitmap_layout(  # all results for the segment so far
+def bitmap_layout(  # noqa: PLR0917 - all results for the segment so far
     rows: Outline,
     shapes: Shape,
     choice: Choice,

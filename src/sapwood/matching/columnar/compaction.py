@@ -146,9 +146,9 @@ def first_to_join(policy: CompactionPolicy, sizes: Sequence[int], newer: int) ->
 
     `sizes` are those of the segments, from the oldest to the newest, and `newer` is the number of
     conjunctions that are to become one. Joining from there on makes no segment of more than
-    `policy.joined_max`, unless
-    the newer rows alone do. No two segments that could be joined have sizes of the same power of
-    two. With `smallest` 4, the sizes 40, 9, 5 and 6 newer ones, 5 is joined (11), and then 9 (20).
+    `policy.joined_max`, unless the newer rows alone do. No two segments that could be joined have
+    sizes of the same power of two. With `smallest` 4, the sizes 40, 9, 5 and 6 newer ones, 5 is
+    joined (11), and then 9 (20).
     """
     first = len(sizes)
     for at in reversed(range(len(sizes))):

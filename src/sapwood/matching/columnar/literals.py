@@ -170,7 +170,7 @@ def _longest(attribute: str, test: Pattern, *, is_lower: bool, is_all: bool) -> 
     return Literal(attribute, is_lower, cut, is_all and test.is_infix and cut == longest)
 
 
-def found_by_literals(  # all results for the segment so far
+def found_by_literals(  # noqa: PLR0917 - all results for the segment so far
     checks: Checks,
     shapes: Shape,
     choice: Choice,

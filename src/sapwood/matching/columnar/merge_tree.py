@@ -284,7 +284,7 @@ class MergeTree:
                 again = self._built(rows, segments, slot_locations)
                 self._replace_segments((*segments[:at], *again, *segments[at + 1 :]))
 
-    # Joins beside all other threads ---------------------------------------------------------------
+    # Joins beside all other threads ------------------------------------------------------------
 
     def _call_worker(self) -> bool:
         """Let a worker join segments if any are due; false without a worker. The lock is held."""

@@ -26,9 +26,8 @@ class DocumentEngine(Protocol):
     engine's bounds; the engine is then as it was.
 
     An engine may learn from the documents that it matches. Any number of threads may call the
-    `match`
-    methods at the same time all the same, and one `fold`; `add`, `remove`, `save` and `load` need
-    the engine for themselves.
+    `match` methods at the same time all the same, and one `fold`; `add`, `remove`, `save` and
+    `load` need the engine for themselves.
     """
 
     def __len__(self) -> int:

@@ -28,7 +28,7 @@ def sweep(  # noqa: PLR0917 - as the compiled twin
     ask_starts: Places,  # noqa: ARG001
     asked: Places,  # noqa: ARG001
 ) -> Places:
-    """A box that holds it, or `NOBODY`, for each box that asks.
+    """A box that holds it, or `NOBODY`, for each box with a query (`asks`).
 
     `order` has every box behind all that hold it; equal boxes do not hold each other. `stores`
     marks the boxes that may be found, and the last four arguments their buckets

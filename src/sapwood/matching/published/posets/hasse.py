@@ -2,7 +2,6 @@
 
 Carzaniga's structure (Siena) as XSiena 2.8 and Shen 2007, section 4.3.2 describe it: edges run from
 immediate predecessor to immediate successor only, which is the transitive reduction of the covering
-immediate predecessor to immediate successor only, which is the transitive reduction of the covering
 relation; no filter covers a root. The works give no code for changes; insertion searches the
 immediate predecessors breadth-first below the roots, then the immediate successors below one
 predecessor, since every filter that the new one covers is below each of them.

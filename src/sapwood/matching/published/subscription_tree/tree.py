@@ -23,8 +23,8 @@ stood at the top, which are children of the new one now; so in a lazy tree that 
 pointers either (`supplant`). Two patterns that cover each other without being equal may have a node
 each in a lazy tree until pointers are added.
 
-A `Relation` may miss covers. Siblings may be related then, and a pointer that
-would lead to the top of the tree or upwards is left out.
+A `Relation` may miss covers. Siblings may be related then, and a pointer that would lead to the top
+of the tree or upwards is left out.
 """
 
 from __future__ import annotations
@@ -283,7 +283,7 @@ class SubscriptionTree:
         return found
 
     def _coverers(self, node: Node) -> list[Node]:
-        """All nodes that cover one, parents first; none lies below one that does not."""
+        """All nodes that cover one, parents first; below other nodes there are none."""
         found: list[Node] = []
         waiting = [self.root]
         while waiting:

@@ -103,11 +103,11 @@ def walk(  # noqa: PLR0917 - numba takes positional arguments
     one dimension; leaves out boxes that do not reach the region above the corner, and takes whole
     the boxes inside it. Of two halves, the higher one comes first: wide filters are there.
 
-    The walk's state is in the first `depth` rows of `stack`, which has room for
-    `bits * d + 1`: the positions FIRST to LAST (exclusive) in `order`, the number of bits of the
-    keys that they have in common (SPLITS), the cube's direction on Hilbert's curve (TURN), and a
-    bit for each dimension in which the box may still reach below the corner (OPEN). A walk begins
-    with one row: all positions, 0, 0, all dimensions.
+    The walk's state is in the first `depth` rows of `stack`, which has room for `bits * d + 1`: the
+    positions FIRST to LAST (exclusive) in `order`, the number of bits of the keys that they have in
+    common (SPLITS), the cube's direction on Hilbert's curve (TURN), and a bit for each dimension in
+    which the box may still reach below the corner (OPEN). A walk begins with one row: all
+    positions, 0, 0, all dimensions.
 
     Returns the number of slots written to `found`, the new depth, and the number of boxes and slots
     compared. With depth 0 the walk is over; else it goes on with another call.

@@ -32,10 +32,10 @@ from sapwood.model.printing import KEYWORDS
 from sapwood.model.strings import successor
 
 _CHARS_MAX: Final = FILTER_TEXT_CHARS_MAX // 64
-"""Longer texts could pass a limit in their normal form, which only the parser looks after."""
+"""Longer texts could pass a limit in their normal form, which only the parser checks."""
 
 _NAMES_REMEMBERED: Final = 1024
-"""Names of which it is remembered whether they are keywords."""
+"""Names of which it is cached whether they are keywords."""
 
 _SPANS_REMEMBERED: Final = 8192
 """Comparisons with numbers whose spans are cached; 2 MB. Sets of filters have few numbers, or many:
@@ -59,7 +59,7 @@ _PREDICATE: Final = re.compile(
 """One predicate, and the word that joins it to the next one, or the end."""
 
 Span: TypeAlias = tuple[Number, Number, bool, bool]
-"""The numbers from one to another, and whether the ends are left out: an `Interval`, unmade."""
+"""The two ends of an interval, and whether each is left out: an `Interval` not yet built."""
 
 
 class Plain(NamedTuple):

@@ -33,10 +33,10 @@ MakeIndex: TypeAlias = Callable[[], Index]
 LoadIndex: TypeAlias = Callable[[Path], Index]
 
 _SMALL: Final = 16
-"""Filters of which an index looks through all its tables after every change."""
+"""An index of at most as many filters is validated after every change."""
 
 _LOOK_EVERY: Final = 8
-"""Changes between two looks at larger ones: each takes as long as there are filters."""
+"""Changes between two validations of a larger one: the time of each grows with its filters."""
 
 
 def check_index(

@@ -138,7 +138,7 @@ class Index:
         Raises `DuplicateIdError` for an id that is taken, `FilterSyntaxError` or `LimitError` for a
         text that is no filter, `InputError` for a value that is neither filter nor text,
         `InvalidValueError` for an id that is no text or is empty. The index is then as it was. If
-        the index `warns`, a filter that no publication can match raises `NeverMatchesWarning`.
+        the index `warns`, it warns of a filter that can never match (`NeverMatchesWarning`).
         """
         _check_id(id)
         slots = self._by_id()

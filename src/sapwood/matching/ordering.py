@@ -29,7 +29,7 @@ _SLOT_BITS: Final = 28
 _SLOT_MASK: Final = (1 << _SLOT_BITS) - 1
 
 UNRANKED: Final = _SLOT_MASK
-"""The rank of a slot without an id, or with one that came after the last ranking."""
+"""The rank of a slot without an id, or with one that was added after the last ranking."""
 
 ARRANGED_MAX: Final = 1 << 62 - 2 * _SLOT_BITS
 """Publications whose matches are arranged at a time: the bits of a key that number them."""

@@ -201,7 +201,7 @@ def _integer(text: str) -> int | None:
 
 
 def _timestamp(text: str) -> str | None:
-    """By the calendar of the standard library, 400 years off: it has no year 0."""
+    """The normal form of a timestamp, computed 400 years off, as the library has no year 0."""
     try:
         date, zone = text.upper().split("T")
         at = next(at for at, char in enumerate(zone) if char in "Z+-")

@@ -67,8 +67,8 @@ SURE, UNSURE = range(2)
 """Rows that cover every point that they reach, and rows whose filters have to be compared."""
 
 _SUBSETS_MAX: Final = 64
-"""Sets of attributes that are looked up one by one; where there are more, all groups are gone
-through."""
+"""Sets of attributes that are looked up one by one; where there are more, all groups are
+searched."""
 
 
 class Groups:

@@ -238,4 +238,4 @@ class ColumnarCovering:
 
 
 COVERING: Final = KernelSet("covering", "sapwood.covering.columnar.kernels.compiled")
-"""Its compiled kernels."""
+"""The compiled kernels of the index."""

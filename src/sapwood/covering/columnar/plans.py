@@ -11,8 +11,8 @@ from sapwood.covering.columnar.table import PointTable
 from sapwood.covering.hull import NUMBER, TEXT
 
 Wants: TypeAlias = Mapping[str, tuple[int, dict[int, int]]]
-"""By attribute the kinds that a side offers, and kind by kind where the first of its two ends is:
-of the shape ("halted", TRUE, "price", NUMBER) it is {"halted": (TRUE, {}), "price": (NUMBER,
+"""By attribute the kinds that a side offers, and kind by kind the place of the first of its two
+ends: of the shape ("halted", TRUE, "price", NUMBER) it is {"halted": (TRUE, {}), "price": (NUMBER,
 {NUMBER: 0})}."""
 
 

@@ -36,7 +36,7 @@ _Keys: TypeAlias = dict[int, None]
 """Keys in the order of arrival."""
 
 _Tally: TypeAlias = npt.NDArray[np.int64]
-"""By key: how many constraints fit; or how many the filter has."""
+"""By key: the number of constraints that fit, or that the filter has."""
 
 T = TypeVar("T", bound=np.generic)
 

@@ -235,7 +235,7 @@ class _Pattern:
 
 
 _TEXT: Final = re.compile(r'"(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z)', re.DOTALL)
-"""A text, which the end ends as well: nothing is looked at twice."""
+"""A text, which the end ends as well: nothing is read twice."""
 _BRACKET: Final = re.compile(r"[\[\]{}]")
 
 

@@ -117,7 +117,7 @@ class Marks(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """The numbers of things of each kind that can be marked."""
+    """The sizes of the arrays of marks, one for each kind of thing that can be marked."""
 
     slots: int
     targets: int

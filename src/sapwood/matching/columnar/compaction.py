@@ -35,8 +35,8 @@ class CompactionPolicy:
     memtable_max: int = 1024
     #: filters of the memtable that a kernel tries in the time of one that is tried in Python
     tried_at_once: int = 50
-    #: filters that become a segment at once if they are added together; that takes about as long as
-    #: matches that try as many one by one
+    #: filters that become rows at once if they are added together; making a segment of them takes
+    #: about as long as matches that try as many one by one
     bulk_min: int = 256
     #: conjunctions of rows that become a segment even if no match comes
     frozen_max: int = 32_768

@@ -109,7 +109,7 @@ class ColumnarEngine(MergeTree):
                 self._compact_if_many()
 
     def add_many(self, filters: Sequence[tuple[int, Filter]]) -> None:
-        """Put each filter into its slot; enough filters become one segment at once."""
+        """Put each filter into its slot; a large batch becomes rows at once."""
         if len(filters) < self._policy.bulk_min:
             for slot, wanted in filters:
                 self.add(slot, wanted)

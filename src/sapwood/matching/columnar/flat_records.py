@@ -41,8 +41,8 @@ SCRATCH_FIRST: Final = SCRATCH_LEFT + RECORD_DEPTH_MAX
 SCRATCH_LAST: Final = SCRATCH_FIRST + RECORD_DEPTH_MAX
 SCRATCH: Final = SCRATCH_LAST + RECORD_DEPTH_MAX
 """The parts of the kernel's scratch: a table of names, a power of two; the places in it that are
-taken; how many members are left at each depth; where the name of the object there begins, and
-where it ends. The last number is the size of all."""
+taken; for each depth the members that are left, and the begin and the end of the object's name.
+The last number is the size of all."""
 
 _EMPTY: Final = b"\x80"
 

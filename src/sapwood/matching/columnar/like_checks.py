@@ -32,7 +32,7 @@ _ESCAPE: Final = "\\"
 _PATTERN: Final = "l"
 _READING: Final = "r"
 _ANY_NAME: Final = "a"
-"""The attribute in the text of a reading, which goes with each by itself."""
+"""A placeholder: the attribute in the text of a reading, which is stored beside it."""
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 

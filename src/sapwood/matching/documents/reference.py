@@ -47,7 +47,7 @@ _NUMERAL: Final = re.compile("-?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)")
 _BLANKS: Final = " \t\r\n"
 
 _PARENTS_MAX: Final = 8
-"""Documents whose structure is remembered: all expressions look at one, and then at the next."""
+"""Documents whose structure is cached: all expressions read one, and then the next."""
 
 
 class ReferenceXPathEngine:

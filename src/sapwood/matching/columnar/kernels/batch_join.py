@@ -71,8 +71,8 @@ by their begins, in 2 ** `_COUNTERS_BITS` counters (Fibonacci hashing: Knuth, vo
 
 _LOOKED_AT: Final = 32
 _MEAN: Final = 8
-"""Rows that are looked at first, and the entries of a candidate range that are enough on average
-for sorting them to pay."""
+"""Rows that are examined first, and the entries that a candidate range must have on average for
+sorting them to pay."""
 
 _ROOM: Final = 4096
 """Matches that there is room for at first."""

@@ -79,7 +79,7 @@ _FACTOR: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
 
 _INFINITY: Final = 0x7FF0_0000_0000_0000
 _SINGLE_INFINITY: Final = 0x7F80_0000
-"""Numbers whose bits are more, but for the sign, are none."""
+"""A number whose bits are greater, but for the sign, is NaN."""
 
 
 @compiled

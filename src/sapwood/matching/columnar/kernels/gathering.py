@@ -37,7 +37,7 @@ gathering: the candidate range, its entry, the first candidate range that was no
 with it, and their partition, counted from 1. The last number is the length of the whole."""
 
 _ENOUGH: Final = CANDIDATES - 64 * BLOCK_WORDS
-"""With more there is no room for all that one look may find."""
+"""With more candidates there is no room for all that the next step may find."""
 
 _FEW: Final = 8
 

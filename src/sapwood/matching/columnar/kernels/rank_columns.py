@@ -61,7 +61,7 @@ _RANKS: Final = np.uint32(KEY_MAX - 1)
 """The width of the range of all ranks of present values."""
 
 _RANKS_FOR_A_COLUMN: Final = 16
-"""Ranks that are looked at many at a time as fast as one rank by itself."""
+"""Ranks that are compared many at a time as fast as one rank by itself."""
 
 
 class _Piece(NamedTuple):

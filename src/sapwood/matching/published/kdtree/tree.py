@@ -27,7 +27,7 @@ from sapwood.model.numbers import Number
 K = TypeVar("K", bound=Hashable)
 
 BUCKET: Final = 8
-"""Points of a leaf before it is divided: looking at a point costs as much as looking at a node."""
+"""Points of a leaf before it is divided: comparing a point costs as much as comparing a node."""
 
 _LOPSIDED: Final = 0.75
 """A child with more than this share of its parent's points is too heavy."""

@@ -4,5 +4,5 @@
 2. `forest.py`   the poset-derived forest: every node with at most one covering parent.
 3. `engine.py`   matching with either. As relation graphs: `sapwood.covering.published.poset`.
 
-Both use `sapwood.model.order` for questions of covering.
+`hasse.py` uses `sapwood.model.order` for questions of covering.
 """

@@ -10,7 +10,7 @@ from sapwood.model.patterns.pattern import TreePattern
 from sapwood.model.patterns.twigs import Twig
 
 Nodes: TypeAlias = "dict[Node, None]"
-"""Nodes in the order in which they came."""
+"""Nodes in the order in which they were added."""
 
 
 @dataclass(frozen=True, slots=True)

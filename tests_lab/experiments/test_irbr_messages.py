@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from random import Random
 
 import pytest
@@ -9,7 +10,13 @@ import pytest
 from sapwood.overlay.identifiers import common_digits
 from sapwood_lab.experiments import irbr_messages
 from sapwood_lab.experiments.design import Choices
-from sapwood_lab.experiments.irbr_messages import PROTOCOLS, Circle, Subscribed
+from sapwood_lab.experiments.irbr_messages import (
+    LOAD_FACTOR,
+    PROTOCOLS,
+    PUBLICATIONS,
+    Circle,
+    Subscribed,
+)
 from sapwood_lab.experiments.report import Row, number
 from sapwood_lab.workload.rates import RatedWorkload, covers
 
@@ -61,3 +68,26 @@ def test_the_report_says_which_claims_hold(rows: list[Row]) -> None:
     assert holds["and in its plain form"]
     assert len(report.rows) == len(rows) == 30
     assert len(report.charts) == 6
+
+
+@pytest.mark.parametrize(("busiest", "holds"), [(9.9, True), (9.97, False)])
+def test_the_load_of_the_busiest_router_is_judged_by_a_constant_that_is_named(
+    busiest: float, holds: bool
+) -> None:
+    row: Row = {
+        "routers": 100, "rate": 0.5, "subscriptions": 10, "subscribe_irbr": 1.0,
+        "busiest_irbr": busiest, "busiest_scribe": 20.0,
+    }  # fmt: skip
+    bar = list(irbr_messages._bars([row]))[-1]  # three times log4 100 are 9.966
+    assert (LOAD_FACTOR, bar.holds) == (3, holds)
+    assert f"{busiest / log(100, 4):.2f}" in bar.shown
+    assert f"{20 / log(100, 4):.2f}" in bar.shown
+
+
+def test_a_row_has_as_many_publications_as_are_chosen() -> None:
+    (one, *_) = irbr_messages.configurations(Choices((3,), repeats=2))
+    assert one["publications"] == 2
+    (other, *_) = irbr_messages.configurations(Choices((3,)))
+    assert other["publications"] == PUBLICATIONS
+    rows = irbr_messages.measure(one)
+    assert all(number(row["publish_irbr"]) * 2 % 1 == 0 for row in rows)

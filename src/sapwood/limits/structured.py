@@ -26,9 +26,8 @@ SEEK_HOPS_MAX: Final = 64
 whole circles there is about one hop for each digit that routers differ in."""
 
 DELAYS_REMEMBERED_MAX: Final = 4_096
-"""Routers of which one remembers how far they are, where it routes by those that are near. What is
-forgotten is measured again when somebody names it; a router hears of those in the tables of others
-around it, a few hundred of 1,000."""
+"""Routers whose measured delay a router remembers, where it routes by the nearest. A forgotten one
+is measured again when it is named; among 1,000 routers one measures about 500."""
 
 MEASURES_AT_ONCE: Final = 16
 """Brokers that one measures at a time: a newcomer hears of hundreds at once."""

@@ -77,7 +77,7 @@ class PastryTables:
         self._prefer(slot, peer)
 
     def measured(self, peer: str, proximity: float) -> bool:
-        """A peer is that far; whether another one stands for its slot now."""
+        """Set the proximity of a peer; returns whether the representative of its slot changed."""
         slot = slot_of(self.identifier, self.peers[peer])
         stood, was = self._chosen[slot], self._proximity[peer]
         self._proximity[peer] = proximity
@@ -88,7 +88,7 @@ class PastryTables:
         return self._chosen[slot] != stood
 
     def proximity(self, peer: str) -> float:
-        """How far a peer is, as far as it is known."""
+        """The proximity of a peer, as last set."""
         return self._proximity[peer]
 
     def remove(self, peer: str) -> None:
@@ -104,14 +104,14 @@ class PastryTables:
             self._choose(slot)
 
     def _prefer(self, slot: Range, peer: str) -> None:
-        """Let a peer stand for its slot if nobody does, or if it is nearer than who does."""
+        """Make a peer the representative of its slot if there is none, or a farther one."""
         stands = self._chosen.get(slot)
         is_nearer = stands is not None and self._proximity[peer] < self._proximity[stands]
         if stands is None or (self._by_proximity and is_nearer):
             self._chosen[slot] = peer
 
     def _choose(self, slot: Range) -> None:
-        """Let one of those who are left in a slot stand for it, if any are."""
+        """Choose the representative of a slot among its members, if there are any."""
         members = self._slots[slot]
         if not members:
             del self._slots[slot], self._chosen[slot]

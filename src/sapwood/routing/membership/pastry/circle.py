@@ -119,7 +119,7 @@ class Circle:
         self.out.append(Connect(router, address))
 
     def measured(self, answer: Measured) -> bool:
-        """Somebody is that far; whether another one stands for a slot by that."""
+        """Take a measured delay; returns whether the representative of a slot changed by it."""
         if self._delays is None or not self._delays.is_measuring(answer.router):
             return False
         delay = self._delays.take(answer.router, answer.delay_s)
@@ -130,7 +130,7 @@ class Circle:
         return False
 
     def _is_nearer(self, router: str) -> bool:
-        """Whether somebody without a link is nearer than who stands for its slot."""
+        """Whether a router without a link is nearer than the representative of its slot."""
         tables, delays = self.tables, self._delays
         if delays is None or delays.of(router) == UNKNOWN:
             return False
@@ -210,9 +210,9 @@ class Circle:
             self._pass_rows_on()
 
     def _pass_rows_on(self) -> None:
-        """Name to whoever stands for a slot those who stand for the slots that it has as well.
+        """Send each representative those of the slots that it has in common with this router.
 
-        That is the rows of the table down to its own, as ranges of these are ranges there.
+        These are the rows of the table down to its own: their ranges are ranges of its table.
         """
         rows = self.tables.rows()
         for slot, stands in rows:

@@ -1,9 +1,9 @@
-"""How far others are from a router that routes by those who are near (`irbr:near`).
+"""Delays to other routers, by which a router chooses the nearest of a range (`irbr:near`).
 
-Pastry assumes a proximity metric, a number that any router can find out of any other, such as the
-round trip of a ping; of those in a range it takes the nearest that it knows (Rowstron and Druschel,
-Pastry, 2.2 and 2.5). Here the shell finds it out (`Measure`), and each router is measured once,
-as long as it is remembered.
+Pastry assumes a proximity metric, a number that any router can determine for any other, such as the
+round trip of a ping; of the routers in a range it takes the nearest that it knows (Rowstron and
+Druschel, Pastry, 2.2 and 2.5). Here the shell determines it (`Measure`), once for each router that
+is remembered.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from typing import Final
 from sapwood.limits.structured import DELAYS_REMEMBERED_MAX
 
 UNKNOWN: Final = math.inf
-"""The delay of a router that is not measured, or does not answer: whoever has another one in the
-same slot takes that."""
+"""The delay of a router that is not measured, or did not answer: any measured one is nearer."""
 
 
 class Delays:
-    """What was measured, in seconds, and what is being measured.
+    """Measured delays in seconds, and the routers whose measurement is under way.
 
-    #: _known has `DELAYS_REMEMBERED_MAX` routers at most, the one measured last behind all others
+    #: _known has `DELAYS_REMEMBERED_MAX` routers at most, in the order of their last measurement
     """
 
     __slots__ = ("_asked", "_known")
@@ -31,17 +30,17 @@ class Delays:
         self._asked: dict[str, None] = {}
 
     def of(self, router: str) -> float:
-        """How far a router is, or `UNKNOWN`."""
+        """The delay to a router, or `UNKNOWN`."""
         return self._known.get(router, UNKNOWN)
 
     def is_measuring(self, router: str) -> bool:
-        """Whether an answer is awaited."""
+        """Whether the measurement of a router is under way."""
         return router in self._asked
 
     def begin(self, router: str, *, again: bool = False) -> bool:
-        """Whether a router is to be measured now: it is not, nor is it known.
+        """Whether to measure a router now: its delay is neither known nor being measured.
 
-        With `again` that one did not answer before is no reason against it.
+        With `again` a router that did not answer before is measured once more.
         """
         delay = self._known.get(router)
         if router in self._asked or (delay is not None and not (again and delay == UNKNOWN)):
@@ -50,7 +49,7 @@ class Delays:
         return True
 
     def take(self, router: str, delay_s: float | None) -> float:
-        """An answer has come, or none will."""
+        """Record the answer to a measurement, `None` where there was none; returns the delay."""
         self._asked.pop(router, None)
         delay = UNKNOWN if delay_s is None else delay_s
         self._known.pop(router, None)

@@ -185,7 +185,7 @@ class OnCircle(RoutingCore):
         """Handle the end of a peer's link; it has to call `Circle.link_down`."""
 
     def _stands_anew(self) -> None:
-        """Somebody nearer stands for a slot, and whoever stood for it is still a peer."""
+        """The representative of a slot has changed, and the former one is still a peer."""
 
     def _take_more(self, neighbor: str, message: CircleMessage) -> list[Effect]:
         """Handle a message that only some kinds of routers have."""

@@ -32,9 +32,11 @@ class CompactionPolicy:
     smallest: int = 4096
     #: filters in the memtable that a match may try one by one; they are objects of some kilobytes
     #: each
-    memtable_max: int = 1024
-    #: filters of the memtable that a kernel tries in the time of one without
+    memtable_max: int = 2048
+    #: filters of the memtable that a kernel tries in the time of one without, where it has to
     tried_at_once: int = 50
+    #: what a batch costs more for a kernel that tries filters, whatever their number
+    trial_cost: int = 2
     #: filters that are made a segment at once if they come together; it takes about as long as
     #: matches will take that try so many one by one
     bulk_min: int = 256

@@ -102,8 +102,9 @@ class ColumnarEngine(MergeTree):
             slot_locations[slot] = IN_MEMTABLE
             memtable = self._state.memtable
             trial = memtable[slot] = Trial(filter)
-            if self._state.segments:
-                self._triable.add(slot, filter, trial.attributes())
+            is_triable = bool(self._state.segments)
+            if not (is_triable and self._triable.add(slot, filter, trial.attributes())):
+                self._odd[slot] = trial
             if len(memtable) > self._policy.memtable_max:
                 self._freeze_memtable()
                 self._compact_if_many()
@@ -143,7 +144,7 @@ class ColumnarEngine(MergeTree):
             if location == IN_MEMTABLE:
                 self._published = None
                 del memtable[slot]
-                if slot in self._triable:
+                if self._odd.pop(slot, None) is None:
                     self._triable.remove(slot)
             elif location != NOWHERE:  # marks of segments are those that matches look at
                 entry = self._entry_at(location)
@@ -238,7 +239,7 @@ class ColumnarEngine(MergeTree):
         """Whether a filter reads an attribute, or did when segments were joined last."""
         snapshot = self._published or self._published_snapshot()
         return attribute in snapshot.searcher.numbers or any(
-            added.reads(attribute) for _, added in snapshot.memtable
+            added.reads(attribute) for added in snapshot.memtable.values()
         )
 
     def flattener(self) -> Flattener | None:
@@ -338,9 +339,7 @@ class ColumnarEngine(MergeTree):
             raise InvariantError("the count of taken slots is wrong")
         published = self._published
         if published is not None and (
-            published.segments is not segments
-            or dict(published.memtable) != memtable
-            or len(frozen_rows)
+            published.segments is not segments or published.memtable != memtable or len(frozen_rows)
         ):
             raise InvariantError("what matches read is not what there is")
 
@@ -378,8 +377,9 @@ class ColumnarEngine(MergeTree):
                 finally:
                     self._lock.release()
         if snapshot.memtable:
-            tried = len(snapshot.odd) + len(self._triable) / self._policy.tried_at_once
-            self._tried += int(tried * len(records))
+            unplaced = 0 if snapshot.rows is None else snapshot.rows.unplaced
+            tried = len(snapshot.odd) + unplaced / self._policy.tried_at_once
+            self._tried += self._policy.trial_cost + int(tried * len(records))
             # Whoever comes second matches what there is.
             if self._is_compaction_due(snapshot) and self._lock.acquire(blocking=False):
                 try:

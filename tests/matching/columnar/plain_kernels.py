@@ -343,7 +343,7 @@ def _chained(heads: Sequence[int], following: Sequence[int]) -> Iterator[int]:
         row = head
         while row >= 0:
             yield row
-            row = following[row]
+            row = (following[row] & tried_rows.NEXT_MASK) - 1
 
 
 def _key_of(value: Value | bytes) -> tuple[int, Any]:

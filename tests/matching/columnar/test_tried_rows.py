@@ -31,11 +31,12 @@ KERNELS = pytest.mark.parametrize("kernels", [compiled, plain_kernels])
 
 def tried(given: Sequence[tuple[int, Filter]]) -> TriedFilters:
     """Those of the filters that a kernel tries, with numbers for all attributes."""
-    names = sorted({name for _, one in given for name in Trial(one).attributes()})
+    forms = [Trial(one).form() or () for _, one in given]
+    names = sorted({one[0] for form in forms for part in form for one in part})
     attributes: dict[Attribute, int] = {name: number for number, name in enumerate(names)}
     found = TriedFilters(attributes, LikePredicates(), LazyKernels(plain_kernels))
     for slot, one in given:
-        found.add(slot, one, Trial(one).attributes())
+        found.add(slot, one, Trial(one).form())
     return found
 
 
@@ -115,7 +116,7 @@ def test_filters_on_new_attributes_and_general_patterns_are_for_others_to_try() 
     found = TriedFilters(attributes, LikePredicates(), LazyKernels(plain_kernels))
     for slot, text in enumerate(("a = 1", "b = 1", "a like '%x%y%'")):
         one = parse_filter(text)
-        assert found.add(slot, one, Trial(one).attributes()) == (slot == 0)
+        assert found.add(slot, one, Trial(one).form()) == (slot == 0)
     assert len(found) == 1
     assert attributes == {"a": 0}
 

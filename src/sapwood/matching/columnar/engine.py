@@ -103,7 +103,7 @@ class ColumnarEngine(MergeTree):
             memtable = self._state.memtable
             trial = memtable[slot] = Trial(filter)
             is_triable = bool(self._state.segments)
-            if not (is_triable and self._triable.add(slot, filter, trial.attributes())):
+            if not (is_triable and self._triable.add(slot, filter, trial.form())):
                 self._odd[slot] = trial
             if len(memtable) > self._policy.memtable_max:
                 self._freeze_memtable()

@@ -148,8 +148,7 @@ class RowWriter:
         """Write the conjunctions of a filter; one that accepts nothing is left out."""
         given = filter.packed
         if given is not None:
-            for part in packing.read(given):
-                self._add_part(slot, part)
+            self.add_form(slot, packing.read(given))
             return
         for conjunction in filter.conjunctions:
             if all(_is_satisfiable(constraint) for _, constraint in conjunction.constraints):
@@ -157,6 +156,11 @@ class RowWriter:
                     self._add_constraint(name, constraint)
                 self._slots.append(slot)
                 self._constraint_start.append(len(self._attributes))
+
+    def add_form(self, slot: int, form: packing.Form) -> None:
+        """Write the conjunctions that were read from the bytes of a filter."""
+        for part in form:
+            self._add_part(slot, part)
 
     def add_many(self, filters: Sequence[tuple[int, Filter]], kernel: Kernel) -> None:
         """Write the conjunctions of many filters, most of them by a kernel and odd ones then."""

@@ -53,6 +53,9 @@ from sapwood.matching.columnar.tried_rows import (
     LOW_AT,
     MIX,
     NEXT,
+    NEXT_BITS,
+    NEXT_MASK,
+    NO_HASH,
     NUMBERS,
     PAIRS,
     RANGE_START,
@@ -106,18 +109,22 @@ def try_rows(  # noqa: PLR0917 - compiled code takes arrays apart
             count = 0
             break
         for place in range(-1, found):
-            bucket = UNPLACED
+            given, bucket = NO_HASH, UNPLACED
             if place >= 0:
                 attribute = held[SCRATCH_PLACES * attributes + place]
-                bucket = _bucket_of(words, buckets, attribute, held, floats, letters)
-            row = signed(firsts[bucket]) if bucket >= 0 else -1
+                given = _hash_of(words, attribute, held, floats, letters)
+                bucket = 1 + (given & (buckets - 1))
+            row = signed(firsts[bucket]) if given >= 0 else -1
             while row >= 0:
-                if _accepts(words, row, held, floats, letters, known):
+                entry = following[row]
+                if entry >> NEXT_BITS == given and _accepts(
+                    words, row, held, floats, letters, known
+                ):
                     if count + 2 > len(pairs):
                         pairs = grown(pairs, count + 2)
                     pairs[count], pairs[count + 1] = record, row
                     count += 2
-                row = following[row]
+                row = (entry & NEXT_MASK) - 1
         for place in range(found):
             held[SCRATCH_PLACES * held[SCRATCH_PLACES * attributes + place]] = 0
     pairs[0] = count
@@ -125,10 +132,8 @@ def try_rows(  # noqa: PLR0917 - compiled code takes arrays apart
 
 
 @compiled
-def _bucket_of(  # noqa: PLR0917 - compiled code takes arrays apart
-    words: I64, buckets: int, attribute: int, held: I64, floats: F64, letters: U8
-) -> int:
-    """The bucket of a record's value of an attribute; -1 if no access predicate can accept it."""
+def _hash_of(words: I64, attribute: int, held: I64, floats: F64, letters: U8) -> int:
+    """The hash of a record's value of an attribute; -1 if no access predicate can accept it."""
     if attribute >= words[NEXT] - words[ACCESSED]:
         return -1
     value = offset(held, SCRATCH_PLACES * attribute)
@@ -149,8 +154,7 @@ def _bucket_of(  # noqa: PLR0917 - compiled code takes arrays apart
             word = _mixed(word, read_whole(letters, last - WORD_BYTES, WORD_BYTES))
     else:
         word = _mixed(word, as_bits(floats[attribute] + 0.0))
-    found = signed((word * np.uint64(MIX)) >> np.uint64(HASH_SHIFT))
-    return 1 + (found & (buckets - 1))
+    return signed((word * np.uint64(MIX)) >> np.uint64(HASH_SHIFT))
 
 
 @compiled

@@ -19,7 +19,12 @@ from sapwood.matching.columnar.kernels import compiled
 from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.searching import LazyKernels, Searcher
 from sapwood.matching.columnar.trial import Trial
-from sapwood.matching.columnar.tried_rows import TriedFilters
+from sapwood.matching.columnar.tried_rows import (
+    NO_HASH,
+    TriedFilters,
+    TriedRows,
+    access_hash,
+)
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 from tests.examples import examples
@@ -153,3 +158,70 @@ def test_an_engine_tries_what_came_beside_its_segments_by_a_kernel() -> None:
     engine.remove(400)
     assert engine.match({"a": 2}) == wanted[1][:-1]
     engine.validate()
+
+
+TEXTS = ("", "a", "é", "1234567", "12345678", "1234567é", "x" * 40, "x" * 20 + "y" + "x" * 19)
+
+
+@KERNELS
+@settings(max_examples=examples(40))
+@given(st.data())
+def test_rows_stay_what_they_were_while_filters_come_and_go(
+    kernels: ModuleType, data: st.DataObject
+) -> None:
+    values = st.one_of(
+        st.integers(-3, 3),
+        st.sampled_from([0.0, -0.0, 2.5, 2**53, 2**53 + 1]),
+        st.sampled_from(TEXTS),
+    )
+    found, kept = tried([(0, parse_filter("a = 1 and b = 1 or c = 1"))]), list[Filter]()
+    kept.append(parse_filter("a = 1 and b = 1 or c = 1"))
+    some: list[Record] = [
+        {"a": 1, "b": value, "c": value} for value in (*TEXTS, 0, 1, 2.5, 2**53 + 1)
+    ]
+    taken: list[tuple[TriedRows, set[tuple[int, int]]]] = []
+    for slot in range(1, data.draw(st.integers(1, 120))):
+        constant = data.draw(values)
+        shape = data.draw(
+            st.sampled_from(("b = {0}", "a = 1 and c = {0}", "b > 0", "b in (1, {0})"))
+        )
+        one = parse_filter(shape.format(repr(constant)))
+        assert found.add(slot, one, Trial(one).form())
+        kept.append(one)
+        if data.draw(st.integers(0, 9)) == 0:
+            expected = {
+                (number, slot)
+                for number, record in enumerate(some)
+                for slot in found._filters
+                if kept[slot].accepts(record)
+            }
+            assert pairs(found, some, kernels) == expected
+            taken.append((found.rows(), expected))
+        elif data.draw(st.integers(0, 2)) == 0:
+            found.remove(data.draw(st.sampled_from(sorted(found._filters))))
+            if not len(found):
+                break
+    searcher = Searcher(found._attributes, LazyKernels(kernels))
+    for rows, expected in taken:
+        numbers, slots = rows.matches(searcher.try_rows(rows, some, encoded(some)))
+        now = set(zip(numbers.tolist(), slots.tolist(), strict=True))
+        assert now <= expected
+        assert {slot for _, slot in expected - now}.isdisjoint(found._filters)
+
+
+@KERNELS
+def test_rows_of_one_bucket_are_told_apart(kernels: ModuleType) -> None:
+    found = tried([(slot, parse_filter(f"a = {slot} and b < {slot}")) for slot in range(300)])
+    assert found.rows().unplaced == 0
+    assert pairs(found, [{"a": 7, "b": 6}, {"a": 8, "b": 8}], kernels) == {(0, 7)}
+    heads = np.array(found.rows().heads)
+    assert np.count_nonzero(heads >= 0) < 300  # some buckets have several
+
+
+def test_a_filter_is_found_by_the_equality_that_the_fewest_use() -> None:
+    given = ["a = 1 and b = 2", "a = 1 and c < 3", "a = 1 and b = 3", "c < 3"]
+    found = tried([(slot, parse_filter(text)) for slot, text in enumerate(given)])
+    a, b = found._attributes["a"], found._attributes["b"]
+    hashes = [access_hash(a, 1.0), access_hash(a, 1.0), access_hash(b, 3.0), NO_HASH]
+    assert found._hashes.tolist() == hashes
+    assert found.rows().unplaced == 1

@@ -1,4 +1,4 @@
-"""Rows of the filters that came last, as a kernel tries them: one array of words, and texts.
+"""Rows of the filters that were added last, as a kernel tries them: one array of words, and texts.
 
 Rows with an equality are in a hash table, by attribute and constant, so that a record leads to few
 of them; the others are tried on every record. Filters are added and removed while others match:
@@ -58,11 +58,13 @@ UNPLACED: Final = 0
 """The place in `heads` of the rows without access predicate; the first bucket comes after it."""
 
 SCRATCH_PLACES: Final = 4
-"""What a kernel keeps of each attribute's value."""
+"""The elements of scratch memory for each attribute's value."""
 
 PAIRS: Final = 1
-"""Where pairs of record and row begin in what the kernel tells; before them is where they end, or 0
-for records that cannot be read."""
+"""The place of the first pair of record and row in a kernel's result.
+
+Before it is the end of the pairs, or 0 for records that cannot be read.
+"""
 
 SPREAD: Final = 0x9E37_79B9_7F4A_7C15
 MIX: Final = 0xBF58_476D_1CE4_E5B9
@@ -149,7 +151,7 @@ class LazyForms(Protocol):
 
 
 class TriedFilters:
-    """Collects filters that a kernel tries.
+    """A collection of the filters that a kernel tries.
 
     That is those with packed bytes, so without checks of patterns, on attributes that have numbers
     already: new names are worked into the names of all when the next segment is made.

@@ -377,9 +377,11 @@ class ColumnarEngine(MergeTree):
                 finally:
                     self._lock.release()
         if snapshot.memtable:
-            unplaced = 0 if snapshot.rows is None else snapshot.rows.unplaced
-            tried = len(snapshot.odd) + unplaced / self._policy.tried_at_once
-            self._tried += self._policy.trial_cost + int(tried * len(records))
+            policy, tried = self._policy, float(len(snapshot.odd))
+            if snapshot.rows is not None:
+                tried += snapshot.rows.unplaced / policy.tried_at_once
+                self._tried += policy.trial_cost
+            self._tried += int(tried * len(records))
             # A thread that does not get the lock matches against this snapshot.
             if self._is_compaction_due(snapshot) and self._lock.acquire(blocking=False):
                 try:

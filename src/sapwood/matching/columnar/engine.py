@@ -100,6 +100,7 @@ class ColumnarEngine(MergeTree):
             self._published = None
             self._taken += 1
             slot_locations[slot] = IN_MEMTABLE
+            self._settled = 0
             memtable = self._state.memtable
             trial = memtable[slot] = Trial(filter)
             is_triable = bool(self._state.segments)
@@ -380,7 +381,7 @@ class ColumnarEngine(MergeTree):
             policy, tried = self._policy, float(len(snapshot.odd))
             if snapshot.rows is not None:
                 tried += snapshot.rows.unplaced / policy.tried_at_once
-                self._tried += policy.trial_cost
+                self._settled += policy.trial_cost
             self._tried += int(tried * len(records))
             # A thread that does not get the lock matches against this snapshot.
             if self._is_compaction_due(snapshot) and self._lock.acquire(blocking=False):
@@ -407,9 +408,10 @@ class ColumnarEngine(MergeTree):
         newer = len(snapshot.memtable)
         if newer > self._policy.memtable_max:
             return True
-        if self._tried <= self._policy.compaction_cost:
+        tried = self._tried + self._settled
+        if tried <= self._policy.compaction_cost:
             return False
         first = self._first_to_join(newer)
         joining = sum(entry.segment.live for entry in snapshot.segments[first:])
         cost = self._policy.conjunction_cost * (newer + joining)
-        return self._tried > self._policy.compaction_cost + cost
+        return tried > self._policy.compaction_cost + cost

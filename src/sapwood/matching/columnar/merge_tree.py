@@ -90,6 +90,9 @@ class MergeTree:
         self._taken = 0
         #: filters of the memtable tried since the last compaction
         self._tried = 0
+        #: the cost of batches for the trial of rows since a filter was last added: as long as
+        #: filters come, a compaction would not save it
+        self._settled = 0
         #: records in matches so far, which several threads may miscount
         self._matched = 0
         #: `_matched` when a segment was last made of added filters, or less by `quiet_after` once
@@ -199,7 +202,7 @@ class MergeTree:
         The memtable stays as it is.
         """
         segments, frozen_rows, _, slot_locations = self._state
-        self._tried = 0
+        self._tried, self._settled = 0, 0
         self._poured_at, self._was_quiet = self._matched, False
         self._pours += 1
         others = sum(entry.segment.live for entry in segments)

@@ -294,11 +294,11 @@ def try_rows(
     numbers: npt.NDArray[Any],
 ) -> I32:
     """Pairs of record and row: a value is within a range if it is between its ends, as keys."""
-    first = [*rows[: tried_rows._HEAD].tolist(), len(rows)]
-    found = [rows[start:end].tolist() for start, end in pairwise(first)]
+    places = [*rows[: tried_rows._HEAD].tolist(), len(rows)]
+    found = [rows[start:end].tolist() for start, end in pairwise(places)]
     constraint_start, attribute, range_start, low, low_at, high, high_at, given, rest = found[:9]
-    offsets, following = found[tried_rows.TEXT_OFFSETS], found[tried_rows.NEXT]
-    texts = rows[first[tried_rows.TEXTS] : first[tried_rows.TEXTS + 1]].tobytes()
+    offsets, letters, _, following = found[9:]
+    texts = np.array(letters, np.int64).tobytes()
     floats = np.array(given, np.int64).view(np.float64).tolist()
     known, told = names_of(names), list[int]()
 
@@ -339,11 +339,10 @@ def try_rows(
 
 def _chained(heads: Sequence[int], following: Sequence[int]) -> Iterator[int]:
     """All rows, chain by chain: nothing is hashed here."""
-    for head in heads:
-        row = head
+    for row in heads:
         while row >= 0:
             yield row
-            row = (following[row] & tried_rows.NEXT_MASK) - 1
+            row = (following[row] & tried_rows.NEXT_MASK) - 1  # noqa: PLW2901 - the next one
 
 
 def _key_of(value: Value | bytes) -> tuple[int, Any]:

@@ -7,7 +7,7 @@ and find it changed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -29,7 +29,7 @@ from sapwood.model.publication import Record
 _FIRST_SLOT: Final = HEAD + 2
 """The place of the first slot of a single record in a kernel's result."""
 
-Memtable: TypeAlias = tuple[tuple[int, Trial], ...]
+Memtable: TypeAlias = Mapping[int, Trial]
 """Slots with their filters, which are tried."""
 
 
@@ -47,8 +47,8 @@ class Snapshot:
     memtable: Memtable
     searcher: Searcher
     predicates: tuple[LikePredicate, ...]
-    rows: TriedRows | None = None
-    odd: Memtable = ()
+    rows: TriedRows | None
+    odd: Memtable
 
     def found(self, records: Sequence[Record], limit: int = ALL) -> Slots:
         """Slots that accept a single record, each once, in any order; `limit` are enough."""
@@ -144,7 +144,7 @@ class Snapshot:
 
 def _accepting(memtable: Memtable, record: Record) -> Slots:
     """The slots of the memtable whose filters accept a record, by trying all."""
-    return np.array([slot for slot, added in memtable if added.accepts(record)], np.int32)
+    return np.array([slot for slot, added in memtable.items() if added.accepts(record)], np.int32)
 
 
 _SLOT_BITS: Final = 32

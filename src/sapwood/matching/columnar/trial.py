@@ -7,8 +7,6 @@ long.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from sapwood.model import packing
 from sapwood.model.filter import Filter
 from sapwood.model.packing import Form
@@ -33,21 +31,14 @@ class Trial:
             self._attributes = frozenset(self.filter.attributes)
         return attribute in self._attributes
 
-    def attributes(self) -> Iterator[str]:
-        """The attributes of a filter that has packed bytes, some more than once; else none."""
+    def form(self) -> Form | None:
+        """The form that the packed bytes of the filter hold; `None` if it has none."""
         packed = self.filter.packed
-        if packed is not None:
-            self._form = form = self._form or packing.read(packed)
-            for conjunction in form:
-                for name, *_ in conjunction:
-                    yield name
+        if self._form is None and packed is not None:
+            self._form = packing.read(packed)
+        return self._form
 
     def accepts(self, record: Record) -> bool:
         """True if the filter accepts a flat record."""
-        form = self._form
-        if form is None:
-            packed = self.filter.packed
-            if packed is None:
-                return self.filter.accepts(record)
-            form = self._form = packing.read(packed)
-        return packing.accepts(form, record)
+        form = self.form()
+        return self.filter.accepts(record) if form is None else packing.accepts(form, record)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapwood.broker.http.callers import Caller
 from sapwood.broker.http.inside import InnerTransport, NotAdmittedError, Visit
 from tests.broker.conftest import nothing_is_left
 from tests.broker.helpers import running, settings, soon
@@ -107,10 +108,10 @@ async def test_what_is_said_waits_while_the_broker_does_not_read() -> None:
 
 async def test_a_visit_is_a_client_as_long_as_it_lasts() -> None:
     async with running(settings("hub", connections_max=1)) as broker:
-        visit = await soon(Visit.begin(broker.accept, broker.connecting, None, ("m", 7)))
+        visit = await soon(Visit.begin(broker.accept, broker.connecting, Caller(None, ("m", 7))))
         assert next(iter(broker.connections.all)).address == "m:7"
         with pytest.raises(NotAdmittedError, match="limit of 1 connections"):
-            await soon(Visit.begin(broker.accept, broker.connecting, None, ("m", 8)))
+            await soon(Visit.begin(broker.accept, broker.connecting, Caller(None, ("m", 8))))
         visit.close()
         visit.close()
         assert await soon(visit.events()) == []

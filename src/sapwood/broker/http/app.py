@@ -22,9 +22,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
+from sapwood.broker.http.callers import caller_of
 from sapwood.broker.http.console.console import Console
 from sapwood.broker.http.console.looked import Looked
-from sapwood.broker.http.credentials import NAMELESS, credentials_in
+from sapwood.broker.http.credentials import NAMELESS
 from sapwood.broker.http.gateway import Gateway
 from sapwood.broker.http.guard import Guard
 from sapwood.broker.http.inside import NotAdmittedError
@@ -55,9 +56,8 @@ def application(broker: Shown, gateway: Gateway | None, console: Console | None)
     registry = registry_of(lambda: status(broker))
 
     async def metrics(request: Request) -> Response:
-        why = await broker.doorkeeper.why_unknown(
-            credentials_in(request.headers.get("authorization", ""))
-        )
+        caller = caller_of(request)
+        why = await broker.doorkeeper.why_unknown(caller.shown, caller.certificate)
         if why is not None:
             return problem(401, why, NAMELESS)
         encode, content_type = choose_encoder(request.headers.get("accept", ""))

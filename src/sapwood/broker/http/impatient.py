@@ -16,6 +16,7 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sapwood.limits.gateway import HTTP_HEAD_S
+from sapwood.tls import CERTIFICATE, certificate_of
 
 
 class Impatient(H11Protocol):
@@ -28,7 +29,9 @@ class Impatient(H11Protocol):
     _seen: Any = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin."""
+        """Begin; each request is told of the certificate that was shown."""
+        if (certificate := certificate_of(transport)) is not None:
+            self.app_state = {**self.app_state, CERTIFICATE: certificate}
         super().connection_made(transport)
         self._wait()
 

@@ -18,21 +18,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from sapwood.broker.http.callers import Caller, Peer
 from sapwood.errors import SapwoodError
 from sapwood.limits import TRANSPORT_BYTES_MAX
 from sapwood.session.client_session import ClientEvent, ClientSession
 from sapwood.session.connection import Ending
 from sapwood.session.durable.consuming import Arrived
 from sapwood.session.settings import ConnectionSettings
-from sapwood.wire.greetings import Credentials, RefusalCode, Welcome
+from sapwood.tls import CERTIFICATE, Certificate
+from sapwood.wire.greetings import RefusalCode, Welcome
 
 READ_BYTES: Final = 32_768
 """Bytes of the broker's that a visitor looks at in one piece, in a millisecond or two."""
 
 _LOW_PART: Final = 4
-
-Peer = tuple[str, int]
-"""The address of whoever the visitor is there for."""
 
 
 class InnerTransport(asyncio.Transport):
@@ -41,8 +40,10 @@ class InnerTransport(asyncio.Transport):
     #: _written_bytes == the sum of the lengths in _written
     """
 
-    def __init__(self, protocol: asyncio.Protocol, peer: Peer) -> None:
-        super().__init__({"peername": peer})
+    def __init__(
+        self, protocol: asyncio.Protocol, peer: Peer, certificate: Certificate | None = None
+    ) -> None:
+        super().__init__({"peername": peer, CERTIFICATE: certificate})
         self._protocol = protocol
         self._loop = asyncio.get_running_loop()
         #: what the broker has written and nobody has taken
@@ -197,11 +198,11 @@ class Visit:
     the broker know that somebody is there; who does not is disconnected in time.
     """
 
-    def __init__(self, protocol: asyncio.Protocol, session: ClientSession, peer: Peer) -> None:
+    def __init__(self, protocol: asyncio.Protocol, session: ClientSession, caller: Caller) -> None:
         self.session = session
         self.frame_bytes_max = session.settings.frame_bytes_max
         self._loop = asyncio.get_running_loop()
-        self._transport = InnerTransport(protocol, peer)
+        self._transport = InnerTransport(protocol, caller.peer, caller.certificate)
         protocol.connection_made(self._transport)
         session.connected(self._loop.time())
         self.flush()
@@ -211,19 +212,18 @@ class Visit:
         cls,
         accept: Callable[[], asyncio.Protocol],
         settings: ConnectionSettings,
-        credentials: Credentials | None,
-        peer: Peer,
+        caller: Caller,
         kind: str = "http",
     ) -> Visit:
-        """A visit that the broker has welcomed; `accept` makes its end of the connection.
+        """A visit of a caller that the broker has welcomed; `accept` makes its end of it.
 
         Its name begins with its kind. Raises `NotAdmittedError`.
         """
-        shown = replace(settings, credentials=credentials)
+        shown = replace(settings, credentials=caller.shown)
         # All of a kind are one publisher to a journal, which takes an id of theirs once: up to the
         # slash.
         name = f"{kind}/{secrets.token_hex(4)}"
-        visit = cls(accept(), ClientSession(name, secrets.token_hex(8), shown), peer)
+        visit = cls(accept(), ClientSession(name, secrets.token_hex(8), shown), caller)
         try:
             while not visit.session.open:
                 for event in await visit.events():

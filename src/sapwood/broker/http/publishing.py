@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from sapwood.broker.http.bodies import LINES_AT_ONCE, Hold, lines, whole
+from sapwood.broker.http.callers import caller_of
 from sapwood.broker.http.cloud_events import (
     BATCH,
     FAMILY,
@@ -80,7 +81,7 @@ async def publish(gateway: Gateway, request: Request) -> Response:
     if _KEY in request.headers:
         given["id"] = _key(gateway, request, given.get("id"), is_one=is_one)
     with gateway.room.held() as hold:
-        async with gateway.publisher(request) as publisher:
+        async with gateway.publisher(caller_of(request)) as publisher:
             call = _Call(gateway, publisher, request, envelope, hold)
             return await _published(call, kind, given, is_event=is_event)
 

@@ -22,6 +22,7 @@ from typing import Any, Final
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from sapwood.broker.http.callers import Caller, caller_of
 from sapwood.broker.http.commands import (
     Acknowledge,
     Command,
@@ -33,9 +34,8 @@ from sapwood.broker.http.commands import (
     command_in,
     encoded,
 )
-from sapwood.broker.http.credentials import credentials_in
 from sapwood.broker.http.deliveries import members_of
-from sapwood.broker.http.gateway import Gateway, peer_of
+from sapwood.broker.http.gateway import Gateway
 from sapwood.broker.http.inside import NotAdmittedError, Visit
 from sapwood.broker.http.refusals import STATUS_OF, Declined, Refusal
 from sapwood.broker.http.wishes import Wish, ask, filter_text, mark_of, wish_of
@@ -46,7 +46,6 @@ from sapwood.session.client_session import ClientEvent, NeverEvent, SupplyEvent
 from sapwood.session.delivery import Delivery
 from sapwood.session.durable.consuming import Arrived, Dropped, Joined
 from sapwood.session.settings import ConnectionSettings, with_access
-from sapwood.wire.greetings import Credentials
 from sapwood.wire.messages import AcceptedReply, PublicationRefused
 
 _MESSAGES_AT_ONCE: Final = 64
@@ -64,8 +63,8 @@ async def serve(gateway: Gateway, websocket: WebSocket) -> None:
     code, reason = _NORMAL, ""
     try:
         async with asyncio.timeout(gateway.broker.connecting.greeting_s):
-            shown = await _greeting(websocket)
-        async with gateway.stream(shown, peer_of(websocket)) as visit:
+            caller = await _greeting(websocket)
+        async with gateway.stream(caller) as visit:
             reason = await _Socket(gateway, websocket, visit).run()
             code = _AWAY
     except WebSocketDisconnect:
@@ -86,15 +85,16 @@ async def serve(gateway: Gateway, websocket: WebSocket) -> None:
         return
 
 
-async def _greeting(websocket: WebSocket) -> Credentials | None:
-    """What the first message shows, or else the header. Raises `InputError`."""
+async def _greeting(websocket: WebSocket) -> Caller:
+    """Who it is by the first message, or else by the head. Raises `InputError`."""
     command = command_in(await _message(websocket))
     if not isinstance(command, Connect):
         raise InputError('the first message is {"type": "connect"}')
     shown = with_access(
         ConnectionSettings(), command.user, command.password, command.token
     ).credentials
-    return shown or credentials_in(websocket.headers.get("authorization", ""))
+    caller = caller_of(websocket)
+    return caller if shown is None else caller.showing(shown)
 
 
 async def _message(websocket: WebSocket) -> bytes:

@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from sapwood.broker.http.callers import caller_of
 from sapwood.broker.http.cloud_events import json_of_event
-from sapwood.broker.http.credentials import credentials_in
 from sapwood.broker.http.deliveries import json_of
-from sapwood.broker.http.gateway import Gateway, peer_of
+from sapwood.broker.http.gateway import Gateway
 from sapwood.broker.http.inside import NotAdmittedError, Visit
 from sapwood.broker.http.refusals import Refusal
 from sapwood.broker.http.wishes import (
@@ -104,8 +104,7 @@ class EventStream(Response):
             await refusal.response()(scope, receive, send)
 
     async def _answer(self, receive: Receive, send: Send) -> None:
-        shown = credentials_in(self._request.headers.get("authorization", ""))
-        async with self._gateway.stream(shown, peer_of(self._request)) as visit:
+        async with self._gateway.stream(caller_of(self._request)) as visit:
             try:
                 ask(self._gateway.broker, visit, _ID, self._wish)
                 answer, events = await confirmed(visit, _ID)

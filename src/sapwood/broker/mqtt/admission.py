@@ -14,6 +14,7 @@ from sapwood.broker.settings import BrokerSettings
 from sapwood.limits import CREDENTIAL_CHARS_MAX, NAME_CHARS_MAX
 from sapwood.session.connection import Ending
 from sapwood.session.settings import ConnectionSettings
+from sapwood.tls import Certificate
 from sapwood.wire.greetings import Credentials, RefusalCode
 from sapwood.wire.messages import GoodbyeCode
 
@@ -40,6 +41,7 @@ class Who:
 
     client_id: str
     shown: Credentials | None
+    certificate: Certificate | None = None
 
 
 class Ended(Protocol):

@@ -18,7 +18,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from sapwood.broker.beside import beside
-from sapwood.broker.http.inside import NotAdmittedError, Peer, Visit
+from sapwood.broker.http.callers import Caller, Peer
+from sapwood.broker.http.inside import NotAdmittedError, Visit
 from sapwood.broker.mqtt.admission import Hosted, Lobby, Who, code_of, credentials_of, goodbye_of
 from sapwood.broker.mqtt.contents import publication_bytes
 from sapwood.broker.mqtt.deliveries import PACKET_ID_MAX, Deliveries
@@ -49,7 +50,7 @@ from sapwood.session.client_entries import EntryConfirmed, EntryRefused, EntryWi
 from sapwood.session.client_session import ClientEvent, NeverEvent
 from sapwood.session.delivery import Delivery
 from sapwood.session.durable.consuming import Arrived, Joined
-from sapwood.wire.greetings import Credentials
+from sapwood.tls import certificate_of
 from sapwood.wire.messages import AcceptedReply, PublicationRefused
 
 READ_BYTES: Final = 65_536
@@ -91,12 +92,12 @@ class MqttConnection:
         self._reader = reader
         self._writer = writer
         name = writer.get_extra_info("peername")
-        self._peer: Peer = (str(name[0]), int(name[1])) if name else ("?", 0)
+        peer: Peer = (str(name[0]), int(name[1])) if name else ("?", 0)
+        self._caller = Caller(None, peer, certificate_of(writer.transport))
         self._packets = PacketReader(broker.settings.connection.frame_bytes_max)
         self._visit: Visit | None = None
         self._ended: asyncio.Future[MqttError] = asyncio.get_running_loop().create_future()
         self._will: Publish | None = None
-        self._shown: Credentials | None = None
         self._keep_alive_s: float | None = None
         self._packet_bytes_max: int | None = None
         self._wants_reasons = True
@@ -142,7 +143,7 @@ class MqttConnection:
         except MqttError as error:
             return Connack(error.code, reason=error.reason)
         except NotAdmittedError as error:
-            return Connack(code_of(error.code, self._shown), reason=error.reason)
+            return Connack(code_of(error.code, self._caller.shown), reason=error.reason)
         self._lobby.enter(who, self)
         try:
             await self._run()
@@ -204,14 +205,14 @@ class MqttConnection:
                 Reason.BAD_AUTHENTICATION_METHOD,
                 "there is no enhanced authentication; connect with a password or a token",
             )
-        self._shown = credentials_of(connect)
+        self._caller = self._caller.showing(credentials_of(connect))
         if connect.will is not None:
             self._check(connect.will)
             bytes_max = self._broker.settings.connection.frame_bytes_max
             publication_bytes(connect.will, "will", bytes_max)
         if connect.keep_alive:
             self._keep_alive_s = _PATIENCE * connect.keep_alive
-        begin = (self._broker.accept, self._broker.connecting, self._shown, self._peer)
+        begin = (self._broker.accept, self._broker.connecting, self._caller)
         self._visit = await Visit.begin(*begin, "mqtt")
         self._subscriptions = Subscriptions(self._visit.session)
         self._deliveries = Deliveries(
@@ -236,7 +237,7 @@ class MqttConnection:
         if not client_id:
             client_id = told[Property.ASSIGNED_CLIENT_IDENTIFIER] = f"auto-{secrets.token_hex(8)}"
         self._send(Connack(Reason.SUCCESS, Properties(told)))
-        return Who(client_id, self._shown)
+        return Who(client_id, self._caller.shown, self._caller.certificate)
 
     def _check(self, packet: Publish) -> None:
         """Raise `MqttError` for what is published in a way that is not there."""
@@ -448,7 +449,7 @@ class MqttConnection:
         will, self._will = self._will, None
         if will is None or self._broker.is_stopping:
             return
-        begin = (self._broker.accept, self._broker.connecting, self._shown, self._peer)
+        begin = (self._broker.accept, self._broker.connecting, self._caller)
         try:
             async with asyncio.timeout(GOODBYE_S):
                 visit = await Visit.begin(*begin, "mqtt")

@@ -22,6 +22,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
+from sapwood.broker.answered import answered
 from sapwood.broker.http.callers import caller_of
 from sapwood.broker.http.console.console import Console
 from sapwood.broker.http.console.looked import Looked
@@ -111,9 +112,9 @@ def _refusing(page: _Page) -> _Page:
         try:
             return await page(request)
         except Refusal as refusal:
-            return refusal.response()
+            return answered(refusal).response()
         except NotAdmittedError as error:
-            return Refusal.of(error).response()
+            return Refusal.of(answered(error)).response()
         except ClientDisconnect:
             return Response(status_code=499)  # which nobody reads
 

@@ -8,13 +8,16 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol, TypeVar
 
 from sapwood.broker.beside import beside
-from sapwood.broker.http.bodies import Room
+from sapwood.broker.counters import Counters
+from sapwood.broker.http.bodies import room_for_bodies
 from sapwood.broker.http.callers import Caller
 from sapwood.broker.http.inside import Visit
 from sapwood.broker.http.publishers import Publisher, Publishers
 from sapwood.broker.http.refusals import Refusal
+from sapwood.broker.lane import Lane
 from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.storing import Storing
+from sapwood.broker.unread import Unread
 from sapwood.session.settings import ConnectionSettings
 
 T = TypeVar("T")
@@ -28,6 +31,7 @@ class Visited(Protocol):
     connecting: ConnectionSettings
     is_stopping: bool
     store: Storing | None
+    counters: Counters
 
     def accept(self) -> asyncio.Protocol:
         """The broker's end of a new connection."""
@@ -46,14 +50,17 @@ class Gateway:
 
     def __init__(self, broker: Visited) -> None:
         self.broker = broker
-        self.room = Room()
+        self.room = room_for_bodies()
+        self.unread = Unread(self._dropped)
+        self._lane = Lane()
         self._publishers = Publishers(self.begin)
         self._visits: set[Visit] = set()
         self._count = 0
 
     async def begin(self, caller: Caller) -> Visit:
         """A visit of somebody. Raises `NotAdmittedError`."""
-        return await Visit.begin(self.broker.accept, self.broker.connecting, caller)
+        begin = (self.broker.accept, self.broker.connecting, caller)
+        return await Visit.begin(*begin, lane=self._lane)
 
     def publisher(self, caller: Caller) -> AbstractAsyncContextManager[Publisher]:
         """The session in which what a caller brings is published; as `Publishers.session`."""
@@ -76,6 +83,9 @@ class Gateway:
                 visit.close()
         finally:
             self._count -= 1
+
+    def _dropped(self) -> None:
+        self.broker.counters.slow_consumers += 1
 
     async def beside(self, work: Callable[[], T]) -> T:
         """What work gives that may take long, done beside the loop; raises its `SapwoodError`."""

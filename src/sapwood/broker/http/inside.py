@@ -5,8 +5,8 @@ The gateway speaks to the broker as every client does. A `ClientSession` is at o
 may connect, grants, quotas, order, confirmations, bounds of what waits and durable subscriptions
 are those of clients over TCP, by the same code.
 
-What the broker has to say waits until the visitor takes it, at most `limits.TRANSPORT_BYTES_MAX`
-here and the rest in the broker's own queue, where a slow consumer is noticed.
+What the broker has to say waits until the visitor takes it, at most `limits.VISIT_BYTES_MAX` and a
+frame here, and the rest in the broker's own queue, where a slow consumer is noticed.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
 from sapwood.broker.http.callers import Caller, Peer
+from sapwood.broker.lane import Lane
 from sapwood.errors import SapwoodError
 from sapwood.limits import TRANSPORT_BYTES_MAX
+from sapwood.limits.gateway import VISIT_BYTES_MAX
 from sapwood.session.client_session import ClientEvent, ClientSession
 from sapwood.session.connection import Ending
 from sapwood.session.durable.consuming import Arrived
@@ -35,7 +37,7 @@ _LOW_PART: Final = 4
 
 
 class InnerTransport(asyncio.Transport):
-    """The transport of the broker's end; the visitor's end are `say`, `some` and `leave`.
+    """The transport of the broker's end; the visitor's end are `say`, `ready`, `some` and `leave`.
 
     #: _written_bytes == the sum of the lengths in _written
     """
@@ -49,7 +51,7 @@ class InnerTransport(asyncio.Transport):
         #: what the broker has written and nobody has taken
         self._written: deque[memoryview] = deque()
         self._written_bytes = 0
-        self._high = TRANSPORT_BYTES_MAX
+        self._high = VISIT_BYTES_MAX
         self._is_full = False
         #: what the visitor has said and the broker has not read
         self._said: deque[bytes] = deque()
@@ -65,11 +67,14 @@ class InnerTransport(asyncio.Transport):
             self._said.append(data)
             self._feed_soon()
 
-    async def some(self, size: int) -> bytes:
-        """What the broker has written, at most so much; waits for it. Empty at the end."""
+    async def ready(self) -> None:
+        """Return when the broker has written something, or nothing more comes."""
         while not self._written and not (self._is_ended or self._is_closing):
             self._waiter = self._loop.create_future()
             await self._waiter
+
+    def some(self, size: int) -> bytes:
+        """What the broker has written, at most so much; empty where there is nothing."""
         if not self._written:
             return b""
         piece = self._written.popleft()
@@ -118,11 +123,19 @@ class InnerTransport(asyncio.Transport):
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Keep something until the visitor takes it."""
-        if self._is_closing or self._is_leaving or not len(data):
+        self.writelines((data,))
+
+    def writelines(self, pieces: Iterable[bytes | bytearray | memoryview]) -> None:
+        """Keep some; what nobody can change is not copied, as it is there for others, too."""
+        if self._is_closing or self._is_leaving:
             return
-        self._written.append(memoryview(bytes(data)))
-        self._written_bytes += len(data)
-        self._wake()
+        for piece in pieces:
+            if len(piece):
+                view = memoryview(piece)
+                self._written.append(view if view.readonly else memoryview(bytes(piece)))
+                self._written_bytes += len(piece)
+        if self._written:
+            self._wake()
         if self._written_bytes > self._high and not self._is_full:
             self._is_full = True
             self._protocol.pause_writing()
@@ -133,7 +146,7 @@ class InnerTransport(asyncio.Transport):
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:  # noqa: ARG002
         """Say from how many bytes on the broker is to keep what it has."""
-        self._high = TRANSPORT_BYTES_MAX if high is None else high
+        self._high = VISIT_BYTES_MAX if high is None else min(high, VISIT_BYTES_MAX)
 
     def pause_reading(self) -> None:
         """Keep what the visitor says."""
@@ -198,8 +211,15 @@ class Visit:
     the broker know that somebody is there; who does not is disconnected in time.
     """
 
-    def __init__(self, protocol: asyncio.Protocol, session: ClientSession, caller: Caller) -> None:
+    def __init__(
+        self,
+        protocol: asyncio.Protocol,
+        session: ClientSession,
+        caller: Caller,
+        lane: Lane | None = None,
+    ) -> None:
         self.session = session
+        self._lane = Lane() if lane is None else lane
         self.frame_bytes_max = session.settings.frame_bytes_max
         self._loop = asyncio.get_running_loop()
         self._transport = InnerTransport(protocol, caller.peer, caller.certificate)
@@ -214,16 +234,17 @@ class Visit:
         settings: ConnectionSettings,
         caller: Caller,
         kind: str = "http",
+        lane: Lane | None = None,
     ) -> Visit:
         """A visit of a caller that the broker has welcomed; `accept` makes its end of it.
 
-        Its name begins with its kind. Raises `NotAdmittedError`.
+        Its name begins with its kind; it goes on in a lane. Raises `NotAdmittedError`.
         """
         shown = replace(settings, credentials=caller.shown)
         # All of a kind are one publisher to a journal, which takes an id of theirs once: up to the
         # slash.
         name = f"{kind}/{secrets.token_hex(4)}"
-        visit = cls(accept(), ClientSession(name, secrets.token_hex(8), shown), caller)
+        visit = cls(accept(), ClientSession(name, secrets.token_hex(8), shown), caller, lane)
         try:
             while not visit.session.open:
                 for event in await visit.events():
@@ -249,7 +270,9 @@ class Visit:
         """What the broker has said since, as far as it goes in one piece; see `ending` then."""
         found: list[ClientEvent] = []
         while not found and self.ending is None:
-            data = await self._transport.some(READ_BYTES)
+            await self._transport.ready()
+            await self._lane.turn()
+            data = self._transport.some(READ_BYTES)
             if not data:
                 found += self.session.lost("the broker closed the connection")
                 break

@@ -39,6 +39,7 @@ from sapwood.broker.http.gateway import Gateway
 from sapwood.broker.http.inside import NotAdmittedError, Visit
 from sapwood.broker.http.refusals import STATUS_OF, Declined, Refusal
 from sapwood.broker.http.wishes import Wish, ask, filter_text, mark_of, wish_of
+from sapwood.broker.unread import drained
 from sapwood.errors import InputError
 from sapwood.limits import BODY_BYTES_AT_ONCE
 from sapwood.session.client_entries import EntryConfirmed, EntryRefused, EntryWithdrawn
@@ -65,7 +66,7 @@ async def serve(gateway: Gateway, websocket: WebSocket) -> None:
         async with asyncio.timeout(gateway.broker.connecting.greeting_s):
             caller = await _greeting(websocket)
         async with gateway.stream(caller) as visit:
-            reason = await _Socket(gateway, websocket, visit).run()
+            reason = await _Socket(gateway, websocket, visit, caller).run()
             code = _AWAY
     except WebSocketDisconnect:
         return
@@ -114,8 +115,11 @@ class _Socket:
     #: _sent has, in order, the publications without an answer: number, id, reference
     """
 
-    def __init__(self, gateway: Gateway, websocket: WebSocket, visit: Visit) -> None:
+    def __init__(
+        self, gateway: Gateway, websocket: WebSocket, visit: Visit, caller: Caller
+    ) -> None:
         self._gateway = gateway
+        self._transport = caller.transport
         self._websocket = websocket
         self._visit = visit
         self._sent: deque[tuple[int, str, Reference]] = deque()
@@ -136,6 +140,8 @@ class _Socket:
             for task in (reading, writing):
                 task.cancel()
             await asyncio.gather(reading, writing, return_exceptions=True)
+            if self._transport is not None:
+                self._gateway.unread.left(self._transport)
         if not reading.cancelled():
             reading.result()
         if not writing.cancelled():
@@ -223,16 +229,24 @@ class _Socket:
     # From the broker ---------------------------------------------------------------------------
 
     async def _write(self) -> None:
+        unread = self._gateway.unread
         while self._visit.ending is None:
             events = await self._visit.events()
+            await unread.room()
             for event in events:
                 for message in self._messages(event):
                     await self._say(message)
             self._visit.done_with(events)
-            await asyncio.sleep(0)
+            events = []
+            if self._transport is not None:
+                await drained(self._transport)  # nothing is taken and rendered before
+                unread.took(self._transport)
+                await unread.room()
 
     async def _say(self, message: dict[str, Any]) -> None:
         await self._websocket.send_text(_text(message))
+        if self._transport is not None:
+            self._gateway.unread.wrote(self._transport)
 
     def _messages(self, event: ClientEvent) -> Iterator[dict[str, Any]]:
         """What is said of an event."""

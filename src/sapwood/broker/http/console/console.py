@@ -25,6 +25,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
+from sapwood.broker.answered import answered
 from sapwood.broker.http.bodies import whole
 from sapwood.broker.http.callers import caller_of
 from sapwood.broker.http.console import tables
@@ -144,9 +145,9 @@ class Console:
                 found = await answer(request)
                 return found if isinstance(found, Response) else _json(found)
             except Refusal as refusal:
-                return _refused(refusal)
+                return _refused(answered(refusal))
             except NotAdmittedError as error:
-                return _refused(Refusal.of(error))
+                return _refused(Refusal.of(answered(error)))
             except ClientDisconnect:
                 return Response(status_code=499)  # which nobody reads
             except SapwoodError as error:

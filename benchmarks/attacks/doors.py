@@ -30,6 +30,8 @@ from web import (
     ws,
 )
 
+from sapwood.limits.mqtt import MQTT_LEVELS_MAX
+
 MIB = 1 << 20
 NDJSON = {"Content-Type": "application/x-ndjson"}
 JSON = {"Content-Type": "application/json"}
@@ -361,22 +363,23 @@ def half_connects(target: Target) -> None:
         time.sleep(2.0)
 
 
-@_door("MQTT: 20 clients with 1,000 topic filters of 128 levels")
+@_door("MQTT: 20 clients with 1,000 topic filters of all levels")
 def deep_filters(target: Target) -> None:
-    """With + in every place, and publications on 128 levels."""
-    levels = ["+"] * 127
+    """With + in every place but one, and publications on as many levels."""
+    count = MQTT_LEVELS_MAX - 1
+    levels = ["+"] * count
 
     def subscribe(n: int) -> None:
         with mqtt(target.mqtt, f"deep-{n}") as one:
             for start in range(0, 1000, 100):
                 filters = [
-                    "/".join([*levels[: at % 127], f"x{n}.{start}.{at}", *levels[at % 127 :]])
+                    "/".join([*levels[: at % count], f"x{n}.{start}.{at}", *levels[at % count :]])
                     for at in range(100)
                 ]
                 one.sendall(mqtt_subscribe(start + 1, filters))
                 one.recv(65_536)
             for _ in range(200):
-                one.sendall(mqtt_publish("/".join(["y"] * 128), b"x"))
+                one.sendall(mqtt_publish("/".join(["y"] * MQTT_LEVELS_MAX), b"x"))
             drain(one, 0.5)
 
     _at_once(20, subscribe)

@@ -6,8 +6,13 @@ whoever connects.
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import re
 import ssl
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from sapwood.errors import InputError
@@ -18,6 +23,14 @@ PLAIN: Final = frozenset(
     {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "TLSV1_ALERT_PROTOCOL_VERSION"}
 )
 """How OpenSSL calls what somebody answers who does not speak TLS; the last is a broker's answer."""
+
+CERTIFICATE: Final = "certificate"
+"""What a transport's `get_extra_info` is asked for a `Certificate`."""
+
+_DER: Final = 2
+"""`_ssl.ENCODING_DER`."""
+
+_PEM: Final = re.compile("-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 
 
 def connecting(address: Address, settings: ConnectionSettings) -> ssl.SSLContext | None:
@@ -42,7 +55,58 @@ def connecting(address: Address, settings: ConnectionSettings) -> ssl.SSLContext
     return context
 
 
-def accepting(files: TlsFiles, *, must_be_signed: bool) -> ssl.SSLContext | None:
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A peer's certificate that TLS has verified.
+
+    `names` are the common name of its subject and its alternative names for hosts and addresses.
+    `authority` is the SHA-256 of the certificate at the other end of its chain; `None` where a
+    session was resumed, so that no chain was sent. `context` is what it was verified under.
+    """
+
+    names: frozenset[str]
+    authority: bytes | None = None
+    context: ssl.SSLContext | None = field(default=None, compare=False, repr=False)
+
+
+class AcceptingContext(ssl.SSLContext):
+    """The context of the end that accepts: a new connection is under the newest one within.
+
+    A context of OpenSSL takes further authorities, and lets go of none; nor does it forget the
+    sessions that can be resumed without a certificate. So the files are read into another one,
+    whose sessions have other keys. A server keeps the context that it was begun with: this one.
+
+    #: authorities are those that newest trusts, as in `Certificate`; without, it asks for nothing
+    """
+
+    def __init__(self, _: int, files: TlsFiles, *, must_be_signed: bool) -> None:
+        super().__init__()
+        self._must_be_signed = must_be_signed
+        self.renew(files)
+
+    def renew(self, files: TlsFiles) -> None:
+        """Take the files as they are now. Raises `InputError`; then nothing has changed."""
+        newest = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authorities: frozenset[bytes] | None = None
+        if files.ca is not None:
+            _trust(newest, files.ca)
+            newest.verify_mode = ssl.CERT_REQUIRED if self._must_be_signed else ssl.CERT_OPTIONAL
+            authorities = _authorities(newest, files.ca)
+        _own(newest, files)
+        self.newest, self.authorities = newest, authorities
+
+    def trusts(self, certificate: Certificate) -> bool:
+        """Whether who has shown a certificate would be taken with it now, by its authority."""
+        if self.authorities is None or certificate.context is self.newest:
+            return True
+        return certificate.authority in self.authorities
+
+    def wrap_bio(self, *given: Any, **named: Any) -> ssl.SSLObject:
+        """The TLS of a connection that begins."""
+        return self.newest.wrap_bio(*given, **named)
+
+
+def accepting(files: TlsFiles, *, must_be_signed: bool) -> AcceptingContext | None:
     """The context of the end that accepts; `None` where it has no certificate.
 
     Where there is a `ca`, who connects is asked for a certificate that it has signed; one who has
@@ -50,24 +114,7 @@ def accepting(files: TlsFiles, *, must_be_signed: bool) -> ssl.SSLContext | None
     """
     if files.cert is None:
         return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    if files.ca is not None:
-        _trust(context, files.ca)
-        context.verify_mode = ssl.CERT_REQUIRED if must_be_signed else ssl.CERT_OPTIONAL
-    _own(context, files)
-    return context
-
-
-def renew(context: ssl.SSLContext, files: TlsFiles) -> None:
-    """Let a context take the files as they are now, for the connections to come.
-
-    Authorities that are no longer in `ca` stay trusted as long as the context lives. Raises
-    `InputError` as above; then the context is what it was, at least where its own certificate is
-    what cannot be used.
-    """
-    _own(context, files)
-    if files.ca is not None:
-        _trust(context, files.ca)
+    return AcceptingContext(ssl.PROTOCOL_TLS_SERVER, files, must_be_signed=must_be_signed)
 
 
 def hint(address: Address) -> str:
@@ -75,12 +122,19 @@ def hint(address: Address) -> str:
     return "" if address.is_tls else f"; if the broker speaks TLS, it is at {TLS}{address}"
 
 
-def certified_names(certificate: dict[str, Any] | None) -> frozenset[str]:
-    """The names that a verified certificate (`SSLSocket.getpeercert`) is about.
+def certificate_of(transport: asyncio.BaseTransport) -> Certificate | None:
+    """The certificate that the other end of a transport has shown, if it has.
 
-    These are the common name of its subject and its alternative names for hosts and addresses.
+    A transport in memory says itself whose certificate it speaks for (`CERTIFICATE`).
     """
-    return frozenset(_names(certificate or {}))
+    given: Certificate | None = transport.get_extra_info(CERTIFICATE)
+    if given is not None:
+        return given
+    told: dict[str, Any] | None = transport.get_extra_info("peercert")
+    if not told:
+        return None
+    shown: ssl.SSLObject = transport.get_extra_info("ssl_object")
+    return Certificate(frozenset(_names(told)), _authority(shown), shown.context)
 
 
 def reason(address: Address, error: ssl.SSLError) -> str:
@@ -104,6 +158,30 @@ def _names(certificate: dict[str, Any]) -> Iterator[str]:
     for kind, value in certificate.get("subjectAltName", ()):
         if kind in ("DNS", "IP Address", "URI"):
             yield value
+
+
+def _authority(shown: Any) -> bytes | None:
+    """The end of the chain by which a certificate was verified, of an `ssl.SSLObject`."""
+    if hasattr(shown, "get_verified_chain"):  # Python 3.13
+        chain: list[bytes] = shown.get_verified_chain()
+    else:
+        # It is there since 3.10, without a name that the documentation would have.
+        chain = [one.public_bytes(_DER) for one in shown._sslobj.get_verified_chain() or ()]
+    return hashlib.sha256(chain[-1]).digest() if chain else None
+
+
+def _authorities(context: ssl.SSLContext, ca: str) -> frozenset[bytes]:
+    """The certificates in a file that a context trusts, as `Certificate.authority` has them.
+
+    OpenSSL lists authorities alone, and trusts any certificate in the file that is its own.
+    """
+    found = context.get_ca_certs(binary_form=True)
+    try:
+        texts = _PEM.findall(Path(ca).read_text(encoding="latin-1"))
+        found += map(ssl.PEM_cert_to_DER_cert, texts)
+    except (OSError, ValueError) as error:
+        raise InputError(f"--tls-ca {ca}: not read: {_said(error)}") from error
+    return frozenset(hashlib.sha256(one).digest() for one in found)
 
 
 def _trust(context: ssl.SSLContext, ca: str) -> None:

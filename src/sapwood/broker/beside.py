@@ -20,10 +20,11 @@ async def beside(begin: Begin, work: Callable[[], T]) -> T:
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     found: list[T] = []
     errors: list[SapwoodError] = []
+    wanted = [work]
 
     def run() -> None:
         try:
-            found.append(work())
+            found.extend(one() for one in wanted)
         except SapwoodError as error:
             errors.append(error)
 
@@ -32,7 +33,10 @@ async def beside(begin: Begin, work: Callable[[], T]) -> T:
             done.set_result(None)
 
     begin(run, ready)
-    await done
+    try:
+        await done
+    finally:
+        wanted.clear()  # who waited is gone, and so is what the work was about
     if errors:
-        raise errors[0]
+        raise errors.pop()  # a frame that kept it would be kept by it
     return found[0]

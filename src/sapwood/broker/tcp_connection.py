@@ -18,7 +18,7 @@ from sapwood.session.connection import Connection, Ending
 from sapwood.session.link_session import LinkSession
 from sapwood.session.phases import Phase
 from sapwood.session.settings import ConnectionSettings
-from sapwood.tls import certified_names
+from sapwood.tls import Certificate, certificate_of
 from sapwood.wire.greetings import Greeting, Role
 from sapwood.wire.messages import Message
 from sapwood.wire.runs import RequestRun, Run, RunFinder
@@ -116,8 +116,8 @@ class TcpConnection(asyncio.Protocol):
         self.address = "?"
         #: over UDP: output may be lost, repeated and reordered
         self.is_datagram = False
-        #: the names in the peer's certificate that TLS has verified; who it is, where that is asked
-        self.certified: frozenset[str] = frozenset()
+        #: the peer's certificate, which TLS has verified; who it is, where that is asked
+        self.certificate: Certificate | None = None
         self.admitted: Admitted | None = None
         self.client: ClientSessionAtBroker | None = None
         self.link: LinkSession | None = None
@@ -134,7 +134,7 @@ class TcpConnection(asyncio.Protocol):
         self.outbox = Outbox(self._transport)
         self.address = _address(self._transport)
         self.is_datagram = bool(self._transport.get_extra_info("is_datagram"))
-        self.certified = certified_names(self._transport.get_extra_info("peercert"))
+        self.certificate = certificate_of(self._transport)
         now = self._loop.time()
         self.connection = Connection(self._role, self._settings, now, self._broker_name, self._runs)
         self._timer.set(self.connection.next_deadline())

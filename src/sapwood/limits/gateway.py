@@ -39,3 +39,23 @@ GATEWAY_PUBLISHER_IDLE_S: Final = 60.0
 GATEWAY_HEARTBEAT_S: Final = 15.0
 """Seconds of silence after which a stream carries a sign of life, so that no proxy on the way takes
 it for dead. Precedent: the HTML standard advises one about every 15 seconds."""
+
+VISIT_BYTES_MAX: Final = 65_536
+"""Bytes, and a frame more, that the broker has said to a client by HTTP or MQTT and that the door
+has not taken yet; the rest waits in the broker's own queue, where it counts as what waits for a
+client. A socket has four times as much (`TRANSPORT_BYTES_MAX`): for 300 streams 75 MiB."""
+
+UNREAD_BYTES_MAX: Final = 16_777_216
+"""Bytes in the buffers of all sockets of one door (HTTP, MQTT) that their clients have not taken,
+16 MiB and one publication: with more, nothing is written until some of it is taken."""
+
+UNREAD_S: Final = 1.0
+"""Seconds that a client may need for what is in its buffer where others wait for that room; then it
+is dropped. Where nobody waits it has `HTTP_UNREAD_S`."""
+
+UNREAD_LOOK_S: Final = 0.05
+"""Seconds between two looks whether there is room, while somebody waits for it."""
+
+LANE_WIDTH_MAX: Final = 64
+"""Streams that may go on each time the loop comes by, some ten microseconds each where they have
+little to write."""

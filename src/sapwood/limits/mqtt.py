@@ -11,6 +11,19 @@ MQTT_CONNECT_BYTES_MAX: Final = 262_144
 """Bytes of the first packet of a connection, CONNECT, whose sender is not known yet. A will has 64
 KiB at most by the standard, texts beside it as much each."""
 
+MQTT_CONNECTS_BYTES_MAX: Final = 4_194_304
+"""Bytes of all CONNECTs whose end has not come, 4 MiB, beside `MQTT_GREETING_READ_BYTES` of each: a
+short one needs no room, whatever others do. Who needs more than is left is told to come again
+(0x89): 900 clients that sent half of a long one took 131 MiB."""
+
+MQTT_GREETING_READ_BYTES: Final = 8_192
+"""Bytes that are read at a time until there is a CONNECT, of which nearly all are shorter: so much
+of each of a thousand connections may be there before any of them is looked at."""
+
+MQTT_UNFINISHED_BYTES_MAX: Final = 16_777_216
+"""Bytes of all other packets whose end has not come, or which are being read, 16 MiB as for bodies
+by HTTP (`GATEWAY_BODIES_BYTES_MAX`), beside the 64 KiB of each that are read at a time."""
+
 MQTT_RECEIVE_MAX: Final = 256
 """Publications of QoS 1 that one client may have sent without an answer; the client gets this
 number (Receive Maximum). Precedent: Mosquitto 20, EMQX 32, HiveMQ 10; publications wait for the
@@ -23,8 +36,9 @@ MQTT_FILTERS_MAX: Final = 256
 """Topic filters of one SUBSCRIBE or UNSUBSCRIBE, each of which is a subscription that a router
 learns of; more go in further packets. Precedent: AWS IoT Core takes 8."""
 
-MQTT_LEVELS_MAX: Final = 128
-"""Levels of a topic filter. Precedent: AWS IoT Core 8, HiveMQ 256."""
+MQTT_LEVELS_MAX: Final = 32
+"""Levels of a topic filter: each `+` is a run in a pattern, of which 20,000 with 127 took 950 MiB.
+Precedent: AWS IoT Core 8, HiveMQ 256."""
 
 MQTT_UNREAD_S: Final = 60.0
 """Seconds for which a client may read nothing of the bytes sent, after which it is disconnected."""

@@ -117,8 +117,11 @@ class Pattern:
     def __post_init__(self) -> None:
         letters = "".join(map(_letter, self.tokens))
         parts = letters.split(_ANY_RUN_LETTER)
-        segments = (_Segment.of(part) if part else _NO_LETTERS for part in parts)
-        object.__setattr__(self, "_segments", tuple(segments))
+        made = {"": _NO_LETTERS}  # many are alike: '%/%/%/%'
+        for part in parts:
+            if part not in made:
+                made[part] = _Segment.of(part)
+        object.__setattr__(self, "_segments", tuple(made[part] for part in parts))
         object.__setattr__(self, "_letters", letters)
 
     @classmethod

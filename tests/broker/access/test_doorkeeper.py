@@ -359,7 +359,7 @@ def test_files_of_tls_that_cannot_be_used_are_named(authority: Authority, tmp_pa
         TlsFiles(cert=files.cert)
     context = tls.accepting(files, must_be_signed=True)
     assert context is not None
-    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert context.newest.verify_mode is ssl.CERT_REQUIRED
 
 
 def test_a_withdrawn_identity_is_told_so() -> None:

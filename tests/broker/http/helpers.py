@@ -90,7 +90,7 @@ class Web:
 
     async def close(self) -> None:
         self.writer.close()
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(OSError):  # by TLS it may come to no orderly end
             await self.writer.wait_closed()
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapwood.broker.http.callers import Caller
 from sapwood.broker.http.inside import InnerTransport, NotAdmittedError, Visit
+from sapwood.limits.gateway import VISIT_BYTES_MAX
 from tests.broker.conftest import nothing_is_left
 from tests.broker.helpers import running, settings, soon
 
@@ -55,9 +58,11 @@ def test_bytes_come_in_order_in_pieces_of_any_size(pieces: list[bytes], size: in
             transport.say(piece)
         transport.write_eof()
         taken = []
-        while some := await transport.some(size):
+        await transport.ready()
+        while some := transport.some(size):
             assert len(some) <= size
             taken.append(some)
+            await transport.ready()
         transport.leave()
         await turn()
         assert b"".join(taken) == kept.read == b"".join(pieces)
@@ -74,18 +79,43 @@ async def test_writing_pauses_where_nobody_takes_and_goes_on_at_a_quarter() -> N
     assert kept.told == []
     transport.write(b"x")
     assert (kept.told, transport.get_write_buffer_size()) == (["pause"], 101)
-    await transport.some(75)
+    transport.some(75)
     await turn()
     assert kept.told == ["pause"]
-    await transport.some(1)
+    transport.some(1)
     await turn()
     assert kept.told == ["pause", "resume"]
     transport.abort()
-    assert await transport.some(9) == b""
+    assert transport.some(9) == b""
     transport.write(b"x")
     assert transport.get_write_buffer_size() == 0
     await turn()
     assert kept.told == ["pause", "resume", "lost"]
+
+
+async def test_what_is_written_for_many_is_there_once_and_has_a_bound() -> None:
+    """Planted: asyncio's own `writelines` joins what it is given, for each of them."""
+    head, long = b"head", b"x" * 1_000_000
+    transports = [InnerTransport(Kept(), ("m", number)) for number in range(50)]
+    tracemalloc.start()
+    for one in transports:
+        one.set_write_buffer_limits(high=10 * VISIT_BYTES_MAX)
+        one.writelines((head, memoryview(long)))
+    assert tracemalloc.get_traced_memory()[0] < len(long)
+    tracemalloc.stop()
+    for one in transports:
+        assert one.get_write_buffer_size() == len(head) + len(long)
+        assert one.some(4) + one.some(3) == b"headxxx"
+        one.abort()
+    kept = Kept()
+    transport = InnerTransport(kept, ("m", 0))
+    transport.set_write_buffer_limits(high=10 * VISIT_BYTES_MAX)
+    transport.write(bytearray(VISIT_BYTES_MAX))
+    assert kept.told == []
+    transport.write(b"x")
+    assert kept.told == ["pause"]
+    transport.abort()
+    await turn()
 
 
 async def test_what_is_said_waits_while_the_broker_does_not_read() -> None:
@@ -107,10 +137,10 @@ async def test_what_is_said_waits_while_the_broker_does_not_read() -> None:
 
 async def test_a_visit_is_a_client_as_long_as_it_lasts() -> None:
     async with running(settings("hub", connections_max=1)) as broker:
-        visit = await soon(Visit.begin(broker.accept, broker.connecting, None, ("m", 7)))
+        visit = await soon(Visit.begin(broker.accept, broker.connecting, Caller(None, ("m", 7))))
         assert next(iter(broker.connections.all)).address == "m:7"
         with pytest.raises(NotAdmittedError, match="limit of 1 connections"):
-            await soon(Visit.begin(broker.accept, broker.connecting, None, ("m", 8)))
+            await soon(Visit.begin(broker.accept, broker.connecting, Caller(None, ("m", 8))))
         visit.close()
         visit.close()
         assert await soon(visit.events()) == []

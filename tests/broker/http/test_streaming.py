@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import sapwood
 from sapwood.broker.http import streaming
+from sapwood.broker.unread import Unread
 from sapwood.model.publication import Publication
 from tests.broker.access.test_doorkeeper import ANN, identities
 from tests.broker.conftest import nothing_is_left
@@ -265,3 +267,19 @@ async def test_a_client_that_goes_while_it_is_asked_leaves_nothing() -> None:
         async with gate.stream("filter=a%20%3E%201"):
             pass
         await soon(gate.broker.connections.until(lambda: not gate.broker.connections.clients))
+
+
+async def test_a_stream_that_never_reads_does_not_keep_others_from_what_they_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sapwood.broker.http.gateway.Unread", partial(Unread, bytes_max=1000))
+    async with (
+        gated() as gate,
+        gate.stream("filter=a%20%3E%3D%200"),  # whose reader has a bound, and is not read from
+        gate.stream("filter=a%20%3E%3D%200") as web,
+    ):
+        for number in range(20):
+            body = b'{"a": %d, "fill": "%s"}' % (number, b"x" * 1_000_000)
+            assert (await gate.post(body, JSON)).status == 200
+            assert (await web.delivery())["attributes"]["a"] == number
+        assert gate.broker.counters.slow_consumers == 1

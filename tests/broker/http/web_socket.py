@@ -74,7 +74,13 @@ class WebSocketClient:
 @asynccontextmanager
 async def opened(gate: Gate, headers: Mapping[str, str] = {}) -> AsyncIterator[WebSocketClient]:
     """A WebSocket on which nothing was said."""
-    web = await gate.connect()
+    async with upgraded(await gate.connect(), headers) as client:
+        yield client
+
+
+@asynccontextmanager
+async def upgraded(web: Web, headers: Mapping[str, str] = {}) -> AsyncIterator[WebSocketClient]:
+    """A connection by HTTP that is a WebSocket from here on."""
     asked = {
         "Upgrade": "websocket",
         "Connection": "Upgrade",

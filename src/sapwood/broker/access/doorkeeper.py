@@ -25,10 +25,15 @@ from sapwood.limits import ACCESS_CHECK_S, AUTHENTICATIONS_WAITING_MAX
 from sapwood.matching.engine_names import Engines
 from sapwood.session.admission import Refused
 from sapwood.session.settings import TlsFiles
+from sapwood.tls import Certificate
 from sapwood.wire.greetings import Credentials, Hello, RefusalCode, Role
 from sapwood.wire.messages import GoodbyeCode
 
 _Seen: TypeAlias = tuple[tuple[str, int, int], ...]
+
+_UNTRUSTED: Final = (
+    "the authority that has signed the certificate is not trusted any more (--tls-ca)"
+)
 
 _BUSY: Final = Refused(
     RefusalCode.LATE, "too many clients show their passwords at once; connect again a little later"
@@ -95,7 +100,7 @@ class Doorkeeper:
         def decide() -> Admitted | Refused:
             if tcp.connection.ended:  # the peer has waited too long
                 return _BUSY
-            return authenticator.decide(hello, tcp.certified, time.time())
+            return authenticator.decide(hello, _names(tcp.certificate), time.time())
 
         def decided(work: asyncio.Future[Admitted | Refused]) -> None:
             self._waiting -= 1
@@ -110,18 +115,24 @@ class Doorkeeper:
     def decide(self, tcp: TcpConnection, hello: Hello) -> Admitted | Refused | None:
         """The admitted peer, or a refusal; `None` where every peer is admitted."""
         authenticator = self._authenticator
+        if not self._trusts(tcp.certificate):
+            return Refused(RefusalCode.DENIED, _UNTRUSTED)
         if authenticator is None:
             return None
         decided = self._decided.pop(tcp, None)
         if decided is None:
-            decided = authenticator.decide(hello, tcp.certified, time.time())
+            decided = authenticator.decide(hello, _names(tcp.certificate), time.time())
         if isinstance(decided, Admitted) and not authenticator.holds(decided, time.time()):
             return Refused(RefusalCode.DENIED, "the identity was withdrawn meanwhile")
         return decided
 
-    async def why_unknown(self, credentials: Credentials | None) -> str | None:
+    async def why_unknown(
+        self, credentials: Credentials | None, certificate: Certificate | None = None
+    ) -> str | None:
         """Why who shows this is no client here; `None` for one who is, and where all may come."""
-        authenticator = self._authenticator
+        authenticator, names = self._authenticator, _names(certificate)
+        if not self._trusts(certificate):
+            return _UNTRUSTED
         if authenticator is None:
             return None
         hello = Hello(role=Role.CLIENT, name="http", session="http", credentials=credentials)
@@ -131,12 +142,12 @@ class Doorkeeper:
             self._waiting += 1
             try:
                 decided = await asyncio.get_running_loop().run_in_executor(
-                    self._thread(), authenticator.decide, hello, frozenset[str](), time.time()
+                    self._thread(), authenticator.decide, hello, names, time.time()
                 )
             finally:
                 self._waiting -= 1
         else:
-            decided = authenticator.decide(hello, frozenset(), time.time())
+            decided = authenticator.decide(hello, names, time.time())
         if isinstance(decided, Refused):
             return decided.reason
         if decided.gate is not None and not decided.gate.grant.operates:
@@ -172,7 +183,7 @@ class Doorkeeper:
             if self._path is not None and self._authenticator is not None:
                 self._authenticator.take(read_identities(self._path))
             if self.context is not None:
-                tls.renew(self.context, self._files)
+                self.context.renew(self._files)
         except InputError as error:
             self._log.error("access files not taken", reason=str(error))
         else:
@@ -188,17 +199,30 @@ class Doorkeeper:
                 self._review(present())
 
     def _review(self, present: Iterable[TcpConnection]) -> None:
-        """End the connections of those who are no identity any more, or whose token is over."""
+        """End the connections of those who would not be let in as they were.
+
+        They are no identity any more, or another one, or their token is over; or nobody trusts now
+        who has signed their certificate.
+        """
         authenticator, now = self._authenticator, time.time()
-        if authenticator is None:
-            return
         for tcp in list(present):
             admitted = tcp.admitted
-            if admitted is None or tcp.connection.ended or authenticator.holds(admitted, now):
+            if tcp.connection.ended:
                 continue
-            self._log.info("admitted no longer", name=admitted.name, address=tcp.address)
-            reason = f"what the identity {admitted.principal.name} may do has changed"
+            if not self._trusts(tcp.certificate):
+                reason = _UNTRUSTED
+            elif admitted is None or authenticator is None or authenticator.holds(admitted, now):
+                continue
+            else:
+                reason = f"what the identity {admitted.principal.name} may do has changed"
+            name = None if admitted is None else admitted.name
+            self._log.info("admitted no longer", name=name, address=tcp.address, reason=reason)
             self._ends(tcp, GoodbyeCode.DENIED, reason)
+
+    def _trusts(self, certificate: Certificate | None) -> bool:
+        """Whether a connection may go on with the certificate that it has shown, if any."""
+        context = self.context
+        return certificate is None or context is None or context.trusts(certificate)
 
     def _look(self) -> _Seen:
         """The sizes and times of the files; a file that cannot be examined is left out."""
@@ -211,3 +235,7 @@ class Doorkeeper:
                     continue
                 found.append((str(path), state.st_mtime_ns, state.st_size))
         return tuple(found)
+
+
+def _names(certificate: Certificate | None) -> frozenset[str]:
+    return frozenset() if certificate is None else certificate.names

@@ -22,9 +22,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
+from sapwood.broker.answered import answered
+from sapwood.broker.http.callers import caller_of
 from sapwood.broker.http.console.console import Console
 from sapwood.broker.http.console.looked import Looked
-from sapwood.broker.http.credentials import NAMELESS, credentials_in
+from sapwood.broker.http.credentials import NAMELESS
 from sapwood.broker.http.gateway import Gateway
 from sapwood.broker.http.guard import Guard
 from sapwood.broker.http.inside import NotAdmittedError
@@ -55,9 +57,8 @@ def application(broker: Shown, gateway: Gateway | None, console: Console | None)
     registry = registry_of(lambda: status(broker))
 
     async def metrics(request: Request) -> Response:
-        why = await broker.doorkeeper.why_unknown(
-            credentials_in(request.headers.get("authorization", ""))
-        )
+        caller = caller_of(request)
+        why = await broker.doorkeeper.why_unknown(caller.shown, caller.certificate)
         if why is not None:
             return problem(401, why, NAMELESS)
         encode, content_type = choose_encoder(request.headers.get("accept", ""))
@@ -111,9 +112,9 @@ def _refusing(page: _Page) -> _Page:
         try:
             return await page(request)
         except Refusal as refusal:
-            return refusal.response()
+            return answered(refusal).response()
         except NotAdmittedError as error:
-            return Refusal.of(error).response()
+            return Refusal.of(answered(error)).response()
         except ClientDisconnect:
             return Response(status_code=499)  # which nobody reads
 

@@ -3,53 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
-from typing import Final, TypeAlias
+from collections.abc import AsyncIterator
+from typing import Final
 
 from starlette.requests import Request
 
 from sapwood.broker.http.refusals import Refusal
+from sapwood.broker.room import Hold, Room
 from sapwood.limits.gateway import GATEWAY_BODIES_BYTES_MAX, GATEWAY_BODY_IDLE_S
 
 LINES_AT_ONCE: Final = 64
 """Lines that are read before other tasks get a turn."""
 
 
-Hold: TypeAlias = Callable[[int], None]
-"""Reserves room for the present bytes of a request. Raises `Refusal` where there is none."""
-
-
 def _freely(_: int) -> None:
     """There is always room."""
 
 
-class Room:
-    """Room for the bodies of all requests, which are in memory until they are answered.
-
-    #: left_bytes and the held bytes add up to the bound
-    """
-
-    def __init__(self, bytes_max: int = GATEWAY_BODIES_BYTES_MAX) -> None:
-        self.left_bytes = bytes_max
-
-    @contextmanager
-    def held(self) -> Iterator[Hold]:
-        """Room for one request, until it is answered."""
-        held = 0
-
-        def hold(size: int) -> None:
-            nonlocal held
-            if size - held > self.left_bytes:
-                reason = "too many long bodies come at once (GATEWAY_BODIES_BYTES_MAX); try again"
-                raise Refusal.later(reason)
-            self.left_bytes -= size - held
-            held = size
-
-        try:
-            yield hold
-        finally:
-            self.left_bytes += held
+def room_for_bodies(bytes_max: int = GATEWAY_BODIES_BYTES_MAX) -> Room:
+    """Room for the bodies of all requests, which are in memory until they are answered."""
+    reason = "too many long bodies come at once (GATEWAY_BODIES_BYTES_MAX); try again"
+    return Room(bytes_max, lambda: Refusal.later(reason))
 
 
 async def chunks(request: Request) -> AsyncIterator[bytes]:
@@ -73,16 +47,19 @@ async def chunks(request: Request) -> AsyncIterator[bytes]:
 async def whole(request: Request, bytes_max: int, hold: Hold = _freely) -> bytes:
     """The body, if it is not too long. Raises `Refusal`."""
     told = request.headers.get("content-length", "")
-    too_long = Refusal(413, f"the body has more than {bytes_max:,} bytes")
     if told.isascii() and told.isdigit() and (len(told) > 15 or int(told) > bytes_max):
-        raise too_long
+        raise _too_long(bytes_max)
     body = bytearray()
     async for chunk in chunks(request):
         body += chunk
         if len(body) > bytes_max:
-            raise too_long
+            raise _too_long(bytes_max)
         hold(len(body))
     return bytes(body)
+
+
+def _too_long(bytes_max: int) -> Refusal:
+    return Refusal(413, f"the body has more than {bytes_max:,} bytes")
 
 
 async def lines(

@@ -7,18 +7,18 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol, TypeVar
 
-from starlette.requests import HTTPConnection
-
 from sapwood.broker.beside import beside
-from sapwood.broker.http.bodies import Room
-from sapwood.broker.http.credentials import credentials_in
-from sapwood.broker.http.inside import Peer, Visit
+from sapwood.broker.counters import Counters
+from sapwood.broker.http.bodies import room_for_bodies
+from sapwood.broker.http.callers import Caller
+from sapwood.broker.http.inside import Visit
 from sapwood.broker.http.publishers import Publisher, Publishers
 from sapwood.broker.http.refusals import Refusal
+from sapwood.broker.lane import Lane
 from sapwood.broker.settings import BrokerSettings
 from sapwood.broker.storing import Storing
+from sapwood.broker.unread import Unread
 from sapwood.session.settings import ConnectionSettings
-from sapwood.wire.greetings import Credentials
 
 T = TypeVar("T")
 
@@ -31,6 +31,7 @@ class Visited(Protocol):
     connecting: ConnectionSettings
     is_stopping: bool
     store: Storing | None
+    counters: Counters
 
     def accept(self) -> asyncio.Protocol:
         """The broker's end of a new connection."""
@@ -49,29 +50,31 @@ class Gateway:
 
     def __init__(self, broker: Visited) -> None:
         self.broker = broker
-        self.room = Room()
+        self.room = room_for_bodies()
+        self.unread = Unread(self._dropped)
+        self._lane = Lane()
         self._publishers = Publishers(self.begin)
         self._visits: set[Visit] = set()
         self._count = 0
 
-    async def begin(self, shown: Credentials | None, peer: Peer) -> Visit:
-        """A visit of somebody who shows this. Raises `NotAdmittedError`."""
-        return await Visit.begin(self.broker.accept, self.broker.connecting, shown, peer)
+    async def begin(self, caller: Caller) -> Visit:
+        """A visit of somebody. Raises `NotAdmittedError`."""
+        begin = (self.broker.accept, self.broker.connecting, caller)
+        return await Visit.begin(*begin, lane=self._lane)
 
-    def publisher(self, request: HTTPConnection) -> AbstractAsyncContextManager[Publisher]:
-        """The session in which what a request brings is published; as `Publishers.session`."""
-        shown = credentials_in(request.headers.get("authorization", ""))
-        return self._publishers.session(shown, peer_of(request))
+    def publisher(self, caller: Caller) -> AbstractAsyncContextManager[Publisher]:
+        """The session in which what a caller brings is published; as `Publishers.session`."""
+        return self._publishers.session(caller)
 
     @asynccontextmanager
-    async def stream(self, shown: Credentials | None, peer: Peer) -> AsyncIterator[Visit]:
+    async def stream(self, caller: Caller) -> AsyncIterator[Visit]:
         """A visit for one stream. Raises `NotAdmittedError`, and `Refusal` for one too many."""
         bound = self.broker.settings.http_streams_max
         if self._count >= bound:
             raise Refusal.later(f"broker {self.broker.name} has its limit of {bound} streams")
         self._count += 1
         try:
-            visit = await self.begin(shown, peer)
+            visit = await self.begin(caller)
             self._visits.add(visit)
             try:
                 yield visit
@@ -80,6 +83,9 @@ class Gateway:
                 visit.close()
         finally:
             self._count -= 1
+
+    def _dropped(self) -> None:
+        self.broker.counters.slow_consumers += 1
 
     async def beside(self, work: Callable[[], T]) -> T:
         """The result of long work, done beside the loop; raises its `SapwoodError`."""
@@ -90,8 +96,3 @@ class Gateway:
         await self._publishers.stop()
         for visit in list(self._visits):
             visit.close("the broker is shutting down")
-
-
-def peer_of(request: HTTPConnection) -> Peer:
-    """Where a request comes from."""
-    return ("?", 0) if request.client is None else (request.client.host, request.client.port)

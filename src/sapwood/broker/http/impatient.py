@@ -15,7 +15,9 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from sapwood.broker.http.callers import TRANSPORT
 from sapwood.limits.gateway import HTTP_HEAD_S
+from sapwood.tls import CERTIFICATE, certificate_of
 
 
 class Impatient(H11Protocol):
@@ -28,7 +30,9 @@ class Impatient(H11Protocol):
     _seen: Any = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin."""
+        """Begin; each request is told of the transport, and of the certificate that was shown."""
+        noted = {TRANSPORT: transport, CERTIFICATE: certificate_of(transport)}
+        self.app_state = {**self.app_state, **noted}
         super().connection_made(transport)
         self._wait()
 

@@ -5,7 +5,7 @@ The gateway uses the broker as every client does. A `ClientSession` is at one en
 control, grants, quotas, order, confirmations, bounds of queues and durable subscriptions are those
 of clients over TCP, by the same code.
 
-Output of the broker waits until the visitor takes it, at most `limits.TRANSPORT_BYTES_MAX`
+Output of the broker waits until the visitor takes it, at most `limits.VISIT_BYTES_MAX` and a frame
 here and the rest in the broker's own queue, where a slow consumer is noticed.
 """
 
@@ -14,41 +14,44 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
+from sapwood.broker.http.callers import Caller, Peer
+from sapwood.broker.lane import Lane
 from sapwood.errors import SapwoodError
 from sapwood.limits import TRANSPORT_BYTES_MAX
+from sapwood.limits.gateway import VISIT_BYTES_MAX
 from sapwood.session.client_session import ClientEvent, ClientSession
 from sapwood.session.connection import Ending
 from sapwood.session.durable.consuming import Arrived
 from sapwood.session.settings import ConnectionSettings
-from sapwood.wire.greetings import Credentials, RefusalCode, Welcome
+from sapwood.tls import CERTIFICATE, Certificate
+from sapwood.wire.greetings import RefusalCode, Welcome
 
 READ_BYTES: Final = 32_768
 """Bytes from the broker that a visitor handles in one piece, in a millisecond or two."""
 
 _LOW_PART: Final = 4
 
-Peer = tuple[str, int]
-"""The address of whoever the visitor is there for."""
-
 
 class InnerTransport(asyncio.Transport):
-    """The transport of the broker's end; the visitor's end are `say`, `some` and `leave`.
+    """The transport of the broker's end; the visitor's end are `say`, `ready`, `some` and `leave`.
 
     #: _written_bytes == the sum of the lengths in _written
     """
 
-    def __init__(self, protocol: asyncio.Protocol, peer: Peer) -> None:
-        super().__init__({"peername": peer})
+    def __init__(
+        self, protocol: asyncio.Protocol, peer: Peer, certificate: Certificate | None = None
+    ) -> None:
+        super().__init__({"peername": peer, CERTIFICATE: certificate})
         self._protocol = protocol
         self._loop = asyncio.get_running_loop()
         #: bytes that the broker has written and the visitor has not taken
         self._written: deque[memoryview] = deque()
         self._written_bytes = 0
-        self._high = TRANSPORT_BYTES_MAX
+        self._high = VISIT_BYTES_MAX
         self._is_full = False
         #: bytes that the visitor has sent and the broker has not read
         self._said: deque[bytes] = deque()
@@ -64,11 +67,14 @@ class InnerTransport(asyncio.Transport):
             self._said.append(data)
             self._feed_soon()
 
-    async def some(self, size: int) -> bytes:
-        """The broker's output, at most `size` bytes; waits for it. Empty at the end."""
+    async def ready(self) -> None:
+        """Return when the broker has written something, or nothing more comes."""
         while not self._written and not (self._is_ended or self._is_closing):
             self._waiter = self._loop.create_future()
             await self._waiter
+
+    def some(self, size: int) -> bytes:
+        """What the broker has written, at most so much; empty where there is nothing."""
         if not self._written:
             return b""
         piece = self._written.popleft()
@@ -117,11 +123,19 @@ class InnerTransport(asyncio.Transport):
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Keep bytes until the visitor takes them."""
-        if self._is_closing or self._is_leaving or not len(data):
+        self.writelines((data,))
+
+    def writelines(self, pieces: Iterable[bytes | bytearray | memoryview]) -> None:
+        """Keep pieces; one that cannot change is not copied, as other visitors have it too."""
+        if self._is_closing or self._is_leaving:
             return
-        self._written.append(memoryview(bytes(data)))
-        self._written_bytes += len(data)
-        self._wake()
+        for piece in pieces:
+            if len(piece):
+                view = memoryview(piece)
+                self._written.append(view if view.readonly else memoryview(bytes(piece)))
+                self._written_bytes += len(piece)
+        if self._written:
+            self._wake()
         if self._written_bytes > self._high and not self._is_full:
             self._is_full = True
             self._protocol.pause_writing()
@@ -132,7 +146,7 @@ class InnerTransport(asyncio.Transport):
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:  # noqa: ARG002
         """Set the number of bytes from which on the broker keeps its output."""
-        self._high = TRANSPORT_BYTES_MAX if high is None else high
+        self._high = VISIT_BYTES_MAX if high is None else min(high, VISIT_BYTES_MAX)
 
     def pause_reading(self) -> None:
         """Keep the visitor's bytes."""
@@ -197,11 +211,18 @@ class Visit:
     the connection alive; one that does not is disconnected in time.
     """
 
-    def __init__(self, protocol: asyncio.Protocol, session: ClientSession, peer: Peer) -> None:
+    def __init__(
+        self,
+        protocol: asyncio.Protocol,
+        session: ClientSession,
+        caller: Caller,
+        lane: Lane | None = None,
+    ) -> None:
         self.session = session
+        self._lane = Lane() if lane is None else lane
         self.frame_bytes_max = session.settings.frame_bytes_max
         self._loop = asyncio.get_running_loop()
-        self._transport = InnerTransport(protocol, peer)
+        self._transport = InnerTransport(protocol, caller.peer, caller.certificate)
         protocol.connection_made(self._transport)
         session.connected(self._loop.time())
         self.flush()
@@ -211,19 +232,19 @@ class Visit:
         cls,
         accept: Callable[[], asyncio.Protocol],
         settings: ConnectionSettings,
-        credentials: Credentials | None,
-        peer: Peer,
+        caller: Caller,
         kind: str = "http",
+        lane: Lane | None = None,
     ) -> Visit:
-        """A visit that the broker has welcomed; `accept` makes its end of the connection.
+        """A visit of a caller that the broker has welcomed; `accept` makes its end of it.
 
-        Its name begins with its kind. Raises `NotAdmittedError`.
+        Its name begins with its kind; it goes on in a lane. Raises `NotAdmittedError`.
         """
-        shown = replace(settings, credentials=credentials)
+        shown = replace(settings, credentials=caller.shown)
         # All of a kind are one publisher to a journal, which takes an id of theirs once: up to the
         # slash.
         name = f"{kind}/{secrets.token_hex(4)}"
-        visit = cls(accept(), ClientSession(name, secrets.token_hex(8), shown), peer)
+        visit = cls(accept(), ClientSession(name, secrets.token_hex(8), shown), caller, lane)
         try:
             while not visit.session.open:
                 for event in await visit.events():
@@ -249,7 +270,9 @@ class Visit:
         """The broker's events since the last call, of one piece of bytes; see `ending` then."""
         found: list[ClientEvent] = []
         while not found and self.ending is None:
-            data = await self._transport.some(READ_BYTES)
+            await self._transport.ready()
+            await self._lane.turn()
+            data = self._transport.some(READ_BYTES)
             if not data:
                 found += self.session.lost("the broker closed the connection")
                 break

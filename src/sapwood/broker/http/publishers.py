@@ -15,18 +15,21 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sapwood.broker.http.inside import NotAdmittedError, Peer, Visit
+from sapwood.broker.http.callers import Caller
+from sapwood.broker.http.inside import NotAdmittedError, Visit
 from sapwood.broker.http.refusals import Declined
 from sapwood.limits.gateway import GATEWAY_PUBLISHER_IDLE_S, GATEWAY_PUBLISHERS_MAX
 from sapwood.session.client_session import ClientEvent
 from sapwood.session.connection import Ending
+from sapwood.tls import Certificate
 from sapwood.wire.greetings import Credentials, RefusalCode
 from sapwood.wire.messages import AcceptedReply, PublicationRefused
 
-Begin: TypeAlias = Callable[[Credentials | None, Peer], Awaitable[Visit]]
+Begin: TypeAlias = Callable[[Caller], Awaitable[Visit]]
 """Makes a visit of somebody; raises `NotAdmittedError`."""
 
-_Key: TypeAlias = tuple[Credentials | None, str]
+_Key: TypeAlias = tuple[Credentials | None, Certificate | None, str]
+"""What is shown, and the machine that it comes from."""
 
 
 @dataclass(slots=True)
@@ -158,9 +161,9 @@ class Publishers:
         self._sweep: asyncio.TimerHandle | None = None
 
     @asynccontextmanager
-    async def session(self, shown: Credentials | None, peer: Peer) -> AsyncIterator[Publisher]:
+    async def session(self, caller: Caller) -> AsyncIterator[Publisher]:
         """The session of whoever shows this and asks from there. Raises `NotAdmittedError`."""
-        publisher = await self._of(shown, peer)
+        publisher = await self._of(caller)
         publisher.users += 1
         try:
             yield publisher
@@ -171,12 +174,12 @@ class Publishers:
             if self._sweep is None:
                 self._sweep = loop.call_later(GATEWAY_PUBLISHER_IDLE_S, self._let_go)
 
-    async def _of(self, shown: Credentials | None, peer: Peer) -> Publisher:
-        key = (shown, peer[0])
+    async def _of(self, caller: Caller) -> Publisher:
+        key = (caller.shown, caller.certificate, caller.peer[0])
         task = self._known.get(key)
         if task is None or (task.done() and _is_useless(task)):
             self._make_room()
-            task = self._known[key] = asyncio.create_task(self._made(shown, peer))
+            task = self._known[key] = asyncio.create_task(self._made(caller))
         try:
             return await asyncio.shield(task)
         except NotAdmittedError:
@@ -184,8 +187,8 @@ class Publishers:
                 del self._known[key]
             raise
 
-    async def _made(self, shown: Credentials | None, peer: Peer) -> Publisher:
-        return Publisher(await self._begin(shown, peer))
+    async def _made(self, caller: Caller) -> Publisher:
+        return Publisher(await self._begin(caller))
 
     def _make_room(self) -> None:
         """Close the session that was unused for longest, where there are too many."""

@@ -16,7 +16,9 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from sapwood.broker.http.bodies import LINES_AT_ONCE, Hold, lines, whole
+from sapwood.broker.answered import answered
+from sapwood.broker.http.bodies import LINES_AT_ONCE, lines, whole
+from sapwood.broker.http.callers import caller_of
 from sapwood.broker.http.cloud_events import (
     BATCH,
     FAMILY,
@@ -41,6 +43,7 @@ from sapwood.broker.http.envelopes import envelope_in
 from sapwood.broker.http.gateway import Gateway
 from sapwood.broker.http.publishers import Publisher, Tally
 from sapwood.broker.http.refusals import Declined, Refusal, problem
+from sapwood.broker.room import Hold
 from sapwood.errors import InputError, LimitError
 from sapwood.limits import BODY_BYTES_AT_ONCE, LINE_BYTES_MAX
 from sapwood.limits.gateway import GATEWAY_REFUSED_MAX
@@ -80,7 +83,7 @@ async def publish(gateway: Gateway, request: Request) -> Response:
     if _KEY in request.headers:
         given["id"] = _key(gateway, request, given.get("id"), is_one=is_one)
     with gateway.room.held() as hold:
-        async with gateway.publisher(request) as publisher:
+        async with gateway.publisher(caller_of(request)) as publisher:
             call = _Call(gateway, publisher, request, envelope, hold)
             return await _published(call, kind, given, is_event=is_event)
 
@@ -241,7 +244,7 @@ class _Call:
                     continue
                 await publisher.send(encoded, tally, number)
         except Refusal as refusal:  # the rest does not come
-            stop = refusal
+            stop = answered(refusal)
         await tally.settled()
         refused = sorted(tally.refused + unread.refused, key=lambda one: one[0])
         if tally.lost is not None:

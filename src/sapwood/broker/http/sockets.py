@@ -22,6 +22,7 @@ from typing import Any, Final
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from sapwood.broker.http.callers import Caller, caller_of
 from sapwood.broker.http.commands import (
     Acknowledge,
     Command,
@@ -33,12 +34,12 @@ from sapwood.broker.http.commands import (
     command_in,
     encoded,
 )
-from sapwood.broker.http.credentials import credentials_in
 from sapwood.broker.http.deliveries import members_of
-from sapwood.broker.http.gateway import Gateway, peer_of
+from sapwood.broker.http.gateway import Gateway
 from sapwood.broker.http.inside import NotAdmittedError, Visit
 from sapwood.broker.http.refusals import STATUS_OF, Declined, Refusal
 from sapwood.broker.http.wishes import Wish, ask, filter_text, mark_of, wish_of
+from sapwood.broker.unread import drained
 from sapwood.errors import InputError
 from sapwood.limits import BODY_BYTES_AT_ONCE
 from sapwood.session.client_entries import EntryConfirmed, EntryRefused, EntryWithdrawn
@@ -46,7 +47,6 @@ from sapwood.session.client_session import ClientEvent, NeverEvent, SupplyEvent
 from sapwood.session.delivery import Delivery
 from sapwood.session.durable.consuming import Arrived, Dropped, Joined
 from sapwood.session.settings import ConnectionSettings, with_access
-from sapwood.wire.greetings import Credentials
 from sapwood.wire.messages import AcceptedReply, PublicationRefused
 
 _MESSAGES_AT_ONCE: Final = 64
@@ -64,9 +64,9 @@ async def serve(gateway: Gateway, websocket: WebSocket) -> None:
     code, reason = _NORMAL, ""
     try:
         async with asyncio.timeout(gateway.broker.connecting.greeting_s):
-            shown = await _greeting(websocket)
-        async with gateway.stream(shown, peer_of(websocket)) as visit:
-            reason = await _Socket(gateway, websocket, visit).run()
+            caller = await _greeting(websocket)
+        async with gateway.stream(caller) as visit:
+            reason = await _Socket(gateway, websocket, visit, caller).run()
             code = _AWAY
     except WebSocketDisconnect:
         return
@@ -86,15 +86,16 @@ async def serve(gateway: Gateway, websocket: WebSocket) -> None:
         return
 
 
-async def _greeting(websocket: WebSocket) -> Credentials | None:
-    """What the first message shows, or else the header. Raises `InputError`."""
+async def _greeting(websocket: WebSocket) -> Caller:
+    """Who it is by the first message, or else by the head. Raises `InputError`."""
     command = command_in(await _message(websocket))
     if not isinstance(command, Connect):
         raise InputError('the first message is {"type": "connect"}')
     shown = with_access(
         ConnectionSettings(), command.user, command.password, command.token
     ).credentials
-    return shown or credentials_in(websocket.headers.get("authorization", ""))
+    caller = caller_of(websocket)
+    return caller if shown is None else caller.showing(shown)
 
 
 async def _message(websocket: WebSocket) -> bytes:
@@ -114,8 +115,11 @@ class _Socket:
     #: _sent has, in order, the publications without an answer: number, id, reference
     """
 
-    def __init__(self, gateway: Gateway, websocket: WebSocket, visit: Visit) -> None:
+    def __init__(
+        self, gateway: Gateway, websocket: WebSocket, visit: Visit, caller: Caller
+    ) -> None:
         self._gateway = gateway
+        self._transport = caller.transport
         self._websocket = websocket
         self._visit = visit
         self._sent: deque[tuple[int, str, Reference]] = deque()
@@ -136,6 +140,8 @@ class _Socket:
             for task in (reading, writing):
                 task.cancel()
             await asyncio.gather(reading, writing, return_exceptions=True)
+            if self._transport is not None:
+                self._gateway.unread.left(self._transport)
         if not reading.cancelled():
             reading.result()
         if not writing.cancelled():
@@ -223,16 +229,24 @@ class _Socket:
     # From the broker ---------------------------------------------------------------------------
 
     async def _write(self) -> None:
+        unread = self._gateway.unread
         while self._visit.ending is None:
             events = await self._visit.events()
+            await unread.room()
             for event in events:
                 for message in self._messages(event):
                     await self._say(message)
             self._visit.done_with(events)
-            await asyncio.sleep(0)
+            events = []
+            if self._transport is not None:
+                await drained(self._transport)  # nothing is taken and rendered before
+                unread.took(self._transport)
+                await unread.room()
 
     async def _say(self, message: dict[str, Any]) -> None:
         await self._websocket.send_text(_text(message))
+        if self._transport is not None:
+            self._gateway.unread.wrote(self._transport)
 
     def _messages(self, event: ClientEvent) -> Iterator[dict[str, Any]]:
         """The messages for an event."""

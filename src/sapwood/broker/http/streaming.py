@@ -12,10 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from sapwood.broker.answered import answered
+from sapwood.broker.http.callers import caller_of
 from sapwood.broker.http.cloud_events import json_of_event
-from sapwood.broker.http.credentials import credentials_in
 from sapwood.broker.http.deliveries import json_of
-from sapwood.broker.http.gateway import Gateway, peer_of
+from sapwood.broker.http.gateway import Gateway
 from sapwood.broker.http.inside import NotAdmittedError, Visit
 from sapwood.broker.http.refusals import Refusal
 from sapwood.broker.http.wishes import (
@@ -28,6 +29,7 @@ from sapwood.broker.http.wishes import (
     mark_of,
     wish_of,
 )
+from sapwood.broker.unread import drained
 from sapwood.errors import InputError
 from sapwood.limits.gateway import GATEWAY_HEARTBEAT_S
 from sapwood.session.client_session import ClientEvent, SupplyEvent
@@ -99,13 +101,13 @@ class EventStream(Response):
         try:
             await self._answer(receive, send)
         except NotAdmittedError as error:
-            await Refusal.of(error).response()(scope, receive, send)
+            await Refusal.of(answered(error)).response()(scope, receive, send)
         except Refusal as refusal:
-            await refusal.response()(scope, receive, send)
+            await answered(refusal).response()(scope, receive, send)
 
     async def _answer(self, receive: Receive, send: Send) -> None:
-        shown = credentials_in(self._request.headers.get("authorization", ""))
-        async with self._gateway.stream(shown, peer_of(self._request)) as visit:
+        caller = caller_of(self._request)
+        async with self._gateway.stream(caller) as visit:
             try:
                 ask(self._gateway.broker, visit, _ID, self._wish)
                 answer, events = await confirmed(visit, _ID)
@@ -115,7 +117,9 @@ class EventStream(Response):
                 raise Refusal(422, str(error)) from None
             await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
             tasks = (
-                asyncio.create_task(self._pump(visit, answer, events, send), name="event stream"),
+                asyncio.create_task(
+                    self._pump(visit, answer, events, send, caller.transport), name="event stream"
+                ),
                 asyncio.create_task(_gone(receive), name="event stream's end"),
             )
             try:
@@ -124,23 +128,37 @@ class EventStream(Response):
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
+                if caller.transport is not None:
+                    self._gateway.unread.left(caller.transport)
             if tasks[0].done() and not tasks[0].cancelled():
                 tasks[0].result()
 
     async def _pump(
-        self, visit: Visit, answer: Confirmed, events: list[ClientEvent], send: Send
+        self,
+        visit: Visit,
+        answer: Confirmed,
+        events: list[ClientEvent],
+        send: Send,
+        transport: asyncio.Transport | None,
     ) -> None:
         """Send events as they come; acknowledge those of a journal once they are sent."""
+        unread = self._gateway.unread
         begin = [b": subscribed\n\n"]
         if answer.never is not None:
             begin.append(_named("never", {"reason": answer.never}))
         await send(_part(b"".join(begin)))
         while True:
+            await unread.room()
             body = b"".join(part for event in events for part in self._parts(event))
             if body:
                 await send(_part(body))
                 visit.done_with(events)
-                await asyncio.sleep(0)  # where the socket takes everything, others have a turn
+                body, events = b"", []
+                if transport is not None:
+                    unread.wrote(transport)
+                    await drained(transport)  # nothing is taken and rendered before
+                    unread.took(transport)
+                    await unread.room()
             if visit.ending is not None:
                 end = _named("end", {"reason": visit.ending.reason})
                 await send({"type": "http.response.body", "body": end, "more_body": False})

@@ -8,12 +8,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Protocol
 
+from sapwood.broker.counters import Counters
+from sapwood.broker.lane import Lane
 from sapwood.broker.mqtt.packets import Connect
 from sapwood.broker.mqtt.reasons import MqttError, Reason
+from sapwood.broker.room import Room
 from sapwood.broker.settings import BrokerSettings
+from sapwood.broker.unread import Unread
 from sapwood.limits import CREDENTIAL_CHARS_MAX, NAME_CHARS_MAX
 from sapwood.session.connection import Ending
 from sapwood.session.settings import ConnectionSettings
+from sapwood.tls import Certificate
 from sapwood.wire.greetings import Credentials, RefusalCode
 from sapwood.wire.messages import GoodbyeCode
 
@@ -24,6 +29,7 @@ class Hosted(Protocol):
     settings: BrokerSettings
     connecting: ConnectionSettings
     is_stopping: bool
+    counters: Counters
 
     def accept(self) -> asyncio.Protocol:
         """The broker's end of a new connection."""
@@ -40,6 +46,7 @@ class Who:
 
     client_id: str
     shown: Credentials | None
+    certificate: Certificate | None = None
 
 
 class Ended(Protocol):
@@ -51,7 +58,15 @@ class Ended(Protocol):
 
 
 class Lobby(Protocol):
-    """The register of the clients' connections."""
+    """The register of the clients' connections, and the bounds that they share.
+
+    There is room for packets whose end has not come: for those of clients, and for CONNECTs.
+    """
+
+    connects: Room
+    packets: Room
+    unread: Unread
+    lane: Lane
 
     def enter(self, who: Who, connection: Ended) -> None:
         """Register a client's connection; its earlier one ends."""

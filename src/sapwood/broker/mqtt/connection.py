@@ -13,12 +13,15 @@ import secrets
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
 
+from sapwood.broker.answered import answered
 from sapwood.broker.beside import beside
-from sapwood.broker.http.inside import NotAdmittedError, Peer, Visit
+from sapwood.broker.http.callers import Caller, Peer
+from sapwood.broker.http.inside import NotAdmittedError, Visit
 from sapwood.broker.mqtt.admission import Hosted, Lobby, Who, code_of, credentials_of, goodbye_of
 from sapwood.broker.mqtt.contents import publication_bytes
 from sapwood.broker.mqtt.deliveries import PACKET_ID_MAX, Deliveries
@@ -43,13 +46,14 @@ from sapwood.broker.mqtt.reasons import MqttError, Reason
 from sapwood.broker.mqtt.subscriptions import Subscriptions
 from sapwood.broker.mqtt.topics import is_topic
 from sapwood.broker.mqtt.writing import packet_bytes
+from sapwood.broker.room import Hold
 from sapwood.limits import BODY_BYTES_AT_ONCE, GOODBYE_S
-from sapwood.limits.mqtt import MQTT_RECEIVE_MAX, MQTT_UNREAD_S
+from sapwood.limits.mqtt import MQTT_GREETING_READ_BYTES, MQTT_RECEIVE_MAX, MQTT_UNREAD_S
 from sapwood.session.client_entries import EntryConfirmed, EntryRefused, EntryWithdrawn
 from sapwood.session.client_session import ClientEvent, NeverEvent
 from sapwood.session.delivery import Delivery
 from sapwood.session.durable.consuming import Arrived, Joined
-from sapwood.wire.greetings import Credentials
+from sapwood.tls import certificate_of
 from sapwood.wire.messages import AcceptedReply, PublicationRefused
 
 READ_BYTES: Final = 65_536
@@ -92,12 +96,13 @@ class MqttConnection:
         self._reader = reader
         self._writer = writer
         name = writer.get_extra_info("peername")
-        self._peer: Peer = (str(name[0]), int(name[1])) if name else ("?", 0)
+        peer: Peer = (str(name[0]), int(name[1])) if name else ("?", 0)
+        _read_at_once(writer.transport, MQTT_GREETING_READ_BYTES)
+        self._caller = Caller(None, peer, certificate_of(writer.transport))
         self._packets = PacketReader(broker.settings.connection.frame_bytes_max)
         self._visit: Visit | None = None
         self._ended: asyncio.Future[MqttError] = asyncio.get_running_loop().create_future()
         self._will: Publish | None = None
-        self._shown: Credentials | None = None
         self._keep_alive_s: float | None = None
         self._packet_bytes_max: int | None = None
         self._wants_reasons = True
@@ -116,9 +121,10 @@ class MqttConnection:
         last: ToClient | bytes | None = None
         try:
             last = await self._serve()
-        except (OSError, EOFError):
-            pass
+        except (OSError, EOFError) as error:
+            answered(error)
         finally:
+            self._lobby.unread.left(self._writer.transport)
             await self._close(last)
 
     def end(self, code: Reason, reason: str) -> None:
@@ -133,26 +139,31 @@ class MqttConnection:
         connect: FromClient | None = None
         try:
             async with asyncio.timeout(self._broker.connecting.greeting_s):
-                connect = await self._next()
+                with self._lobby.connects.held() as hold:
+                    connect = await self._next(partial(_beyond, hold, MQTT_GREETING_READ_BYTES))
             assert isinstance(connect, Connect), "the reader refuses any other"
+            _read_at_once(self._writer.transport, READ_BYTES)
             who = await self._connect(connect)
         except OtherVersionError as error:
             return error.answer
         except TimeoutError:
             return None
         except MqttError as error:
-            return Connack(error.code, reason=error.reason)
+            return Connack(answered(error).code, reason=error.reason)
         except NotAdmittedError as error:
-            return Connack(code_of(error.code, self._shown), reason=error.reason)
+            answered(error)
+            return Connack(code_of(error.code, self._caller.shown), reason=error.reason)
         self._lobby.enter(who, self)
         try:
             await self._run()
         except MqttError as error:
+            answered(error)
             await self._publish_will()
             return Disconnect(error.code, error.reason)
-        except (OSError, EOFError):
+        except (OSError, EOFError) as error:
+            answered(error)
             await self._publish_will()
-            raise
+            return None
         finally:
             self._lobby.leave(who, self)
         return None
@@ -169,6 +180,11 @@ class MqttConnection:
                 elif last is not None:
                     self._send(last)
                 await writer.drain()
+                if last is not None and self._packets.held_bytes and writer.can_write_eof():
+                    # What is closed while something comes is reset, and nobody reads why.
+                    writer.write_eof()
+                    while await self._reader.read(READ_BYTES):
+                        pass
                 writer.close()
                 await writer.wait_closed()
         except (OSError, TimeoutError):
@@ -205,15 +221,14 @@ class MqttConnection:
                 Reason.BAD_AUTHENTICATION_METHOD,
                 "there is no enhanced authentication; connect with a password or a token",
             )
-        self._shown = credentials_of(connect)
+        self._caller = self._caller.showing(credentials_of(connect))
         if connect.will is not None:
             self._check(connect.will)
             bytes_max = self._broker.settings.connection.frame_bytes_max
             publication_bytes(connect.will, "will", bytes_max)
         if connect.keep_alive:
             self._keep_alive_s = _PATIENCE * connect.keep_alive
-        begin = (self._broker.accept, self._broker.connecting, self._shown, self._peer)
-        self._visit = await Visit.begin(*begin, "mqtt")
+        self._visit = await self._begin()
         self._subscriptions = Subscriptions(self._visit.session)
         self._deliveries = Deliveries(
             self._visit.session,
@@ -237,7 +252,7 @@ class MqttConnection:
         if not client_id:
             client_id = told[Property.ASSIGNED_CLIENT_IDENTIFIER] = f"auto-{secrets.token_hex(8)}"
         self._send(Connack(Reason.SUCCESS, Properties(told)))
-        return Who(client_id, self._shown)
+        return Who(client_id, self._caller.shown, self._caller.certificate)
 
     def _check(self, packet: Publish) -> None:
         """Raise `MqttError` for a publication with an unsupported feature."""
@@ -260,8 +275,11 @@ class MqttConnection:
 
     # From the client ---------------------------------------------------------------------------
 
-    async def _next(self) -> FromClient:
-        """The next packet. Raises `MqttError`, `EOFError` and `OSError`."""
+    async def _next(self, hold: Hold) -> FromClient:
+        """The next packet, which holds room until it is there.
+
+        Raises `MqttError`, `EOFError` and `OSError`.
+        """
         while (packet := self._packets.next()) is None:
             try:
                 async with asyncio.timeout(self._keep_alive_s):
@@ -273,20 +291,26 @@ class MqttConnection:
             if not data:
                 raise EOFError("the client has closed the connection")
             self._packets.feed(data)
+            hold(self._packets.held_bytes)
         return packet
 
     async def _read(self) -> None:
         """Carry out the client's packets, until it disconnects."""
+        with self._lobby.packets.held() as hold:
+            await self._read_on(partial(_beyond, hold, READ_BYTES))
+
+    async def _read_on(self, hold: Hold) -> None:
         count = 0
         while True:
             count += 1
             if not count % _PACKETS_AT_ONCE:
                 await asyncio.sleep(0)
-            packet = await self._next()
+            packet = await self._next(hold)
             if isinstance(packet, Disconnect):
                 self._part(packet)
                 return
             await self._carry_out(packet)
+            hold(self._packets.held_bytes)
             await self._drained()
 
     def _part(self, packet: Disconnect) -> None:
@@ -362,10 +386,13 @@ class MqttConnection:
         """Send the broker's events, until the session is over."""
         visit = self._at_broker
         while visit.ending is None:
-            for event in await visit.events():
+            events = await visit.events()
+            await self._lobby.unread.room()
+            for event in events:
                 self._heard(event)
+            events = []
             await self._drained()
-            await asyncio.sleep(0)
+            await self._lobby.unread.room()
         raise MqttError(goodbye_of(visit.ending), visit.ending.reason)
 
     def _heard(self, event: ClientEvent) -> None:
@@ -435,24 +462,30 @@ class MqttConnection:
 
     async def _drained(self) -> None:
         """Wait until the client has taken enough. Raises `OSError`."""
-        if self._writer.transport.get_write_buffer_size() < READ_BYTES:
-            return
-        try:
-            async with asyncio.timeout(MQTT_UNREAD_S):
-                await self._writer.drain()
-        except TimeoutError:
-            self._writer.transport.abort()
-            raise ConnectionAbortedError("the client takes nothing") from None
+        transport, unread = self._writer.transport, self._lobby.unread
+        unread.wrote(transport)
+        if transport.get_write_buffer_size() >= READ_BYTES:
+            try:
+                async with asyncio.timeout(MQTT_UNREAD_S):
+                    await self._writer.drain()
+            except TimeoutError:
+                transport.abort()
+                raise ConnectionAbortedError("the client takes nothing") from None
+        unread.took(transport)
+
+    async def _begin(self) -> Visit:
+        """A session with the broker. Raises `NotAdmittedError`."""
+        begin = (self._broker.accept, self._broker.connecting, self._caller)
+        return await Visit.begin(*begin, "mqtt", self._lobby.lane)
 
     async def _publish_will(self) -> None:
         """Publish the will of a client that has not disconnected, in a session of its own."""
         will, self._will = self._will, None
         if will is None or self._broker.is_stopping:
             return
-        begin = (self._broker.accept, self._broker.connecting, self._shown, self._peer)
         try:
             async with asyncio.timeout(GOODBYE_S):
-                visit = await Visit.begin(*begin, "mqtt")
+                visit = await self._begin()
                 try:
                     visit.session.publish(await self._body(will, visit))
                     visit.flush()
@@ -462,3 +495,17 @@ class MqttConnection:
                     visit.close()
         except (NotAdmittedError, MqttError, TimeoutError):  # any publication may be refused
             return
+
+
+def _beyond(hold: Hold, free: int, size: int) -> None:
+    """Hold room for what is beyond so many bytes, for which nobody needs any."""
+    hold(max(0, size - free))
+
+
+def _read_at_once(transport: asyncio.WriteTransport, size: int) -> None:
+    """Let a transport read so much at a time, where it is asyncio's own and has no TLS.
+
+    By itself it reads 256 KiB, from each of all connections that something has come from.
+    """
+    if hasattr(transport, "max_size"):
+        transport.max_size = size

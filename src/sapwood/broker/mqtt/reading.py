@@ -369,6 +369,11 @@ class PacketReader:
         self._buffer = bytearray()
         self._first = True
 
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of packets that were not read, or of which the end has not come."""
+        return len(self._buffer)
+
     def feed(self, data: bytes) -> None:
         """Append received bytes."""
         self._buffer += data

@@ -26,7 +26,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
+from sapwood.broker.answered import answered
 from sapwood.broker.http.bodies import whole
+from sapwood.broker.http.callers import caller_of
 from sapwood.broker.http.console import tables
 from sapwood.broker.http.console.live import Live
 from sapwood.broker.http.console.looked import Looked
@@ -38,8 +40,7 @@ from sapwood.broker.http.console.questions import (
     written_in,
 )
 from sapwood.broker.http.console.trial import judged, tried
-from sapwood.broker.http.credentials import credentials_in
-from sapwood.broker.http.gateway import Gateway, peer_of
+from sapwood.broker.http.gateway import Gateway
 from sapwood.broker.http.guard import Guard
 from sapwood.broker.http.inside import NotAdmittedError
 from sapwood.broker.http.refusals import Refusal
@@ -145,9 +146,9 @@ class Console:
                 found = await answer(request)
                 return found if isinstance(found, Response) else _json(found)
             except Refusal as refusal:
-                return _refused(refusal)
+                return _refused(answered(refusal))
             except NotAdmittedError as error:
-                return _refused(Refusal.of(error))
+                return _refused(Refusal.of(answered(error)))
             except ClientDisconnect:
                 return Response(status_code=499)  # which nobody reads
             except SapwoodError as error:
@@ -156,8 +157,8 @@ class Console:
         return page
 
     async def _why_not(self, request: Request) -> str | None:
-        header = request.headers.get("authorization", "")
-        return await self._broker.doorkeeper.why_unknown(credentials_in(header))
+        caller = caller_of(request)
+        return await self._broker.doorkeeper.why_unknown(caller.shown, caller.certificate)
 
     # What is there -----------------------------------------------------------------------------
 
@@ -194,15 +195,14 @@ class Console:
         question = await self._gateway.beside(lambda: question_in(asked))
         if question.alone:
             return await self._gateway.beside(lambda: matched(question))
-        shown = credentials_in(request.headers.get("authorization", ""))
-        settings, own = shown_to_others(self._broker, shown), str(self._broker.address)
+        shown, own = caller_of(request).shown, str(self._broker.address)
+        settings = shown_to_others(self._broker, shown)
         work = (Inside(self._broker), own, question.asked, settings)
         return await asyncio.get_running_loop().run_in_executor(self._thread, explain, *work)
 
     async def _trial(self, request: Request) -> Response:
-        shown = credentials_in(request.headers.get("authorization", ""))
         wish = Wish(await self._text_in(request))
-        return await _streamed(tried(self._gateway, shown, peer_of(request), wish))
+        return await _streamed(tried(self._gateway, caller_of(request), wish))
 
     async def _text_in(self, request: Request) -> InterestText:
         """The filter of a request, read once. Raises `InputError`."""
@@ -210,7 +210,7 @@ class Console:
         return await self._gateway.beside(lambda: to_text(interest_in(written)))
 
     async def _stream_of_states(self, request: Request) -> Response:
-        shown = credentials_in(request.headers.get("authorization", ""))
+        shown = caller_of(request).shown
         return await _streamed(self._live.events(shown, lambda: self._why_not(request)))
 
 

@@ -13,10 +13,11 @@ from typing import Any
 
 import msgspec
 
+from sapwood.broker.http.callers import Caller
 from sapwood.broker.http.console.looked import cut
 from sapwood.broker.http.deliveries import members_of
 from sapwood.broker.http.gateway import Gateway
-from sapwood.broker.http.inside import Peer, Visit
+from sapwood.broker.http.inside import Visit
 from sapwood.broker.http.wishes import Wish, confirmed
 from sapwood.errors import FilterSyntaxError, InputError
 from sapwood.language.never import why_never
@@ -30,7 +31,6 @@ from sapwood.limits.gateway import GATEWAY_HEARTBEAT_S
 from sapwood.model.filter import Filter
 from sapwood.session.client_session import ClientEvent
 from sapwood.session.delivery import Delivery
-from sapwood.wire.greetings import Credentials
 
 _ID = "trial"
 
@@ -53,13 +53,13 @@ def judged(written: Written) -> dict[str, Any]:
 
 
 async def tried(
-    gateway: Gateway, shown: Credentials | None, peer: Peer, wish: Wish
+    gateway: Gateway, caller: Caller, wish: Wish
 ) -> AsyncIterator[tuple[str, dict[str, Any]]]:
     """The events of a trial, by name, until it has matched too often, or for ever.
 
     Raises `Refusal`, `NotAdmittedError`, and `InputError` for a filter that is refused.
     """
-    async with gateway.stream(shown, peer) as visit:
+    async with gateway.stream(caller) as visit:
         assert wish.text is not None, "a trial is of a filter"
         visit.session.subscribe(_ID, wish.text)
         visit.flush()

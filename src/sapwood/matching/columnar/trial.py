@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sapwood.matching.columnar.several_values import SortedRecord
 from sapwood.model import packing
 from sapwood.model.filter import Filter
 from sapwood.model.packing import Form
@@ -50,3 +51,11 @@ class Trial:
                 return self.filter.accepts(record)
             form = self._form = packing.read(packed)
         return packing.accepts(form, record)
+
+    def accepts_several(self, given: SortedRecord) -> bool:
+        """Whether a record whose attributes may have several values is accepted."""
+        packed = self.filter.packed
+        if packed is None:
+            return self.filter.accepts(given.record)
+        form = self._form = self._form or packing.read(packed)
+        return any(all(map(given.meets, part)) for part in form)

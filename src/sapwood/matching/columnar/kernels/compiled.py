@@ -1,7 +1,7 @@
 """Matching kernels of the columnar engine, compiled by numba.
 
 Everything is a free function on arrays (`columnar.columns`, `columnar.batch`). `match_batch`,
-`match_table`, `try_rows` and `fill_bitmaps` release the interpreter lock.
+`match_table`, `match_several`, `try_rows` and `fill_bitmaps` release the interpreter lock.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from sapwood.matching.columnar.kernels.rank_columns import find_present, note_te
 from sapwood.matching.columnar.kernels.rank_records import rank_record
 from sapwood.matching.columnar.kernels.reading import ARRAY, ARRAY_OF_MANY, read_size
 from sapwood.matching.columnar.kernels.result_buffer import finish, match_chunk, new_result_buffer
+from sapwood.matching.columnar.kernels.several import match_several
 from sapwood.matching.columnar.kernels.trying import try_rows
 from sapwood.matching.columnar.kernels.views import (
     all_bytes,
@@ -57,6 +58,7 @@ __all__ = [
     "looked_up",
     "mark_removed",
     "match_batch",
+    "match_several",
     "match_table",
     "read_forms",
     "touched",
@@ -214,6 +216,7 @@ LIBRARY: Final = library(
     looked_up,
     mark_removed,
     match_batch,
+    match_several,
     match_table,
     read_forms,
     touched,

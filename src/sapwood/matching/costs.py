@@ -41,8 +41,8 @@ PRICES: Final[Mapping[Way, float]] = MappingProxyType(
         Way.INTERVAL: 14.0,
         Way.PAIR: 11.0,
         Way.PRESENCE: 17.0,
-        Way.SUFFIX: 14.0,
-        Way.LITERAL: 14.0,
+        Way.SUFFIX: 23.0,
+        Way.LITERAL: 24.0,
         Way.SCAN: 17.0,
         Way.PATH: 4.0,
     }

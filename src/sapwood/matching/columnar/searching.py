@@ -210,7 +210,10 @@ class Searcher:
                 segment.buffer, segment.marks, self._names, *rows, max_matches, _JOIN_THRESHOLD
             )
         assert isinstance(batch, bytes), "records are encoded"
-        scratch = self._taken_scratch()
+        try:  # no call, as this is done for each single record
+            scratch = self._scratch.pop()
+        except IndexError:
+            scratch = self._new_scratch()
         result = self.kernels.match_batch(
             segment.buffer,
             segment.marks,
@@ -243,7 +246,7 @@ class Searcher:
 
         `limit` sure matches are enough. Raises `InvalidValueError` for what no record may hold.
         """
-        scratch = self._taken_scratch()
+        scratch = self._scratch.pop() if self._scratch else self._new_scratch()
         result = self.kernels.match_several(
             segment.buffer, segment.marks, self._names, batch, scratch, limit
         )
@@ -277,13 +280,6 @@ class Searcher:
         return sum(
             touched(segment.buffer, self._names, batch, self._new_scratch()) for segment in segments
         )
-
-    def _taken_scratch(self) -> U32:
-        """What one search writes into, which takes it from the others until it is done."""
-        try:
-            return self._scratch.pop()
-        except IndexError:
-            return self._new_scratch()
 
     def _new_scratch(self) -> U32:
         """What kernels write into; see `Kernels.match_batch`."""

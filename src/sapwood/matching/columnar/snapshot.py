@@ -53,8 +53,8 @@ class Snapshot:
 
     def found(self, records: Sequence[Record], limit: int = ALL) -> Slots:
         """Slots that accept a single record, each once, in any order; `limit` are enough."""
-        one_by_one, pieces = self._one_by_one(records), list[Slots]()
-        if one_by_one:
+        pieces: list[Slots] = []
+        if self.memtable and (one_by_one := self._one_by_one(records)):
             pieces.append(_accepting(one_by_one, records[0]))
             if len(pieces[0]) >= limit:
                 return pieces[0]
@@ -138,10 +138,9 @@ class Snapshot:
 
         No row is made: each filter is looked at once (`kernels.several`).
         """
-        given, pieces = SortedRecord(record), list[Slots]()
-        pieces.append(
-            np.array([at for at, one in self.memtable if one.accepts_several(given)], np.int32)
-        )
+        given = SortedRecord(record)
+        tried = [slot for slot, one in self.memtable if one.accepts_several(given)]
+        pieces = [np.array(tried, np.int32)]
         values = self.searcher.values(record)
         batch, repeats = encoded(values), False
         for _, segment, _ in self.segments:

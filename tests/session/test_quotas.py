@@ -188,7 +188,9 @@ def test_what_filters_cost_is_bounded_in_all_and_the_dear_predicate_is_named() -
     assert refused is not None
     assert "the quota cost of this identity is 5,000 ns for each publication, of which" in refused
     assert "most of it is name not like '%a%b_c', tried on each text: ask for a value" in refused
-    assert account.refusal("d1", sized("name not like '%x%' and b = 1")) is None  # cheaper than before
+    assert (
+        account.refusal("d1", sized("name not like '%x%' and b = 1")) is None
+    )  # cheaper than before
     account.withdraw(("d1", "c0"))
     other.close()
     account.close()

@@ -51,7 +51,7 @@ class Checks(NamedTuple):
     """Pattern checks that conjunctions need beyond their rank ranges.
 
     `owner` (ascending) is the conjunction, `predicate` the engine's number of a pair of attribute
-    and pattern, and `flags` say what is known of it. Values that are no texts pass.
+    and pattern, and `flags` are `FORBIDDEN`, `DECIDED` and `ALONE`. Values that are no texts pass.
     """
 
     owner: Ints
@@ -94,14 +94,14 @@ class Rows(NamedTuple):
 
     @property
     def outline(self) -> Outline:
-        """All but the ends of ranges."""
+        """All columns but those of the ends of ranges."""
         return Outline(
             self.slot, self.constraint_start, self.attribute, self.range_start, self.checks
         )
 
 
 class PredicateNumbers(Protocol):
-    """Numbers pairs of attribute and pattern."""
+    """A table that assigns numbers to pairs of attribute and pattern."""
 
     def number(self, attribute: str, pattern: TextTest) -> int:
         """The number of a pair, a new one if it has none yet."""
@@ -110,7 +110,7 @@ class PredicateNumbers(Protocol):
 class RowWriter:
     """Collects conjunctions into `Rows`.
 
-    `attributes` (name to number) and `predicates` are the engine's; what is new is numbered.
+    `attributes` (name to number) and `predicates` are the engine's; new ones get numbers.
     """
 
     def __init__(self, attributes: dict[Attribute, int], predicates: PredicateNumbers) -> None:
@@ -132,11 +132,11 @@ class RowWriter:
         )
 
     def __len__(self) -> int:
-        """How many conjunctions were written."""
+        """The number of conjunctions written."""
         return len(self._slots)
 
     def slots_from(self, first: int) -> Slots:
-        """The slots of the conjunctions from one on that was written."""
+        """The slots of the conjunctions written, from conjunction `first` on."""
         return np.array(self._slots[first:], np.int32)
 
     def add(self, slot: int, filter: Filter) -> None:
@@ -154,7 +154,7 @@ class RowWriter:
                 self._constraint_start.append(len(self._attributes))
 
     def add_many(self, filters: Sequence[tuple[int, Filter]], kernel: Kernel) -> None:
-        """Write the conjunctions of many filters, most of them by a kernel and odd ones then."""
+        """Write the conjunctions of many filters, most by a kernel, then the odd ones."""
         odd: list[tuple[int, Filter]] = []
         if not isinstance(filters, KeptFilters):
             given = [(slot, one.packed) for slot, one in filters]
@@ -170,11 +170,11 @@ class RowWriter:
             self.add(slot, one)
 
     def _add_forms(self, forms: Forms, slots: Slots) -> None:
-        """Write what was read of filters with these slots."""
+        """Write the forms that were read of filters with these slots."""
         known, texts = self._attribute_numbers, self._texts
         read = [forms.attribute(number) for number in range(len(forms.names))]
         numbers = np.zeros(len(read), np.int64)
-        for at in np.unique(forms.name).tolist():  # not those of odd filters alone
+        for at in np.unique(forms.name).tolist():  # without names of odd filters alone
             numbers[at] = known.setdefault(read[at], len(known))
         places = [texts.setdefault(text, len(texts)) for text in forms.constants()]
         text_places = np.array(places or [0], np.int64)
@@ -197,12 +197,12 @@ class RowWriter:
         self._remainders.frombytes(bytes(2 * len(forms.numbers)))
 
     def free(self, first: int, last: int) -> None:
-        """Let conjunctions that were written have the slot -1, which nobody has."""
+        """Set the slots of conjunctions that were written to -1, which no filter has."""
         for at in range(first, last):
             self._slots[at] = -1
 
     def rows(self) -> Rows:
-        """All that was written."""
+        """The columns of all conjunctions written."""
         owner, predicate, flags = self._checks
         return Rows(
             np.array(self._slots, np.int32),
@@ -224,7 +224,7 @@ class RowWriter:
         )
 
     def _add_part(self, slot: int, part: Sequence[packing.PackedConstraint]) -> None:
-        """Write a conjunction that was read from bytes."""
+        """Write a conjunction that was read from packed bytes."""
         for _, flags, intervals, text_ranges in part:
             if not (flags or intervals or text_ranges):
                 return
@@ -251,7 +251,7 @@ class RowWriter:
         self._constraint_start.append(len(self._attributes))
 
     def _add_closed(self, low: Number, high: Number) -> None:
-        """Write the range from a number to a number, as most ranges are."""
+        """Write the range from a number to a number, the most frequent form of a range."""
         place = self._place(low)
         self._low.append(_AT_NUMBER_LOW)
         self._low_at.append(place)
@@ -272,7 +272,7 @@ class RowWriter:
             self._add_tests(attribute, constraint)
 
     def _end_constraint(self, attribute: Attribute) -> None:
-        """Write of which attribute the ranges are that were written last."""
+        """Make one constraint on `attribute` of the ranges that were written last."""
         self._attributes.append(self._number(attribute))
         self._range_start.append(len(self._low))
 
@@ -294,7 +294,7 @@ class RowWriter:
         self._high_at.append(place)
 
     def _add_tests(self, attribute: str, constraint: Constraint) -> None:
-        """Write the checks of an attribute, and the constraints that they lead to."""
+        """Write the checks of an attribute, and the constraints on derived attributes."""
         found = deduced(constraint)
         for function, accepted in found.constraints:
             for rank_range in ranges(accepted):
@@ -304,7 +304,7 @@ class RowWriter:
         is_alone = not (constraint.absent or constraint.booleans or constraint.numbers)
         for test, fails in text_tests(constraint.strings):
             if isinstance(test, Reading) and test.function == _LOWER:
-                # Literals may be looked for in it, and then kernels need to know.
+                # Literals may be searched in it; kernels then need its number.
                 self._number(Derived(Function.LOWER, attribute))
             owner.append(len(self._slots))
             predicate.append(self._predicates.number(attribute, test))
@@ -325,14 +325,14 @@ class RowWriter:
 
 
 def slots_of(filters: Sequence[tuple[int, Filter]]) -> Slots:
-    """The slots of some filters."""
+    """The slots of pairs of slot and filter."""
     if isinstance(filters, KeptFilters):
         return np.array(filters.names, np.int32)
     return np.array([slot for slot, _ in filters], np.int32)
 
 
 def _moved(places: Ints, is_text: npt.NDArray[np.bool_], texts: Ints, shift: Ints) -> Ints:
-    """The places of constants where they come to lie: texts where these are, numbers shifted."""
+    """The new places of constants: those of texts by `texts`, those of numbers shifted."""
     moved: Ints = np.where(is_text, texts[np.where(is_text, places, 0)], places + shift)
     return moved
 
@@ -344,7 +344,7 @@ def _is_satisfiable(constraint: Constraint) -> bool:
 
 
 def selection(starts: Ints, groups: Ints) -> tuple[Ints, Ints]:
-    """The members of some groups of a grouped array, and where each group starts among them.
+    """The members of the chosen groups of a grouped array, and the start of each among them.
 
     Group `g` has the members `starts[g]` up to `starts[g + 1]`.
     """

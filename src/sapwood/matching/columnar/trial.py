@@ -1,7 +1,8 @@
-"""A filter of the memtable, as it is tried: on what its bytes say, as long as it has some.
+"""A filter of the memtable in the form in which it is tried: its packed bytes if it has them.
 
-Objects are made of a filter where somebody looks at it closely; they take 2 kB, and would stay with
-the filter, which is its owner's. Filters of the memtable are looked at often, but not for long.
+Objects are made of a filter where its constraints are inspected; they take 2 kB, and would stay
+with the filter, which belongs to its owner. Filters of the memtable are tried often, but not for
+long.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from sapwood.model.publication import Record
 
 
 class Trial:
-    """A filter that is tried on records, and leaves it as it is."""
+    """A filter that is tried on records without being changed."""
 
     __slots__ = ("_attributes", "_form", "filter")
 
     def __init__(self, filter: Filter) -> None:
         self.filter = filter
-        #: what the bytes say, once it was asked for
+        #: the form of the packed bytes, once it was needed
         self._form: Form | None = None
-        #: the attributes that are read, once it was asked for
+        #: the attributes that the filter reads, once they were needed
         self._attributes: frozenset[str] | None = None
 
     def reads(self, attribute: str) -> bool:
-        """Whether the filter reads an attribute."""
+        """True if the filter reads an attribute."""
         if self._attributes is None:
             self._attributes = frozenset(self.filter.attributes)
         return attribute in self._attributes
@@ -43,7 +44,7 @@ class Trial:
                     yield name
 
     def accepts(self, record: Record) -> bool:
-        """Whether a flat record is accepted."""
+        """True if the filter accepts a flat record."""
         form = self._form
         if form is None:
             packed = self.filter.packed

@@ -1,6 +1,6 @@
-"""Rows of the filters that came last, as a kernel tries them: one array of words, and texts.
+"""Rows of the filters that were added last, as a kernel tries them: one array of words, and texts.
 
-Filters are added and removed while others match, so what a match reads is a copy (`TriedRows`), of
+Filters are added and removed while other threads match, so a match reads a copy (`TriedRows`), of
 as many rows as are tried at all: some hundreds.
 """
 
@@ -22,15 +22,17 @@ from sapwood.model.filter import Filter
     ROWS, CONSTRAINT_START, ATTRIBUTE, RANGE_START, LOW, LOW_AT, HIGH, HIGH_AT,
     NUMBERS, REMAINDERS, TEXT_OFFSETS, _HEAD,
 ) = range(12)  # fmt: skip
-"""The first words: how many rows there are; where each column of `Rows` begins, numbers as the bits
-of their floats, and where the texts begin and the last one ends. Then the columns follow."""
+"""The first words: the number of rows; the begin of each column of `Rows`, numbers as the bits of
+their floats; the begin of the texts and the end of the last. Then the columns follow."""
 
 SCRATCH_PLACES: Final = 4
-"""What a kernel keeps of each attribute's value."""
+"""The elements of scratch memory for each attribute's value."""
 
 PAIRS: Final = 1
-"""Where pairs of record and row begin in what the kernel tells; before them is where they end, or 0
-for records that cannot be read."""
+"""The place of the first pair of record and row in a kernel's result.
+
+Before it is the end of the pairs, or 0 for records that cannot be read.
+"""
 
 _GONE: Final = -1
 _GONE_MAX: Final = 64
@@ -38,16 +40,16 @@ _GONE_MAX: Final = 64
 
 
 class TriedRows(NamedTuple):
-    """`n` rows, as a kernel takes them, and the slot of each, `-1` where it was removed."""
+    """`n` rows in the form for a kernel, and the slot of each, `-1` where it was removed."""
 
     words: I64
     texts: bytes
     slots: I32  # [n]
-    #: a filter may have several rows
+    #: true if a filter may have several rows
     repeats: bool
 
     def matches(self, told: I32) -> tuple[npt.NDArray[np.int64], I32]:
-        """Pairs of record and slot, from what the kernel told."""
+        """Pairs of record and slot, from the kernel's result."""
         pairs = told[PAIRS:].reshape(-1, 2)
         slots = self.slots[pairs[:, 1]]
         is_there = slots != _GONE
@@ -55,10 +57,10 @@ class TriedRows(NamedTuple):
 
 
 class TriedFilters:
-    """Collects filters that a kernel tries.
+    """A collection of the filters that a kernel tries.
 
-    That is those with packed bytes, so without checks of patterns, on attributes that have numbers
-    already: new names are worked into the names of all when the next segment is made.
+    These are filters with packed bytes, so without checks of patterns, on attributes that have
+    numbers already: new names become known to kernels when the next segment is made.
     """
 
     def __init__(self, attributes: dict[Attribute, int], predicates: PredicateNumbers) -> None:
@@ -66,27 +68,27 @@ class TriedFilters:
         #: slot -> its filter, and its first row and the one behind the last
         self._filters: dict[int, tuple[Filter, int, int]] = {}
         self._writer = RowWriter(attributes, predicates)
-        #: rows of these
+        #: the number of rows of these filters
         self._left = 0
         self._made: TriedRows | None = None
 
     def __len__(self) -> int:
-        """How many filters."""
+        """The number of filters."""
         return len(self._filters)
 
     def __contains__(self, slot: object) -> bool:
-        """Whether the filter of a slot is among them."""
+        """True if the filter of a slot is here."""
         return slot in self._filters
 
     def add(self, slot: int, filter: Filter, names: Iterable[str]) -> bool:
-        """Take a filter with these attributes, unless others have to try it; says whether."""
+        """Add a filter with these attributes; false if no kernel can try it."""
         if filter.packed is None or not all(name in self._attributes for name in names):
             return False
         self._write(slot, filter)
         return True
 
     def remove(self, slot: int) -> None:
-        """Forget the filter of a slot that is among them."""
+        """Remove the filter of a slot that is here."""
         _, first, last = self._filters.pop(slot)
         self._made = None
         self._writer.free(first, last)
@@ -98,12 +100,12 @@ class TriedFilters:
                 self._write(each, given)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all filters."""
         self._filters, self._left, self._made = {}, 0, None
         self._writer = RowWriter(self._attributes, self._predicates)
 
     def rows(self) -> TriedRows:
-        """What a match reads."""
+        """The rows that a match reads."""
         if self._made is None:
             self._made = _tried_rows(self._writer, repeats=self._left > len(self._filters))
         return self._made

@@ -1,4 +1,4 @@
-"""Rows tried on records, one by one: what came last and is in no segment; compiled.
+"""Rows tried on records, one by one: filters that were added last and are in no segment; compiled.
 
 A segment takes a millisecond and more to make, however small it is; a row is tried in some
 nanoseconds, on values and not on ranks. The layout of rows is that of `columnar.tried_rows`.
@@ -56,7 +56,7 @@ from sapwood.matching.columnar.tried_rows import (
 
 _FIRST_NUMBER: Final = int(Low.FIRST_NUMBER)
 _FIRST_TEXT: Final = int(Low.FIRST_TEXT)
-"""Codes of both ends: below are values that are what they are, then numbers, then texts."""
+"""Codes of both ends: the lower ones stand for a value each, then come numbers, then texts."""
 _LOW_AT_NUMBER: Final = int(Low.AT_NUMBER)
 _LOW_AFTER_NUMBER: Final = int(Low.AFTER_NUMBER)
 _LOW_AT_TEXT: Final = int(Low.AT_TEXT)
@@ -66,8 +66,8 @@ _HIGH_AT_TEXT: Final = int(High.AT_TEXT)
 _HIGH_BEFORE_TEXT: Final = int(High.BEFORE_TEXT)
 
 _KIND, _WHOLE, _END, _REMAINDER = range(4)
-"""Of each value: its kind and one more, 0 where it is absent; an integer, a boolean, or where a
-text begins; where that ends; what is left of an integer without its float."""
+"""The places of a value's data: its kind and one more, 0 where it is absent; an integer, a boolean,
+or the begin of a text; the end of that; the difference between an integer and its float."""
 
 _ROOM: Final = 256
 """Numbers of pairs that there is room for at first."""
@@ -82,7 +82,7 @@ def try_rows(  # noqa: PLR0917 - compiled code takes arrays apart
     values: I64,
     numbers: F64,
 ) -> I32:
-    """Which rows accept each record; the contract is `columnar.searching.Kernels.try_rows`."""
+    """The rows that accept each record; the contract is `columnar.searching.Kernels.try_rows`."""
     words, table = as_pointer(rows), as_pointer(names)
     letters, known = all_bytes(records), all_bytes(texts)
     held, floats, attributes = as_pointer(values), as_pointer(numbers), len(numbers)
@@ -109,10 +109,10 @@ def try_rows(  # noqa: PLR0917 - compiled code takes arrays apart
 def _read_record(  # noqa: PLR0917 - compiled code takes arrays apart
     names: U64, letters: U8, at: int, held: I64, floats: F64, attributes: int
 ) -> tuple[int, int]:
-    """Take down the values of the record that begins at byte `at`.
+    """Write the values of the record that begins at byte `at` into `held` and `floats`.
 
-    Returns where it ends, or -1 if it cannot be read, and how many of its attributes are known;
-    these are behind the values, and what is there before is taken for a guess.
+    Returns the end of the record, or -1 if it cannot be read, and the number of its attributes that
+    are known; these are written behind the values, where the previous content serves as a guess.
     """
     present = offset(held, SCRATCH_PLACES * attributes)
     count, at = read_size(letters, at, MAP, MAP_OF_MANY)
@@ -141,7 +141,7 @@ def _read_record(  # noqa: PLR0917 - compiled code takes arrays apart
 def _accepts(  # noqa: PLR0917 - compiled code takes arrays apart
     words: I64, row: int, held: I64, floats: F64, letters: U8, known: U8
 ) -> bool:
-    """Whether the record whose values are held is accepted by a row."""
+    """True if a row accepts the record whose values are in `held` and `floats`."""
     constraints = offset(words, words[CONSTRAINT_START] + row)
     for constraint in range(constraints[0], constraints[1]):
         attribute = words[words[ATTRIBUTE] + constraint]
@@ -165,7 +165,7 @@ def _accepts(  # noqa: PLR0917 - compiled code takes arrays apart
 def _is_within(  # noqa: PLR0917 - compiled code takes arrays apart
     words: I64, each: int, region: int, value: I64, number: float, letters: U8, known: U8
 ) -> bool:
-    """Whether a value is in a range; `region` is the lowest code of an end at its kind."""
+    """True if a value is in a range; `region` is the lowest code of an end at its kind."""
     low, high = words[words[LOW] + each], words[words[HIGH] + each]
     low_region, high_region = _region_of(low), _region_of(high)
     if region < low_region or region > high_region:

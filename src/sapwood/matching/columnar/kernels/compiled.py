@@ -18,6 +18,7 @@ from sapwood.matching.columnar.kernels.automata import (
     find_fail_states,
     literals_seen,
     texts_noted,
+    texts_room,
 )
 from sapwood.matching.columnar.kernels.bitmaps import fill_bitmaps
 from sapwood.matching.columnar.kernels.blocks import mark_removed
@@ -37,6 +38,7 @@ from sapwood.matching.columnar.kernels.trying import try_rows
 from sapwood.matching.columnar.kernels.views import (
     all_bytes,
     as_pointer,
+    bytes_from,
     compiled,
     half,
     keep_alive,
@@ -64,6 +66,9 @@ __all__ = [
     "touched",
     "try_rows",
 ]
+
+_FOLDED_WORDS: Final = -(-FOLDED_BYTES // 8)
+"""Words that have room for what is derived from a text."""
 
 _CANDIDATE_RANGES_AT_ONCE: Final = 1 << 18
 _RANKS_AT_ONCE: Final = 1 << 20
@@ -96,9 +101,11 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
     # One more, as a conjunction without constraints reads a rank, too.
     side_by_side = new_u32(chunk * attributes + 1 if is_joined else 0)
     all_ranks = as_pointer(side_by_side) if is_joined else half(scratch, 0)
-    starts, work = zeros_i64(chunk + 1), new_u32(WORK)
-    texts, seen = texts_noted(columns, len(scratch) // 2), literals_seen(columns)
-    folded = new_u8(FOLDED_BYTES)
+    noted = texts_room(columns, len(scratch) // 2)
+    starts, work = zeros_i64(chunk + 1 + noted + _FOLDED_WORDS), new_u32(WORK)
+    texts, folded = offset(starts, chunk + 1), bytes_from(starts, chunk + 1 + noted)
+    texts[0] = 0 if noted > 1 else -1
+    seen = literals_seen(columns)
     candidate_ranges = new_i64(2 * CANDIDATE_RANGES + 2 * _ROWS_AT_ONCE * chunk)
     result, done, is_enough = new_result_buffer(batch), 0, False
     while done < batch and not is_enough:
@@ -106,9 +113,7 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
         rows = size = 0
         while rows < min(chunk, batch - done) and starts[rows] < _CANDIDATE_RANGES_AT_ONCE:
             ranks = offset(all_ranks, rows * attributes)
-            at, size = rank_record(
-                columns, words, letters, at, ranks, present, as_pointer(texts), as_pointer(folded)
-            )
+            at, size = rank_record(columns, words, letters, at, ranks, present, texts, folded)
             if at < 0:
                 _clear(ranks, present, size)
                 result.matches[FLAGS] = UNREADABLE
@@ -129,9 +134,8 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
         if not is_joined:
             _clear(all_ranks, present, size)
     keep_alive(side_by_side)
-    keep_alive(texts)
+    keep_alive(starts)
     keep_alive(seen)
-    keep_alive(folded)
     return finish(result)
 
 

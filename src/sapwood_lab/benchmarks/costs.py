@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -65,7 +66,8 @@ def _band(random: Random) -> str:
 
 def _share_within(letters: int) -> float:
     """The share of texts that have so many given letters in them, one behind the other."""
-    return 1 - (1 - LETTERS**-letters) ** (TEXT_CHARS - letters + 1)
+    elsewhere = 1 - math.pow(LETTERS, -letters)
+    return 1 - math.pow(elsewhere, TEXT_CHARS - letters + 1)
 
 
 KINDS: Final = (

@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from sapwood import parse_filter, parse_xpath
 from sapwood.matching.columnar.explaining import lookups
-from sapwood.matching.costs import COMPARED_NS, PRICES, VALUE_SHARE, cost_of, parts_of, way_of
+from sapwood.matching.costs import (
+    COMPARED_NS,
+    PRICES,
+    TEXT_NS,
+    VALUE_SHARE,
+    cost_of,
+    parts_of,
+    way_of,
+)
 from sapwood.matching.lookups import Way
 from sapwood.model.filter import NOTHING
 
@@ -16,12 +24,15 @@ ASCENDING = (
     "a = 1",
     "a = 1 and b > 2",
     "a in (1, 2, 3)",
+    "name like '%abc%'",
     "b > 1 and b < 5",
     "b > 1 and c > 1",
+    "name like '%ab%'",
     "b > 1",
     "exists b",
-    "name like '%ab%'",
-    "name like '%a_b%'",
+    "name like '%abc%abc%' or name like '%abcd_efgh%'",
+    "name not like '%ab%'",
+    "name not like '%a_b%'",
 )
 """Filters, each dearer than the one before."""
 
@@ -65,8 +76,38 @@ def test_a_filter_costs_what_its_conjunctions_do(one: str, other: str) -> None:
 def test_a_value_beside_a_filter_adds_a_comparison_at_most(text: str) -> None:
     asked = parse_filter(text)
     with_value = parse_filter(f"({text}) and e = 1")
-    compared = len(asked.conjunctions) * VALUE_SHARE * COMPARED_NS
+    # A literal decides a pattern by itself; with a value the pattern is tried on what has that.
+    spared = TEXT_NS * any(part.way is Way.LITERAL for part in parts_of(asked))
+    compared = len(asked.conjunctions) * VALUE_SHARE * (COMPARED_NS + spared)
     assert cost_of(with_value).ns <= cost_of(asked).ns + compared
+
+
+@pytest.mark.parametrize(
+    ("text", "way", "is_tried"),
+    [
+        ("name like '%abc'", Way.SUFFIX, False),
+        ("name like '%abc%'", Way.LITERAL, False),
+        ("name like '%abc%abd%'", Way.LITERAL, True),
+        ("name like '%abc' and name like '%abd%'", Way.LITERAL, False),
+        ("name like '%abcd%efg%' and name like '%abd%'", Way.LITERAL, True),
+        ("name not like '%abc%'", Way.PRESENCE, True),
+        ("name not like '%abc'", Way.PRESENCE, False),
+        ("name is null or name like '%abc%'", Way.SCAN, True),
+        ("lower(name) = 'abc'", Way.HASH, False),
+        ("lower(name) like '%abc%'", Way.LITERAL, False),
+        ("integer(name) < 5", Way.INTERVAL, False),
+        ("e = 1 and name like '%abc'", Way.HASH, False),
+        ("e = 1 and name like '%abc%'", Way.LITERAL, False),
+        ("e = 1 and name like '%a%'", Way.HASH, True),
+    ],
+)
+def test_texts_are_found_as_the_engine_finds_them(text: str, way: Way, is_tried: bool) -> None:
+    asked = parse_filter(text)
+    (part,) = parts_of(asked)
+    (lookup,) = lookups(asked)
+    assert part.way is way is lookup.way
+    assert bool(part.tried) is is_tried is bool(lookup.patterns)
+    assert (part.ns >= VALUE_SHARE * TEXT_NS) >= (is_tried and way is not Way.LITERAL)
 
 
 @given(_CONJUNCTIONS)
@@ -86,7 +127,11 @@ def test_what_accepts_nothing_costs_nothing() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name like '%ab%'", "most of it is name like '%ab%', tried on each text: ask for a value"),
+        ("name like '%ab%'", "most of it is name like '%ab%', which many texts have in them: ask"),
+        (
+            "name like '%a_b%'",
+            "most of it is name like '%a_b%', tried on each text: ask for a value",
+        ),
         ("exists b", "most of it is exists b, which nearly every publication meets"),
         ("b is null", "most of it is b is null, which nearly every publication meets"),
     ],

@@ -16,20 +16,21 @@ from hypothesis import strategies as st
 from sapwood import parse_filter
 from sapwood.language.parser import parse
 from sapwood.limits.arrays import RECORD_ROWS_MAX
-from sapwood.matching import record_store, rows
+from sapwood.matching import record_store
 from sapwood.matching.columnar.flat_records import READ, flattener_of
 from sapwood.matching.columnar.kernels.compiled import flatten_records
 from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.engines import ENGINES
 from sapwood.matching.index import Index
-from sapwood.matching.protocol import ALL
+from sapwood.matching.protocol import ALL, MatchingSeveral
+from sapwood.matching.record_store import RecordStore
 from sapwood.matching.reference import holds
 from sapwood.matching.rows import Rows, one_by_one, rows_of
 from sapwood.model.publication import ManyValued, Publication, Record, flatten
 from tests import oracles
 from tests.examples import examples
 from tests.matching.variants import VARIANTS
-from tests.strategies import filter_texts, records_with_arrays
+from tests.strategies import attribute_names, filter_texts, records_with_arrays, values
 
 MANY = ManyValued({"tags": ("a", "b"), "price": (1, 2), "size": 5})
 
@@ -97,11 +98,11 @@ def sorted_items(record: Record) -> list[tuple[str, list[str]]]:
     )
 
 
-@pytest.fixture(params=[1, RECORD_ROWS_MAX], ids=["compared", "in-rows"])
+@pytest.fixture(params=[1, 4, RECORD_ROWS_MAX], ids=["whole", "both", "in-rows"])
 def rows_max(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How many rows a record may have: so few that all are compared with filters, or enough."""
+    """How many rows a record may have: so few that none is matched in rows, or enough."""
     bound: int = request.param
-    monkeypatch.setattr(rows, "RECORD_ROWS_MAX", bound)
+    monkeypatch.setattr(RecordStore, "rows_max", bound)
     monkeypatch.setattr(record_store, "_ROWS_AT_ONCE", 3)
     return bound
 
@@ -168,6 +169,34 @@ def test_every_engine_matches_records_with_arrays_as_their_trees_say(
         first = index.found(one, 1).tolist()
         assert {index.ids[slot] for slot in first} <= {*ids}
         assert bool(first) is bool(ids)
+
+
+@st.composite
+def wide_records(draw: st.DrawFn) -> dict[str, Any]:
+    """Records with more than `RECORD_ROWS_MAX` rows."""
+    names = draw(st.lists(attribute_names(), min_size=3, max_size=4, unique=True))
+    elements = [st.lists(values(), min_size=11, max_size=12) for _ in names]
+    return {name: draw(each) for name, each in zip(names, elements, strict=True)}
+
+
+@pytest.mark.parametrize(
+    "info", [one for one in VARIANTS if isinstance(one.make(), MatchingSeveral)],
+    ids=lambda info: info.name,
+)  # fmt: skip
+@pytest.mark.one_in(3)
+@settings(max_examples=examples(25))
+@given(texts=st.lists(filter_texts(), min_size=1, max_size=12), record=wide_records())
+def test_records_that_no_row_is_made_of_are_matched_as_their_trees_say(
+    info: Any, texts: list[str], record: dict[str, Any]
+) -> None:
+    index = Index(info)
+    trees = {f"s{at}": parse(text) for at, text in enumerate(texts)}
+    index.add_many([*zip(trees, texts, strict=True)])
+    flat = flatten(record).record
+    expected = sorted(name for name, tree in trees.items() if holds(tree, flat))
+    assert index.match(record) == expected
+    assert _by_slots(index, encoded([record, {}, record]))[::2] == [expected, expected]
+    assert index.match_any(record) is bool(expected)
 
 
 def test_a_record_with_a_million_rows_is_matched() -> None:

@@ -6,5 +6,6 @@ from typing import Final
 
 RECORD_ROWS_MAX: Final = 1024
 """Rows of one record whose attributes have several values: the product of the numbers of values
-that filters read. Matching a row takes some microseconds. A record with more rows is compared with
-each filter instead: so no record is refused, and the work grows with the filters and no product."""
+that filters read. Matching a row takes some microseconds. Engines match a record with more as it
+is (the columnar one from fewer rows on, where it has few filters): a step for each value and each
+filter, whatever the product, and nothing is refused."""

@@ -38,7 +38,7 @@ from sapwood.matching.storage import Folder
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
-from sapwood.model.publication import Record, Value
+from sapwood.model.publication import ManyValued, Record, Value
 
 _MATCH_WORK: Final = 16
 _FILTERS_A_WORK: Final = 4
@@ -287,6 +287,15 @@ class AutoEngine:
         if isinstance(engine, _Plain):
             return np.array(engine.match(record), np.int32)
         return engine.found(record, limit)
+
+    @property
+    def rows_max(self) -> int:
+        """Rows of a record from which on `found_several` takes less than to match them."""
+        return self._serving.rows_max
+
+    def found_several(self, record: ManyValued, limit: int = ALL) -> Slots:
+        """The slots that accept a record with several values, in any order, each once."""
+        return self._engine(1).found_several(record, limit)
 
     def reads(self, attribute: str) -> bool:
         """True if a filter may read an attribute."""

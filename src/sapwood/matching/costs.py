@@ -22,6 +22,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from sapwood.matching.automaton.access import access
+from sapwood.matching.columnar.derived import Function, deduced, text_tests
+from sapwood.matching.columnar.literals import Literal, gain_of, guessed_chance, literal_of
 from sapwood.matching.lookups import Way
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
@@ -39,6 +41,8 @@ PRICES: Final[Mapping[Way, float]] = MappingProxyType(
         Way.INTERVAL: 14.0,
         Way.PAIR: 11.0,
         Way.PRESENCE: 17.0,
+        Way.SUFFIX: 23.0,
+        Way.LITERAL: 24.0,
         Way.SCAN: 17.0,
         Way.PATH: 4.0,
     }
@@ -114,6 +118,8 @@ class Cost:
         said = f"most of it is {dear or part.text}"
         if part.tried:
             return f"{said}, tried on each text: ask for a value beside it, or for a beginning"
+        if part.way is Way.LITERAL:
+            return f"{said}, which many texts have in them: ask for more letters, or for a value"
         if part.way is Way.PATH:
             return f"{said}: name elements, or ask for an equality"
         return f"{said}, which nearly every publication meets: ask for a value as well"
@@ -143,6 +149,46 @@ def parts_of(interest: Interest) -> Iterable[Part]:
 
 def way_of(constraint: Constraint) -> tuple[Way, float]:
     """The lookup of a constraint alone, and the share of publications that satisfy it."""
+    found = _found(constraint)
+    return found.way, found.share
+
+
+class _Found(NamedTuple):
+    """The lookup of a constraint, the share of publications it is for, and what texts cost then."""
+
+    way: Way
+    share: float
+    #: what the tests of its text cost that this does not decide
+    tests_ns: float
+    #: the longest literal that a text has to have, and its test, if that is left to be tried
+    literal: Literal | None
+    test: TextTest | None
+
+
+def _found(constraint: Constraint) -> _Found:
+    """The best way to look a constraint up by its values, or by what follows of its texts."""
+    way, share = _plain_way(constraint)
+    if constraint.strings.is_plain:
+        return _Found(way, share, 0.0, None, None)
+    follows = deduced(constraint)
+    for function, accepted in follows.constraints:
+        other, other_share = _plain_way(accepted)
+        if other_share < share:
+            is_suffix = function is Function.REVERSED and other is Way.INTERVAL
+            way, share = Way.SUFFIX if is_suffix else other, other_share
+    left = [one for one in text_tests(constraint.strings) if one not in follows.decided]
+    tests_ns = sum(_test_ns(test) for test, _ in left)
+    best: tuple[Literal | None, TextTest | None] = (None, None)
+    if not (constraint.absent or constraint.booleans or constraint.numbers):
+        for test, fails in left:
+            literal = None if fails else literal_of(("", test))
+            if literal and (best[0] is None or len(literal.text) > len(best[0].text)):
+                best = literal, test
+    return _Found(way, share, tests_ns, *best)
+
+
+def _plain_way(constraint: Constraint) -> tuple[Way, float]:
+    """The lookup of the ranges of a constraint."""
     if constraint.absent:
         return Way.SCAN, 1.0
     points = constraint.points()
@@ -161,11 +207,8 @@ def way_of(constraint: Constraint) -> tuple[Way, float]:
 def _conjunction(one: Conjunction) -> tuple[float, Way, str]:
     """The cost of a conjunction, the way it is found, and the attribute of that."""
     best, second = (Way.SCAN, 1.0, ""), 1.0
-    compared, texts_ns = 0, 0.0
-    for name, constraint in one.constraints:
-        way, share = way_of(constraint)
-        texts_ns += _texts_ns(constraint)
-        compared += 1
+    found = {name: _found(constraint) for name, constraint in one.constraints}
+    for name, (way, share, *_) in found.items():
         if way is Way.SCAN:
             continue
         if share < best[1]:
@@ -175,21 +218,38 @@ def _conjunction(one: Conjunction) -> tuple[float, Way, str]:
         elif way is Way.INTERVAL:
             second = min(second, share)
     way, share, name = best
-    if way is not Way.SCAN:
-        compared -= 1
-    if way is Way.INTERVAL and second < 1.0:
+    compared = len(found) - (way is not Way.SCAN)
+    tests_ns = sum(each.tests_ns for each in found.values())
+    by_literal = _by_literal(found, share)
+    if by_literal is not None:
+        way, (share, name, spared_ns) = Way.LITERAL, by_literal
+        compared, tests_ns = len(found), tests_ns - spared_ns
+    elif way is Way.INTERVAL and second < 1.0:
         way, share, compared = Way.PAIR, share * second, compared - 1
     price = PRICES.get(way, PRICES[Way.PRESENCE])
-    return share * (price + compared * COMPARED_NS + texts_ns), way, name
+    return share * (price + compared * COMPARED_NS + tests_ns), way, name
 
 
-def _texts_ns(constraint: Constraint) -> float:
-    """The cost of the text tests of a constraint, for one text."""
-    texts = constraint.strings
-    if texts.is_plain:
-        return 0.0
-    tests = (*texts.required, *texts.forbidden)
-    return sum(GAPPED_NS if _is_gapped(one) else TEXT_NS for one in tests)
+def _by_literal(found: Mapping[str, _Found], alone: float) -> tuple[float, str, float] | None:
+    """The share of texts with the longest literal, its attribute, and the tests it spares.
+
+    `None` where the engine takes what is found by other constraints for a share of `alone`.
+    """
+    options = [(one.literal, one.test, name) for name, one in found.items() if one.literal]
+    if not options:
+        return None
+    literal, test, name = max(options, key=lambda one: len(one[0].text) if one[0] else 0)
+    assert literal is not None, "those without are left out"
+    assert test is not None, "a literal is of a test"
+    share = guessed_chance(literal)
+    if share > alone * gain_of(literal):
+        return None
+    return share, name, _test_ns(test) if literal.is_whole else 0.0
+
+
+def _test_ns(test: TextTest) -> float:
+    """The cost of trying a test on a text."""
+    return GAPPED_NS if _is_gapped(test) else TEXT_NS
 
 
 def _is_gapped(test: TextTest) -> bool:
@@ -199,7 +259,10 @@ def _is_gapped(test: TextTest) -> bool:
 def _part(one: Conjunction) -> Part:
     ns, way, name = _conjunction(one)
     texts = {attribute: print_constraint(attribute, of) for attribute, of in one.constraints}
-    tried = tuple(texts[name] for name, of in one.constraints if of.patterns)
+    found = {attribute: _found(of) for attribute, of in one.constraints}
+    is_all = way is Way.LITERAL and (literal := found[name].literal) and literal.is_whole
+    spared = {name: TEXT_NS} if is_all else {}
+    tried = tuple(texts[at] for at, each in found.items() if each.tests_ns > spared.get(at, 0.0))
     return Part(str(one), ns, way, texts.get(name, ""), tried)
 
 

@@ -22,19 +22,22 @@ Values and their exactness are Python's own: integers and floats hash and compar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import count
+from collections.abc import Iterable, Iterator
+from itertools import count, islice
 from typing import Final, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
 
 from sapwood.errors import InvariantError
 from sapwood.matching.keys import number_order, text_order
+from sapwood.matching.protocol import ALL, Slots
 from sapwood.matching.stabbing import Span, StabbingIndex
 from sapwood.matching.unbatched import UnbatchedEngine
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.constraint import Constraint
 from sapwood.model.filter import Filter
 from sapwood.model.numbers import Number
-from sapwood.model.publication import Record, Value
+from sapwood.model.publication import ManyValued, Record, Value, Values
 from sapwood.model.strings import successor
 
 _Key: TypeAlias = int
@@ -101,6 +104,19 @@ class CountingEngine(UnbatchedEngine[Filter, Record]):
     def reads(self, attribute: str) -> bool:
         """True if a filter reads an attribute."""
         return attribute in self._attributes
+
+    @property
+    def rows_max(self) -> int:
+        """No record is matched in rows: several values are looked up one after the other."""
+        return 1
+
+    def found_several(self, record: ManyValued, limit: int = ALL) -> Slots:
+        """The slots that accept a record with several values, each once; `limit` are enough.
+
+        Each value of an attribute finds constraints; what several find counts once.
+        """
+        matched = (self._slots[key] for key in self._matched(record))
+        return np.unique(np.fromiter(islice(matched, limit), np.int32))
 
     def match_any(self, record: Record) -> bool:
         """True if any filter accepts `record`; stops at the first tally that is full.
@@ -225,8 +241,16 @@ class _AttributeIndex:
             for text_span in pieces.text_spans:
                 self._text_spans.remove(text_span, key)
 
-    def satisfied(self, value: Value) -> Iterator[_Key]:
-        """The conjunctions whose constraint here accepts the present value, each once."""
+    def satisfied(self, value: Value | Values) -> Iterable[_Key]:
+        """The conjunctions whose constraint here accepts what is present, each once.
+
+        Of several values one is enough.
+        """
+        if not isinstance(value, tuple):
+            return self._satisfied_by(value)
+        return {key for one in value for key in self._satisfied_by(one)}
+
+    def _satisfied_by(self, value: Value) -> Iterator[_Key]:
         if isinstance(value, bool):
             yield from self._booleans.get(value, ())
         elif isinstance(value, str):
@@ -239,8 +263,8 @@ class _AttributeIndex:
             if constraint.accepts(value):
                 yield from keys
 
-    def vetoes(self, value: Value) -> Iterator[_Key]:
-        """The conjunctions that accept absence here, but not the present value."""
+    def vetoes(self, value: Value | Values) -> Iterator[_Key]:
+        """The conjunctions that accept absence here, but no value that is present."""
         for constraint, keys in self._optional.items():
             if not constraint.accepts(value):
                 yield from keys

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.model.filter import Filter
-from sapwood.model.publication import Record
+from sapwood.model.publication import ManyValued, Record
 
 if TYPE_CHECKING:
     from sapwood.matching.columnar.flat_records import Flattener
@@ -140,6 +140,18 @@ class Unsorted(Protocol):
         that memory is needed for as many matches of each part, and for those of one record. `limit`
         matches of a record are enough, as for `found`.
         """
+
+
+@runtime_checkable
+class MatchingSeveral(Protocol):
+    """An engine that matches attributes with several values as they are, without rows."""
+
+    @property
+    def rows_max(self) -> int:
+        """Rows of a record from which on that takes less than to match the rows."""
+
+    def found_several(self, record: ManyValued, limit: int = ALL) -> Slots:
+        """`Unsorted.found` for a record whose attributes may have several values."""
 
 
 @runtime_checkable

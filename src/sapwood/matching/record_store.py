@@ -1,8 +1,8 @@
 """The record filters of an index, and matching against them in all forms of records.
 
 Engines take one value of an attribute. A record with several is passed to them in rows, and the
-matches of its rows are united (`matching.rows`); a record with too many rows is compared with each
-filter.
+matches of its rows are united (`matching.rows`). A record with many rows is matched as it is by
+engines that can (`protocol.MatchingSeveral`); by others it is compared with each filter.
 """
 
 from __future__ import annotations
@@ -15,10 +15,18 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from sapwood.language.written import as_given
+from sapwood.limits.arrays import RECORD_ROWS_MAX
 from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.engines import EngineInfo
 from sapwood.matching.filter_store import FilterStore, read_filter
-from sapwood.matching.protocol import ALL, Engine, KnowingAttributes, SlotBatch, Slots
+from sapwood.matching.protocol import (
+    ALL,
+    Engine,
+    KnowingAttributes,
+    MatchingSeveral,
+    SlotBatch,
+    Slots,
+)
 from sapwood.matching.rows import InRows, Reads, Rows, has_several, one_by_one, rows_of
 from sapwood.matching.slot_batches import joined, match_present, no_match, united
 from sapwood.matching.tables import RecordTable
@@ -46,6 +54,13 @@ class RecordStore(FilterStore[Engine, Filter]):
         engine = self.engine
         return engine.reads if isinstance(engine, KnowingAttributes) else _all_of_them
 
+    @property
+    def rows_max(self) -> int:
+        """Rows of a record with which it is matched in rows, at most."""
+        engine = self.engine
+        most = engine.rows_max if isinstance(engine, MatchingSeveral) else RECORD_ROWS_MAX
+        return min(most, RECORD_ROWS_MAX)
+
     def found(self, record: Record, limit: int = ALL) -> Slots:
         """The slots whose filters accept a flat record, in any order; `limit` are enough."""
         if type(record) is ManyValued:
@@ -62,9 +77,9 @@ class RecordStore(FilterStore[Engine, Filter]):
             return False
         if type(record) is not ManyValued:
             return engine.match_any(record)
-        rows = one_by_one(record, self.reads)
+        rows = one_by_one(record, self.reads, self.rows_max)
         if rows is None:
-            return len(self._compared(record, 1)) > 0
+            return len(self._whole(record, 1)) > 0
         return any(map(engine.match_any, rows))
 
     def match_count(self, record: Record) -> int:
@@ -101,7 +116,7 @@ class RecordStore(FilterStore[Engine, Filter]):
         parts: list[SlotBatch] = []
         left = records
         while len(left):
-            rows = rows_of(left, self.reads, _ROWS_AT_ONCE)
+            rows = rows_of(left, self.reads, _ROWS_AT_ONCE, self.rows_max)
             parts.append(self._of_rows(rows, match, limit))
             if max_matches < ALL:
                 break
@@ -121,7 +136,7 @@ class RecordStore(FilterStore[Engine, Filter]):
         slots = [_NO_SLOTS] * (len(together.offsets) - 1)
         for place, record in rows.whole.items():
             if place < len(slots):
-                slots[place] = self._compared(record, limit)
+                slots[place] = np.sort(self._whole(record, limit))
         offsets = np.zeros(len(slots) + 1, np.int64)
         np.cumsum(np.array([*map(len, slots)], np.int64), out=offsets[1:])
         return united(together, SlotBatch(offsets, np.concatenate(slots)))
@@ -130,16 +145,19 @@ class RecordStore(FilterStore[Engine, Filter]):
         """The slots that accept a record with several values, each once."""
         if self.engine is None:
             return _NO_SLOTS
-        rows = one_by_one(record, self.reads)
+        rows = one_by_one(record, self.reads, self.rows_max)
         if rows is None:
-            return self._compared(record, limit)
+            return self._whole(record, limit)
         match = self.engine.match_slots
         if self.unsorted is not None:
             match = partial(self.unsorted.found_many, limit=limit)
         return np.unique(match([*rows]).slots)
 
-    def _compared(self, record: ManyValued, limit: int) -> Slots:
-        """`_found_several` filter by filter: slots ascending, `limit` are enough."""
+    def _whole(self, record: ManyValued, limit: int) -> Slots:
+        """`_found_several` without rows, in any order; `limit` are enough."""
+        engine = self.engine
+        if isinstance(engine, MatchingSeveral):
+            return engine.found_several(record, limit)
         accepting = (slot for slot in self.taken() if self.filter(slot).accepts(record))
         return np.fromiter(islice(accepting, min(limit, len(self))), np.int32)
 

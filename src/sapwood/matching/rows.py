@@ -8,8 +8,8 @@ the rows of one record are united. The record
     {"tags": ("a", "b"), "price": (1, 2), "size": 5}
 
 has the rows a 1 5, a 2 5, b 1 5 and b 2 5. An attribute that no filter reads makes no rows; its
-values are left out. A record with more rows than `RECORD_ROWS_MAX` is not taken apart: it is
-compared with filters as it is (`record_store`).
+values are left out. A record with too many rows is not taken apart: engines match its values as
+they are, or it is compared with filters (`record_store`).
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class InRows(Sequence[Record], ABC):
     """Records of another layout that bring themselves into rows, such as columns of lists."""
 
     @abstractmethod
-    def rows(self, reads: Reads, enough: int) -> Rows:
+    def rows(self, reads: Reads, enough: int, rows_max: int = RECORD_ROWS_MAX) -> Rows:
         """The result of `rows_of` for these records."""
 
 
@@ -133,24 +133,27 @@ def has_several(records: Sequence[Record]) -> bool:
     return isinstance(records, Rows | InRows) or ManyValued in {*map(type, records)}
 
 
-def rows_of(records: Sequence[Record], reads: Reads, enough: int) -> Rows:
+def rows_of(
+    records: Sequence[Record], reads: Reads, enough: int, rows_max: int = RECORD_ROWS_MAX
+) -> Rows:
     """Records as rows: all records, or the first ones that together have `enough` rows.
 
-    `reads` is the predicate of the attributes that filters read.
+    `reads` is the predicate of the attributes that filters read. A record with more than `rows_max`
+    rows stays whole.
     """
     if isinstance(records, Rows):
         return records
     if isinstance(records, InRows):
-        return records.rows(reads, enough)
+        return records.rows(reads, enough, rows_max)
     if isinstance(records, EncodedRecords):
         several = () if records.several is None else records.several.tolist()
-        return _of_encoded(records, several, reads, enough)
+        return _of_encoded(records, several, reads, enough, rows_max)
     rows: list[Record] = []
     offsets = [0]
     whole: dict[int, ManyValued] = {}
     for place, record in enumerate(records):
         if type(record) is ManyValued:
-            own = one_by_one(record, reads)
+            own = one_by_one(record, reads, rows_max)
             if own is None:
                 whole[place] = record
             else:
@@ -163,12 +166,14 @@ def rows_of(records: Sequence[Record], reads: Reads, enough: int) -> Rows:
     return Rows(rows, np.array(offsets, np.int64), whole)
 
 
-def one_by_one(record: ManyValued, reads: Reads) -> Iterator[Record] | None:
-    """The rows of a record; `None` where there are more than `RECORD_ROWS_MAX`."""
+def one_by_one(
+    record: ManyValued, reads: Reads, rows_max: int = RECORD_ROWS_MAX
+) -> Iterator[Record] | None:
+    """The rows of a record; `None` where there are more than `rows_max`."""
     several = {
         name: value for name, value in record.items() if type(value) is tuple and reads(name)
     }
-    if prod(map(len, several.values())) > RECORD_ROWS_MAX:
+    if prod(map(len, several.values())) > rows_max:
         return None
     rest = {name: value for name, value in record.items() if type(value) is not tuple}
     return (
@@ -176,7 +181,9 @@ def one_by_one(record: ManyValued, reads: Reads) -> Iterator[Record] | None:
     )
 
 
-def _of_encoded(records: EncodedRecords, several: Sequence[int], reads: Reads, enough: int) -> Rows:
+def _of_encoded(
+    records: EncodedRecords, several: Sequence[int], reads: Reads, enough: int, rows_max: int
+) -> Rows:
     """`rows_of` for records in MessagePack: a record that is one row stays as it is."""
     encoded, bounds = records.encoded, records.offsets.tolist()
     lengths = np.diff(records.offsets)
@@ -188,7 +195,7 @@ def _of_encoded(records: EncodedRecords, several: Sequence[int], reads: Reads, e
     for place in several:
         record = records[place]
         assert type(record) is ManyValued, "those with several values are known"
-        own = one_by_one(record, reads)
+        own = one_by_one(record, reads, rows_max)
         rows = [] if own is None else [_ENCODER.encode(row) for row in own]
         if own is None:
             whole[place] = record

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -33,6 +34,8 @@ ROUNDS: Final = 5
 TEXT_CHARS: Final = 100
 VALUES: Final = 100
 RANGE: Final = 1_000_000
+LETTERS: Final = 17
+"""Of which texts are made, a space among them."""
 
 
 class Kind(NamedTuple):
@@ -61,6 +64,12 @@ def _band(random: Random) -> str:
     return f"n > {low} and n < {low + RANGE // 10}"
 
 
+def _share_within(letters: int) -> float:
+    """The share of texts that have so many given letters in them, one behind the other."""
+    elsewhere = 1 - math.pow(LETTERS, -letters)
+    return 1 - math.pow(elsewhere, TEXT_CHARS - letters + 1)
+
+
 KINDS: Final = (
     Kind("value", lambda r: f"v = {r.randrange(VALUES)}", 1 / VALUES),
     Kind("value, one compared", lambda r: f"v = {r.randrange(VALUES)} and n > {_number(r)}", 0.01),
@@ -76,9 +85,14 @@ KINDS: Final = (
     Kind("presence, one compared", lambda r: f"v <> {_number(r)} and n <> {_number(r)}", 0.9),
     Kind("scan", lambda _: "w is null", 1.0),
     Kind("scan, one compared", lambda r: f"w is null and (n is null or n < {_number(r)})", 1.0),
-    Kind("text within", lambda r: f"t like '%{_word(r)}%'", 0.9, 20),
-    Kind("two texts within", lambda r: f"t like '%{_word(r)}%{_word(r)}%'", 0.9, 20),
-    Kind("text with a gap", lambda r: f"t like '%{_word(r)}_{_word(r)}%'", 0.9, 20),
+    Kind("end of a text", lambda r: f"t like '%{_word(r)[:2]}'", 1 / LETTERS**2),
+    Kind("text within", lambda r: f"t like '%{_word(r)[:2]}%'", _share_within(2)),
+    Kind("longer text within", lambda r: f"t like '%{_word(r)[:3]}%'", _share_within(3)),
+    Kind("two texts within", lambda r: f"t like '%{_word(r)[:2]}%{_word(r)[:2]}%'", 0.3, 20),
+    Kind("text with a gap", lambda r: f"t like '%{_word(r)[:2]}_{_word(r)[:2]}%'", 0.3, 20),
+    Kind("not a text within", lambda r: f"t not like '%{_word(r)}%'", 1.0, 20),
+    Kind("not with a gap", lambda r: f"t not like '%{_word(r)}_{_word(r)}%'", 1.0, 20),
+    Kind("without case", lambda r: f"lower(t) like '%{_word(r)[:3]}%'", _share_within(3)),
     Kind("path", lambda r: f"/a/b{r.randrange(VALUES)}/c", 0.01, 1, is_xpath=True),
     Kind("path below", lambda r: f"//b{r.randrange(VALUES)}//c", 0.01, 1, is_xpath=True),
     Kind("path, equality", lambda r: f"/a/b1[@x = '{_word(r)}']", 0.0, 1, is_xpath=True),

@@ -1,7 +1,8 @@
 """Filter policies and event patterns by the letter of their documentation, on decoded JSON.
 
 Written from the guides of Amazon SNS and EventBridge and the README of event-ruler; nothing of the
-product is used. Records hold no `null`, as here that is the same as absent.
+product is used. Records hold no `null`, as here that is the same as absent. An array matches if one
+of its elements does, those of arrays inside it as well; without any it is not there.
 """
 
 from __future__ import annotations
@@ -27,9 +28,19 @@ def matches(pattern: Mapping[str, Any], record: Mapping[str, Any], *, sns: bool)
             inner = record.get(key)
             if not matches(wanted, inner if isinstance(inner, dict) else {}, sns=sns):
                 return False
-        elif not any(_one(each, record.get(key), sns=sns) for each in wanted):
+        elif not any(
+            _one(each, value, sns=sns) for each in wanted for value in _values(record.get(key))
+        ):
             return False
     return True
+
+
+def _values(given: Any) -> list[Any]:
+    """The elements of an array, or a value alone; `None` where there is none."""
+    if not isinstance(given, list):
+        return [given]
+    leaves = [leaf for element in given for leaf in _values(element) if leaf is not None]
+    return leaves or [None]
 
 
 def _one(wanted: Any, value: Any, *, sns: bool) -> bool:
@@ -146,7 +157,12 @@ def patterns(depth: int = 1) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def records(depth: int = 2) -> st.SearchStrategy[dict[str, Any]]:
-    """Nested records that have some of the attributes; never quite without any."""
+    """Nested records, some of whose attributes are arrays; never quite without any attribute."""
     scalars = st.one_of(st.sampled_from(NUMBERS), st.sampled_from(TEXTS), st.booleans())
-    values = scalars if depth == 0 else st.one_of(scalars, scalars, records(depth - 1))
-    return st.dictionaries(st.sampled_from(NAMES), values, min_size=1)
+    arrays = st.lists(st.one_of(scalars, scalars, st.lists(scalars, max_size=2)), max_size=3)
+    values = st.one_of(scalars, scalars, arrays)
+    if depth:
+        values = st.one_of(values, values, records(depth - 1))
+    # Not quite without any: an attribute that no pattern names is there.
+    named = st.dictionaries(st.sampled_from(NAMES), values, min_size=1)
+    return named.map(lambda record: {"other": 1, **record})

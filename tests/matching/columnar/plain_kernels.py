@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import msgspec
@@ -16,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sapwood.errors import InputError
-from sapwood.limits import INTEGER_MAX, INTEGER_MIN
-from sapwood.matching.columnar import bitmaps, literals, tried_rows
-from sapwood.matching.columnar.batch import NAME_HEAD, PLACE_BITS, REPEATS, UNREADABLE
+from sapwood.matching.columnar import bitmaps, literals
+from sapwood.matching.columnar.batch import REPEATS, UNREADABLE
 from sapwood.matching.columnar.columns import (
     BITMAPS_FROM,
     BLOCK_WORDS,
@@ -45,7 +43,6 @@ from sapwood.matching.columnar.domains import (
     FIRST_NUMBER_RANK,
     FIRST_TEXT_RANK,
     TRUE_RANK,
-    Low,
 )
 from sapwood.matching.columnar.flat_records import DOUBTFUL, NONE, READ, WITH_ARRAYS
 from sapwood.matching.columnar.segment import block
@@ -63,9 +60,12 @@ from sapwood.matching.tables import (
 )
 from sapwood.model.publication import Value
 from sapwood.wire.publications import decode_publication
+from tests.matching.columnar import plain_trying
+from tests.matching.columnar.plain_trying import bytes_of, is_readable
 
 fill_bitmaps = bitmaps.fill_bitmaps
 find_fail_states = literals.find_fail_states
+names_of, try_rows = plain_trying.names_of, plain_trying.try_rows
 
 Readable: TypeAlias = Mapping[str | bytes, Value | bytes]
 """A record as it is read back: texts that are no UTF-8 are bytes."""
@@ -106,7 +106,7 @@ def rank_record(columns: Columns, names: U64, record: Readable, ranks: U32) -> N
     """Write the rank of every value of a record; `ranks` has an element for each attribute."""
     numbers = names_of(names)
     for name, value in record.items():
-        attribute = numbers.get(_bytes(name), len(columns.points))
+        attribute = numbers.get(bytes_of(name), len(columns.points))
         if attribute < len(columns.points):
             ranks[attribute] = _rank_of(columns, attribute, value)
         if isinstance(value, str | bytes):
@@ -155,9 +155,9 @@ def _texts_of(names: U64, record: Readable) -> dict[int, str]:
     """The texts of a record by the numbers of their attributes."""
     numbers = names_of(names)
     return {
-        numbers[_bytes(name)]: _text_of(value)
+        numbers[bytes_of(name)]: _text_of(value)
         for name, value in record.items()
-        if isinstance(value, str | bytes) and _bytes(name) in numbers
+        if isinstance(value, str | bytes) and bytes_of(name) in numbers
     }
 
 
@@ -185,7 +185,7 @@ def match_batch(
     """
     columns = columns_of(buffer)
     given: list[Readable] = msgspec.msgpack.decode(records)
-    if not all(_is_readable(value) for record in given for value in record.values()):
+    if not all(is_readable(value) for record in given for value in record.values()):
         return np.array([UNREADABLE], np.int32)
     all_ranks = np.zeros((len(given), len(scratch) // 2), np.uint32)
     for record, ranks in zip(given, all_ranks, strict=True):
@@ -221,6 +221,66 @@ def match_table(
             if isinstance(value, bytes):
                 own[attribute] = _text_of(value)
     return _result(columns, marks, all_ranks, texts, ALL, max_matches)
+
+
+def match_several(
+    buffer: U64, marks: U8, names: U64, values: bytes, scratch: U32, limit: int
+) -> I32:
+    """All matches of one record with several values; see `columnar.searching.Kernels`.
+
+    A conjunction holds if a choice of one value of each of its attributes does, and what is derived
+    from a value goes with it; one with a literal, if such a choice has it.
+    """
+    columns = columns_of(buffer)
+    given: list[Readable] = msgspec.msgpack.decode(values)
+    if not all(is_readable(value) for record in given for value in record.values()):
+        return np.array([UNREADABLE], np.int32)
+    known = names_of(names)
+    base = {number: number for number in known.values()}
+    for key, number in known.items():
+        if not key.startswith(b"\xff"):
+            for one, _ in _derived_from(known, key, ""):
+                base[one] = number
+    choices: dict[int, list[tuple[U32, set[int]]]] = {}
+    by_literal = _members_of_literals(columns)
+    members = {conjunction for own in by_literal for conjunction in own}
+    for record in given:
+        ranks = np.zeros(len(scratch) // 2, np.uint32)
+        rank_record(columns, names, record, ranks)
+        found = literals_in(columns, _texts_of(names, record))
+        reached = {at for number in found for at in by_literal[number]}
+        for name in record:
+            if bytes_of(name) in known:
+                choices.setdefault(known[bytes_of(name)], []).append((ranks, reached))
+    absent = [(np.zeros(len(scratch) // 2, np.uint32), set[int]())]
+
+    def accepted(conjunction: int, needs_literal: bool) -> bool:
+        groups: dict[int, list[tuple[int, tuple[int, int]]]] = {}
+        for attribute, own in zip(*block(columns, conjunction), strict=True):
+            groups.setdefault(base[attribute], []).append((attribute, own))
+        has_literal = False
+        for group, constraints in groups.items():
+            passing = [
+                conjunction in reached
+                for ranks, reached in choices.get(group, absent)
+                if all(is_in_range(columns, *own, int(ranks[on])) for on, own in constraints)
+            ]
+            if not passing:
+                return False
+            has_literal |= any(passing)
+        return has_literal or not needs_literal
+
+    found_ones = [
+        conjunction
+        for conjunction, mark in enumerate(marks.tolist())
+        if not mark & DEAD and accepted(conjunction, conjunction in members)
+    ]
+    unverified = [one for one in found_ones if marks[one] & CHECKED]
+    matches = [one for one in found_ones if not marks[one] & CHECKED][:limit]
+    slots = columns.blocks[block_start_of(columns, np.array(matches, np.int64))] & SLOT_MASK
+    repeats = any(marks[one] & SHARED for one in found_ones)
+    told = [REPEATS * repeats, 1, len(slots), len(unverified), *slots.tolist(), *unverified]
+    return np.array(told, np.int32)
 
 
 def rank_columns(
@@ -283,73 +343,6 @@ def flatten_records(
         written += msgspec.msgpack.encode(flat)
     offsets[len(starts)] = len(written)
     out[: len(written)] = np.frombuffer(written, np.uint8)
-
-
-def try_rows(
-    rows: I64,
-    heads: I32,
-    names: U64,
-    records: bytes,
-    values: npt.NDArray[Any],
-    numbers: npt.NDArray[Any],
-) -> I32:
-    """Pairs of record and row: a value is within a range if it is between its ends, as keys."""
-    places = [*rows[: tried_rows._HEAD].tolist(), len(rows)]
-    found = [rows[start:end].tolist() for start, end in pairwise(places)]
-    constraint_start, attribute, range_start, low, low_at, high, high_at, given, rest = found[:9]
-    offsets, letters, _, following = found[9:]
-    texts = np.array(letters, np.int64).tobytes()
-    floats = np.array(given, np.int64).view(np.float64).tolist()
-    known, told = names_of(names), list[int]()
-
-    def constant(code: int, at: int) -> tuple[int, Any]:
-        if code > Low.FIRST_TEXT:
-            return 4, texts[offsets[at] : offsets[at + 1]]
-        return 3, (floats[at], rest[at])
-
-    def is_within(key: tuple[int, Any], at: int) -> bool:
-        code, other = low[at], high[at]
-        begins = {0: (0,), 1: (1,), 2: (2,), 3: (3,), 6: (4,)}.get(code) or constant(
-            code, low_at[at]
-        )
-        ends = {0: (0, ()), 1: (1, ()), 2: (2, ()), 3: (4,), 6: (5,)}.get(other)
-        after = key > begins if code == Low.AFTER_NUMBER else key >= begins
-        if ends is not None:
-            return bool(after and key <= ends)
-        limit = constant(other, high_at[at])
-        return bool(after and (key < limit if other in {5, 8} else key <= limit))
-
-    for number, record in enumerate(msgspec.msgpack.decode(records)):
-        if not all(map(_is_readable, record.values())):
-            return np.zeros(1, np.int32)
-        held = {known[_bytes(name)]: _key_of(value) for name, value in record.items()
-                if _bytes(name) in known}  # fmt: skip
-        for row in _chained(heads.tolist(), following):
-            first, last = constraint_start[row : row + 2]
-            if all(
-                any(
-                    is_within(held.get(attribute[one], (0, ())), at)
-                    for at in range(range_start[one], range_start[one + 1])
-                )
-                for one in range(first, last)
-            ):
-                told += number, row
-    return np.array([1 + len(told), *told], np.int32)
-
-
-def _chained(heads: Sequence[int], following: Sequence[int]) -> Iterator[int]:
-    """All rows, chain by chain: nothing is hashed here."""
-    for row in heads:
-        while row >= 0:
-            yield row
-            row = (following[row] & tried_rows.NEXT_MASK) - 1  # noqa: PLW2901 - the next one
-
-
-def _key_of(value: Value | bytes) -> tuple[int, Any]:
-    """What sorts as values do: booleans, numbers, texts."""
-    if isinstance(value, bool):
-        return 1 + value, ()
-    return (4, _bytes(value)) if isinstance(value, str | bytes) else (3, number_key(value))
 
 
 def read_forms(data: bytes, ends: I64, *columns: npt.NDArray[Any]) -> None:
@@ -537,31 +530,11 @@ def _in_grid(columns: Columns, grid: int, rank: int, other: int) -> Iterator[tup
         yield begin, end
 
 
-def names_of(names: U64) -> dict[bytes, int]:
-    """The numbers of all names that `columnar.batch.name_table` was given."""
-    count = int(names[0])
-    starts = names[NAME_HEAD + count : NAME_HEAD + 2 * count + 1]
-    places = (starts >> np.uint64(PLACE_BITS)).tolist()
-    joined = names[NAME_HEAD + 3 * count + 1 :].tobytes()
-    found = (joined[begin:end] for begin, end in pairwise(places))
-    return dict(zip(found, starts.astype(np.uint32).tolist(), strict=False))
-
-
-def _is_readable(value: object) -> bool:
-    if isinstance(value, int):
-        return INTEGER_MIN <= value <= INTEGER_MAX
-    return isinstance(value, float | str | bytes)
-
-
-def _bytes(text: str | bytes) -> bytes:
-    return text.encode() if isinstance(text, str) else text
-
-
 def _rank_of(columns: Columns, attribute: int, value: Value | bytes) -> int:
     if isinstance(value, bool):
         return TRUE_RANK if value else FALSE_RANK
     if isinstance(value, str | bytes):
-        return _text(columns, attribute, _bytes(value))
+        return _text(columns, attribute, bytes_of(value))
     return _number(columns, attribute, *number_key(value))
 
 

@@ -167,6 +167,7 @@ class Interrupting:
     def __init__(self, engine: ColumnarEngine, happens: Callable[[], None]) -> None:
         self.happens: Callable[[], None] | None = happens
         self.match_batch, self.match_table = plain.match_batch, plain.match_table
+        self.match_several = plain.match_several
         self.looked_up, self.touched = plain.looked_up, plain.touched
         self.mark_removed, self.try_rows = plain.mark_removed, plain.try_rows
         self.find_fail_states = plain.find_fail_states

@@ -126,6 +126,9 @@ class _Pattern:
                 nodes.append(self.members(value, f"{name}."))
             elif isinstance(value, list):
                 nodes.append(self.attribute(name, value))
+            elif prefix and key in _RESERVED:
+                hint = json.dumps([{key: value}], ensure_ascii=False)
+                raise InputError(f"{prefix[:-1]}: operators stand in an array; write {hint}")
             else:
                 hint = f"[{json.dumps(value, ensure_ascii=False)}]"
                 raise InputError(f"{name}: values stand in an array; write {hint}")

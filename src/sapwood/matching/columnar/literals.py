@@ -161,6 +161,17 @@ def literal_of(predicate: LikePredicate) -> Literal | None:
     )
 
 
+def guessed_chance(literal: Literal) -> float:
+    """The share of texts that have a literal, as far as its length says."""
+    guess = _FIRST_CHANCE * _BYTE_CHANCE ** len(literal.text)
+    return float(min(max(guess, _CHANCE_MIN), _CHANCE_MAX))
+
+
+def gain_of(literal: Literal) -> float:
+    """How many times as many candidates it may have as what is found in another way."""
+    return _WHOLE_GAIN if literal.is_whole else 1.0
+
+
 def _longest(attribute: str, test: Pattern, *, is_lower: bool, is_all: bool) -> Literal | None:
     runs = [text_bytes(run) for run in test.literals]
     if not runs:
@@ -196,7 +207,8 @@ def found_by_literals(  # noqa: PLR0917 - all results for the segment so far
     alone = np.ones(conjunctions)
     has_one = choice.constraint >= 0
     alone[has_one] = shapes.chance[choice.constraint[has_one]]
-    chance = np.clip(_FIRST_CHANCE * _BYTE_CHANCE ** size[order], _CHANCE_MIN, _CHANCE_MAX)
+    guesses = np.array([0.0 if one is None else guessed_chance(one) for one in options])
+    chance = guesses[which]
     # To search sampled texts takes some microseconds, so it is done only where another lookup
     # competes.
     contested = np.flatnonzero(alone[owner] < _CHANCE_MAX / 2)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,12 +20,16 @@ from sapwood.matching.columnar.domains import (
     constraint_of,
 )
 from sapwood.matching.columnar.like_checks import LikePredicates
+from sapwood.matching.columnar.literals import LikePredicate
 from sapwood.matching.columnar.rows import FORBIDDEN
 from sapwood.matching.columnar.segment import Segment, block
 from sapwood.model.conjunction import Conjunction
 from sapwood.model.filter import Filter
 from sapwood.model.reduction import in_normal_order
 from sapwood.model.strings import TextTest
+
+PredicateOf: TypeAlias = Callable[[int], LikePredicate]
+"""Gives the like predicate of a number."""
 
 
 def filter_of(
@@ -37,17 +41,18 @@ def filter_of(
     had an integer constant beyond 64 bits.
     """
     conjunctions = (
-        _conjunction(segment, conjunction, names, predicates)
+        conjunction_of(segment, conjunction, names, predicates.predicate)
         for conjunction in segment.found(slot).tolist()
     )
     return Filter(tuple(in_normal_order(conjunctions)))
 
 
-def _conjunction(
-    segment: Segment, conjunction: int, names: Sequence[Attribute], predicates: LikePredicates
+def conjunction_of(
+    segment: Segment, conjunction: int, names: Sequence[Attribute], predicate: PredicateOf
 ) -> Conjunction:
+    """One conjunction of a segment; see `filter_of`."""
     columns = segment.columns
-    checks = _checks(segment, conjunction, predicates)
+    checks = _checks(segment, conjunction, predicate)
     constraints = []
     for attribute, ranks in zip(*block(columns, conjunction), strict=True):
         name = names[attribute]
@@ -59,14 +64,14 @@ def _conjunction(
 
 
 def _checks(
-    segment: Segment, conjunction: int, predicates: LikePredicates
+    segment: Segment, conjunction: int, predicate: PredicateOf
 ) -> list[tuple[str, TextTest, bool]]:
     annex = segment.annex
     flags = annex.check_flags
     first = int(np.searchsorted(annex.check_owner, conjunction))
     last = int(np.searchsorted(annex.check_owner, conjunction, side="right"))
     return [
-        (*predicates.predicate(int(annex.check_probe[at])), bool(flags[at] & FORBIDDEN))
+        (*predicate(int(annex.check_probe[at])), bool(flags[at] & FORBIDDEN))
         for at in range(first, last)
     ]
 

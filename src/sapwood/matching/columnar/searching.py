@@ -20,7 +20,7 @@ from sapwood.matching.columnar.tried_rows import SCRATCH_PLACES, TriedRows
 from sapwood.matching.encoded_records import EncodedRecords
 from sapwood.matching.protocol import ALL
 from sapwood.matching.tables import RecordTable
-from sapwood.model.publication import Record
+from sapwood.model.publication import ManyValued, Record
 
 _COMPILED: Final = "sapwood.matching.columnar.kernels.compiled"
 
@@ -75,6 +75,17 @@ class Kernels(BuildingKernels, RemovalKernels, Protocol):
 
         `names` has the derived attributes of texts. `places` is the table's (`RecordTable.places`),
         `numbers` the attribute of each column. The rest is as for `match_batch`.
+        """
+
+    def match_several(  # noqa: PLR0917 - compiled code takes arrays apart
+        self, buffer: U64, marks: U8, names: U64, values: bytes, scratch: U32, limit: int
+    ) -> I32:
+        """All matches of one record whose attributes may have several values.
+
+        `values` is what `batch.encoded` makes of a record for each value, with that alone, those of
+        an attribute side by side. The rest is as for `match_batch` with a single record. A pattern
+        check tells of all values of its attribute: whoever verifies one has to look for one value
+        that passes all of them, and all constraints on that attribute.
         """
 
     def try_rows(  # noqa: PLR0917 - compiled code takes arrays apart
@@ -198,7 +209,7 @@ class Searcher:
                 segment.buffer, segment.marks, self._names, *rows, max_matches, _JOIN_THRESHOLD
             )
         assert isinstance(batch, bytes), "records are encoded"
-        try:
+        try:  # no call, as this is done for each single record
             scratch = self._scratch.pop()
         except IndexError:
             scratch = self._new_scratch()
@@ -215,6 +226,32 @@ class Searcher:
         self._scratch.append(scratch)
         if result.item(0) & UNREADABLE:
             raise refusal(records)
+        return result
+
+    def values(self, record: ManyValued) -> Sequence[Record]:
+        """A record for each value that some filter may read, as `search_several` takes them."""
+        known = self.numbers
+        return [
+            {name: value}
+            for name, values in record.items()
+            if name in known
+            for value in (values if type(values) is tuple else (values,))
+        ]
+
+    def search_several(
+        self, segment: Segment, values: Sequence[Record], batch: bytes, limit: int = ALL
+    ) -> I32:
+        """What the kernel tells of one record with these `values`, of which `batch` was made.
+
+        `limit` sure matches are enough. Raises `InvalidValueError` for what no record may hold.
+        """
+        scratch = self._scratch.pop() if self._scratch else self._new_scratch()
+        result = self.kernels.match_several(
+            segment.buffer, segment.marks, self._names, batch, scratch, limit
+        )
+        self._scratch.append(scratch)
+        if result.item(0) & UNREADABLE:
+            raise refusal(values)
         return result
 
     def try_rows(self, rows: TriedRows, records: Sequence[Record], batch: bytes) -> I32:

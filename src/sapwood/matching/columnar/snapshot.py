@@ -14,17 +14,18 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sapwood.matching.columnar.batch import HEAD, REPEATS, SegmentMatches
+from sapwood.matching.columnar.batch import HEAD, REPEATS, SegmentMatches, encoded
 from sapwood.matching.columnar.compaction import SegmentEntry
 from sapwood.matching.columnar.like_checks import verify
 from sapwood.matching.columnar.literals import LikePredicate
 from sapwood.matching.columnar.searching import Searcher
 from sapwood.matching.columnar.segment import Segment
+from sapwood.matching.columnar.several_values import SortedRecord, verify_several
 from sapwood.matching.columnar.trial import Trial
 from sapwood.matching.columnar.tried_rows import TriedRows
 from sapwood.matching.protocol import ALL, Offsets, SlotBatch, Slots
 from sapwood.matching.tables import RecordTable
-from sapwood.model.publication import Record
+from sapwood.model.publication import ManyValued, Record
 
 _FIRST_SLOT: Final = HEAD + 2
 """The place of the first slot of a single record in a kernel's result."""
@@ -52,8 +53,8 @@ class Snapshot:
 
     def found(self, records: Sequence[Record], limit: int = ALL) -> Slots:
         """Slots that accept a single record, each once, in any order; `limit` are enough."""
-        one_by_one, pieces = self._one_by_one(records), list[Slots]()
-        if one_by_one:
+        pieces: list[Slots] = []
+        if self.memtable and (one_by_one := self._one_by_one(records)):
             pieces.append(_accepting(one_by_one, records[0]))
             if len(pieces[0]) >= limit:
                 return pieces[0]
@@ -131,6 +132,31 @@ class Snapshot:
                 records = records[: number + 1]
                 break
         return pairs.batch(len(records))
+
+    def found_several(self, record: ManyValued, limit: int = ALL) -> Slots:
+        """Slots that accept a record with several values, each once; `limit` are enough.
+
+        No row is made: each filter is looked at once (`kernels.several`).
+        """
+        given = SortedRecord(record)
+        tried = [slot for slot, one in self.memtable.items() if one.accepts_several(given)]
+        pieces = [np.array(tried, np.int32)]
+        values = self.searcher.values(record)
+        batch, repeats = encoded(values), False
+        for _, segment, _ in self.segments:
+            if sum(map(len, pieces)) >= limit:
+                break
+            told = self.searcher.search_several(segment, values, batch, limit)
+            found = SegmentMatches.of(told, 1)
+            repeats |= found.repeats
+            pieces.append(found.slots)
+            if len(found.unverified):
+                unverified = np.unique(found.unverified)
+                names = list(self.searcher.numbers)
+                passes = verify_several(unverified, segment, names, self.predicates, record)
+                pieces.append(segment.slots_of(unverified[passes]))
+        slots = np.concatenate(pieces)
+        return np.unique(slots) if repeats else slots
 
     def _one_by_one(self, records: Sequence[Record]) -> Memtable:
         """The filters of the memtable that no kernel tries on these records; on tables, all."""

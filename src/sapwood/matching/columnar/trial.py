@@ -7,6 +7,7 @@ long.
 
 from __future__ import annotations
 
+from sapwood.matching.columnar.several_values import SortedRecord
 from sapwood.model import packing
 from sapwood.model.filter import Filter
 from sapwood.model.packing import Form
@@ -42,3 +43,10 @@ class Trial:
         """True if the filter accepts a flat record."""
         form = self.form()
         return self.filter.accepts(record) if form is None else packing.accepts(form, record)
+
+    def accepts_several(self, given: SortedRecord) -> bool:
+        """True if the filter accepts a record whose attributes may have several values."""
+        form = self.form()
+        if form is None:
+            return self.filter.accepts(given.record)
+        return any(all(map(given.meets, part)) for part in form)

@@ -90,24 +90,24 @@ class ListTable(InRows):
         """The columns that are no lists."""
         return table_of_columns([*self.columns.values()], [*self.columns], self.height)
 
-    def rows(self, reads: Reads, enough: int) -> Rows:
+    def rows(self, reads: Reads, enough: int, rows_max: int = RECORD_ROWS_MAX) -> Rows:
         """The records in rows: all, or the first ones, which have `enough` of them."""
         lists = [one for one in self.lists if reads(one.name)]
         names = [*self.columns, *(one.name for one in lists)]
         if len({*names}) < len(names):
-            return rows_of([*self], reads, enough)
+            return rows_of([*self], reads, enough, rows_max)
         sizes = [np.maximum(np.diff(one.starts), 1) for one in lists]
         counts = np.ones(self.height, np.int64)
         is_whole = np.zeros(self.height, np.bool_)
         for size in sizes:
-            is_whole |= counts * size > RECORD_ROWS_MAX
+            is_whole |= counts * size > rows_max
             counts = np.where(is_whole, 0, counts * size)
         ends = counts.cumsum()
         taken = min(self.height, int(np.searchsorted(ends, enough)) + 1)
         offsets = np.concatenate((np.zeros(1, np.int64), ends[:taken]))
         whole = {place: self._record(place) for place in np.flatnonzero(is_whole[:taken]).tolist()}
         if any(type(record) is not ManyValued for record in whole.values()):
-            return rows_of([*self], reads, enough)  # its elements are all the same
+            return rows_of([*self], reads, enough, rows_max)  # its elements are all the same
         owners = np.repeat(np.arange(taken), counts[:taken])
         table = self._table(owners, np.arange(len(owners)) - offsets[owners], lists, sizes)
         return Rows(table, offsets, {at: ManyValued(one) for at, one in whole.items()})

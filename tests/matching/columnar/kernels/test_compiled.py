@@ -12,19 +12,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapwood.matching.columnar.batch import UNREADABLE, SegmentMatches
+from sapwood.matching.columnar.batch import UNREADABLE, SegmentMatches, encoded
 from sapwood.matching.columnar.kernels import compiled, views
+from sapwood.matching.columnar.searching import LazyKernels, Searcher
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.protocol import ALL
 from sapwood.matching.storage import Folder
 from sapwood.matching.tables import Kind, RecordTable
 from sapwood.model.filter import Filter
-from sapwood.model.publication import Record
+from sapwood.model.publication import ManyValued, Record, flatten
 from tests.examples import examples
 from tests.matching.columnar import plain_kernels as plain
 from tests.matching.columnar.made import grids_everywhere, made, told
 from tests.matching.tabled import Tabled, column_of, tables
-from tests.strategies import filters, records
+from tests.strategies import filters, records, records_with_arrays
 
 
 @settings(max_examples=examples(60))
@@ -45,6 +46,71 @@ def test_match_batch_is_its_twins(
     assert told(found, segment) == told(twin, segment)
     assert found.repeats == twin.repeats
     assert [array.dtype for array in found[:4]] == [array.dtype for array in twin[:4]]
+
+
+@settings(max_examples=examples(100))
+@given(
+    wanted=st.lists(filters(), max_size=8),
+    record=records_with_arrays(),
+    removed=st.sets(st.integers(0, 7), max_size=3),
+    limit=st.sampled_from((1, 3, ALL)),
+)
+def test_match_several_is_its_twin(
+    wanted: list[Filter], record: Record, removed: set[int], limit: int
+) -> None:
+    whole = made(wanted)
+    segment = whole.segment()
+    for slot in removed:
+        segment.remove(slot, plain)
+    several = ManyValued(flatten(record).record)
+    values = Searcher(whole.attributes, LazyKernels(plain)).values(several)
+    given = segment.buffer, segment.marks, whole.names(), encoded(values)
+    scratch = whole.scratch()
+    found = SegmentMatches.of(compiled.match_several(*given, scratch, limit), 1)
+    assert not scratch[: len(scratch) // 2].any()
+    twin = SegmentMatches.of(plain.match_several(*given, scratch, ALL), 1)
+    slots, expected = set(found.slots.tolist()), set(twin.slots.tolist())
+    assert slots <= expected
+    assert found.repeats >= twin.repeats or len(slots) < len(expected)
+    if limit == ALL:
+        assert slots == expected
+        assert {*found.unverified.tolist()} == {*twin.unverified.tolist()}
+        assert found.repeats or len(found.slots) == len(slots)
+    else:
+        assert len(found.slots) >= min(limit, len(expected))
+
+
+@pytest.mark.parametrize("kernels", [plain, compiled], ids=["plain", "compiled"])
+def test_match_several_tells_of_what_it_cannot_read(kernels: ModuleType) -> None:
+    whole = made(["a = 1"])
+    segment = whole.segment()
+    scratch = whole.scratch()
+    for values in ([{"a": 1}, {"a": None}], [{"a": 1 << 63}]):
+        told = kernels.match_several(
+            segment.buffer, segment.marks, whole.names(), msgspec.msgpack.encode(values), scratch,
+            ALL,
+        )  # fmt: skip
+        assert told.tolist() == [UNREADABLE]
+        assert not scratch[: len(scratch) // 2].any()
+
+
+@pytest.mark.parametrize("kernels", [plain, compiled], ids=["plain", "compiled"])
+def test_one_value_has_to_satisfy_what_is_derived_from_it(kernels: ModuleType) -> None:
+    texts = ["a like '%x' and a < 'n'", "a like '%mm%' and a < 'n'", "a like '%x'", "a = 'q'"]
+    whole = made(texts)
+    segment = whole.segment()
+    for record, slots in (
+        ({"a": ("ax", "zz")}, [0, 2]),
+        ({"a": ("a", "zx")}, [2]),
+        ({"a": ("amm", "z")}, [1]),
+        ({"a": ("omm", "a")}, []),
+        ({"a": (3, "q", "omm", "ammx")}, [0, 1, 2, 3]),
+    ):
+        values = Searcher(whole.attributes, LazyKernels(plain)).values(ManyValued(record))
+        told = kernels.match_several(
+            segment.buffer, segment.marks, whole.names(), encoded(values), whole.scratch(), ALL
+        )
+        assert sorted({*SegmentMatches.of(told, 1).slots.tolist()}) == slots
 
 
 @settings(max_examples=examples(60))

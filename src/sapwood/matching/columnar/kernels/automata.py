@@ -80,6 +80,16 @@ def texts_noted(buffer: U64, attributes: int) -> I64:
 
 
 @compiled
+def texts_room(buffer: U64, attributes: int) -> int:
+    """Elements that it takes to note the texts of a record; the first one is -1 if none is noted.
+
+    For whoever makes one array of this and others: each array costs a tenth of a microsecond.
+    """
+    is_noted = length(buffer, at_column.LITERAL_ATTRIBUTE) > 0
+    return TEXT_COUNT + TEXT_WORDS * attributes * is_noted
+
+
+@compiled
 def literals_seen(buffer: U64) -> I64:
     """An empty table of found literals; without room where no literals are searched."""
     return zeros_i64(SEEN if length(buffer, at_column.LITERAL_ATTRIBUTE) else 0)

@@ -1,7 +1,7 @@
 """Matching kernels of the columnar engine, compiled by numba.
 
 Everything is a free function on arrays (`columnar.columns`, `columnar.batch`). `match_batch`,
-`match_table`, `try_rows` and `fill_bitmaps` release the interpreter lock.
+`match_table`, `match_several`, `try_rows` and `fill_bitmaps` release the interpreter lock.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sapwood.matching.columnar.kernels.automata import (
     find_fail_states,
     literals_seen,
     texts_noted,
+    texts_room,
 )
 from sapwood.matching.columnar.kernels.bitmaps import fill_bitmaps
 from sapwood.matching.columnar.kernels.blocks import mark_removed
@@ -32,10 +33,12 @@ from sapwood.matching.columnar.kernels.rank_columns import find_present, note_te
 from sapwood.matching.columnar.kernels.rank_records import rank_record
 from sapwood.matching.columnar.kernels.reading import ARRAY, ARRAY_OF_MANY, read_size
 from sapwood.matching.columnar.kernels.result_buffer import finish, match_chunk, new_result_buffer
+from sapwood.matching.columnar.kernels.several import match_several
 from sapwood.matching.columnar.kernels.trying import try_rows
 from sapwood.matching.columnar.kernels.views import (
     all_bytes,
     as_pointer,
+    bytes_from,
     compiled,
     half,
     keep_alive,
@@ -57,11 +60,15 @@ __all__ = [
     "looked_up",
     "mark_removed",
     "match_batch",
+    "match_several",
     "match_table",
     "read_forms",
     "touched",
     "try_rows",
 ]
+
+_FOLDED_WORDS: Final = -(-FOLDED_BYTES // 8)
+"""Words that have room for what is derived from a text."""
 
 _CANDIDATE_RANGES_AT_ONCE: Final = 1 << 18
 _RANKS_AT_ONCE: Final = 1 << 20
@@ -94,9 +101,11 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
     # One more, as a conjunction without constraints reads a rank, too.
     side_by_side = new_u32(chunk * attributes + 1 if is_joined else 0)
     all_ranks = as_pointer(side_by_side) if is_joined else half(scratch, 0)
-    starts, work = zeros_i64(chunk + 1), new_u32(WORK)
-    texts, seen = texts_noted(columns, len(scratch) // 2), literals_seen(columns)
-    folded = new_u8(FOLDED_BYTES)
+    noted = texts_room(columns, len(scratch) // 2)
+    starts, work = zeros_i64(chunk + 1 + noted + _FOLDED_WORDS), new_u32(WORK)
+    texts, folded = offset(starts, chunk + 1), bytes_from(starts, chunk + 1 + noted)
+    texts[0] = 0 if noted > 1 else -1
+    seen = literals_seen(columns)
     candidate_ranges = new_i64(2 * CANDIDATE_RANGES + 2 * _ROWS_AT_ONCE * chunk)
     result, done, is_enough = new_result_buffer(batch), 0, False
     while done < batch and not is_enough:
@@ -104,9 +113,7 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
         rows = size = 0
         while rows < min(chunk, batch - done) and starts[rows] < _CANDIDATE_RANGES_AT_ONCE:
             ranks = offset(all_ranks, rows * attributes)
-            at, size = rank_record(
-                columns, words, letters, at, ranks, present, as_pointer(texts), as_pointer(folded)
-            )
+            at, size = rank_record(columns, words, letters, at, ranks, present, texts, folded)
             if at < 0:
                 _clear(ranks, present, size)
                 result.matches[FLAGS] = UNREADABLE
@@ -127,9 +134,8 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
         if not is_joined:
             _clear(all_ranks, present, size)
     keep_alive(side_by_side)
-    keep_alive(texts)
+    keep_alive(starts)
     keep_alive(seen)
-    keep_alive(folded)
     return finish(result)
 
 
@@ -214,6 +220,7 @@ LIBRARY: Final = library(
     looked_up,
     mark_removed,
     match_batch,
+    match_several,
     match_table,
     read_forms,
     touched,

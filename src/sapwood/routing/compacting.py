@@ -71,6 +71,11 @@ def checkpoint_of(router: Router) -> Checkpoint | None:
         return None
 
 
+def is_compactable(router: Router) -> bool:
+    """Whether checkpoints can be made of a router: whether its upkeep recovers, behind whatever."""
+    return _recover(router) is not None
+
+
 def filters_of(router: Router) -> Mapping[str, Sequence[bytes]]:
     """The filters of which its engines are, in lists (`ready_made`); none on many trees."""
     if not isinstance(router.membership, RoutingCore):

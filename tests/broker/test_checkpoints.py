@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.broker import storing
+from sapwood.matching.readiness import RECORDS
 from sapwood.routing import router
 from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.upkeep.recover.checkpoint import refill
@@ -48,7 +49,7 @@ class Here:
         return self._states is not None
 
     def begin(self) -> None:
-        self._states = compact(self._folder)
+        self._states = compact(self._folder, engines_from=1)
 
     def made(self) -> int | None:
         made, self._states = self._states, None
@@ -60,7 +61,8 @@ class Here:
 
 @pytest.fixture
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checkpoints of a few records, and soon."""
+    """Checkpoints of a few records, with engines, and soon."""
+    RECORDS.load()
     defaults = Recover.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "mark_every", MANY)
@@ -97,7 +99,7 @@ async def _is_delivered(raw: Raw, number: int, value: int, ids: set[str]) -> Non
 
 @pytest.mark.usefixtures("_often")
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_a_broker_starts_from_its_checkpoint_under_every_upkeep_that_recovers(
+async def test_a_broker_starts_from_its_checkpoint_and_its_engines_under_every_upkeep_that_recovers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str
 ) -> None:
     refilled: list[int] = []
@@ -123,6 +125,7 @@ async def test_a_broker_starts_from_its_checkpoint_under_every_upkeep_that_recov
     async with running(keeping) as broker:
         assert len(refilled) == 1
         assert set(broker.router.absent) == {"sub"}
+        assert broker.router.ready_made >= MANY
         broker.router.validate()
         raw = await Raw.client(broker.address, "sub", "s")
         for number, (value, accepted) in enumerate([(3, {"s3", "last"}), (20, {"s20"})], 1):

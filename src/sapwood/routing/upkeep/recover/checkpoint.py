@@ -106,11 +106,25 @@ def refill(membership: Membership, parts: Sequence[bytes]) -> tuple[str, ...]:
     given = islice(parts, 1, None)
     forms = FORMS if head_of(parts).links else ALONE
     if isinstance(membership, Mesh):
-        make_core = partial(membership.forest.new_core, "")
+        make_core = partial(_put_off, membership)
         Reader(forms, _patterns(make_core()), {RoutingCore: make_core}).read(given, membership)
         return membership.clients.names
     Reader(forms, _patterns(membership), {}).read(given, membership)
     return tuple(membership.subscriptions.entries.by_client)
+
+
+def cores_of(membership: Membership) -> Sequence[RoutingCore]:
+    """What routes on each tree of a membership that can have checkpoints; of others, nothing."""
+    if isinstance(membership, Mesh):
+        return [branch.core for branch in membership.forest]
+    return [membership] if isinstance(membership, RoutingCore) else []
+
+
+def _put_off(membership: Mesh) -> RoutingCore:
+    """The core of a branch that will be told much, and is asked nothing before `caught_up`."""
+    core = membership.forest.new_core("")
+    core.put_off()
+    return core
 
 
 def _patterns(core: RoutingCore) -> dict[type[Any], Any]:

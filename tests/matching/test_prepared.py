@@ -69,7 +69,7 @@ def test_many_filters_are_built_some_at_a_time_and_joined(
     assert prepare(tmp_path / "made", {"all": given_}) == 8
     for number in range(8):
         expected = [place for place, one in enumerate((*range(7), 3)) if one == number]
-        assert matched(tmp_path / "made", "all", given_, {"a": number}) == expected
+        assert matched(tmp_path / "made", given_, {"a": number}) == expected
 
 
 @given(st.lists(filters(), min_size=1, max_size=12), st.lists(records(), min_size=1, max_size=6))

@@ -1,5 +1,5 @@
 """The laboratory beside Sapwood: workloads, benchmarks, experiments, sweeps.
 
-It may import all of `sapwood`; nothing in `sapwood` imports it. Whoever wants to know the product
-never has to open it.
+It may import all of `sapwood`; nothing in `sapwood` imports it. A reader of the product never has
+to open it.
 """

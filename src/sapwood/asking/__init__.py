@@ -1,1 +1,1 @@
-"""Asking brokers things, blocking and without a session: for commands, and for a console."""
+"""Requests to brokers, blocking and without a session: for commands, and for a console."""

@@ -1,6 +1,6 @@
-"""`sapwood explain --broker`: why a publication would come to a subscription, or would not.
+"""`sapwood explain --broker`: why a publication would be delivered to a subscription, or not.
 
-The answer is of brokers' tables as they are now: a publication is not sent.
+The answer describes brokers' tables as they are now: no publication is sent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sapwood.wire.interests import to_text
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked: which subscriptions, and of which publication, published at which broker."""
+    """A question: the subscriptions, the publication, and the broker at which it is published."""
 
     interest: Interest | None
     client: str
@@ -50,7 +50,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What brokers say: of each subscription, and who did not answer, with the reason."""
+    """The answers of brokers about each subscription, and the reasons of missing answers."""
 
     asked: Asked
     brokers: tuple[str, ...]
@@ -69,7 +69,7 @@ def ask_overlay(
 
 
 def answers(overlay: BrokersAsked, asked: Asked) -> Answers:
-    """What brokers say. Raises `InputError` where none of them has such a subscription."""
+    """The answers of brokers. Raises `InputError` where none of them has such a subscription."""
     text = None if asked.interest is None else to_text(asked.interest)
     found, is_all = overlay.search(Search(text, asked.client, asked.durable))
     if not found:
@@ -174,7 +174,7 @@ def subscription_lines(answer: Answer, asked: Asked) -> list[str]:
 
 
 def _grant_lines(answer: Answer, asked: Asked) -> list[str]:
-    """What a grant has taken away, of the filter or of the publication."""
+    """Lines about the part of the filter, or the publication, that a grant excludes."""
     one, publication = answer.placed.found, asked.publication
     if one.allowed is None:
         return []
@@ -208,6 +208,6 @@ def _mailbox_lines(state: DurableState) -> list[str]:
 
 
 def is_full(state: DurableState) -> bool:
-    """Whether the next publication is more than the bounds of a mailbox allow."""
+    """True if the next publication exceeds the bounds of a mailbox."""
     counts = ((state.waiting, state.policy.count_max), (state.bytes, state.policy.bytes_max))
     return any(bound is not None and size >= bound for size, bound in counts)

@@ -1,4 +1,4 @@
-"""One connection that asks a broker things, blocking, without a session."""
+"""One connection for requests to a broker, blocking, without a session."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sapwood.wire.runs import Run
 
 CONNECT_S: Final = 10.0
 ANSWER_S: Final = 60.0
-"""Seconds that a broker may take to answer: a busy one has others to serve first."""
+"""Seconds that a broker may take to answer: a busy one serves others first."""
 
 _RECEIVE_BYTES: Final = 1 << 18
 
@@ -82,7 +82,7 @@ class Asker:
         self._socket.close()
 
     def _answer(self) -> Greeting | Message | Run:
-        """Send what is to be sent, and wait for one message."""
+        """Send the output, and wait for one message."""
         try:
             while True:
                 self._socket.sendall(self._connection.take_outgoing())
@@ -104,7 +104,7 @@ class Asker:
 
 
 def _connected(address: Address, settings: ConnectionSettings, connect_s: float) -> socket.socket:
-    """A socket that is connected, by TLS where the address says so."""
+    """A connected socket, with TLS where the address has it."""
     plain = socket.create_connection((address.host, address.port), connect_s)
     try:
         context = connecting(address, settings)

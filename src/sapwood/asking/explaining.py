@@ -1,4 +1,4 @@
-"""Asking brokers why a publication came to a subscription, or did not."""
+"""Requests to brokers for the reasons of a delivery, or of its absence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sapwood.wire.publications import encode_publication
 
 
 class Explaining(ABC):
-    """Whoever a broker's explanations are asked of; a context manager that is done with it."""
+    """A broker that answers requests for explanations; a context manager that closes it."""
 
     @abstractmethod
     def request(self, request: ExplainRequest) -> ExplainReply:
@@ -44,21 +44,21 @@ class Explaining(ABC):
     ) -> None: ...
 
     def about(self) -> ExplainReply:
-        """Which links it has, and under which protocol."""
+        """The broker's links and its protocol."""
         return self._asked(ExplainRequest())
 
     def search(self, search: Search) -> tuple[tuple[Found, ...], bool]:
-        """The subscriptions of its own clients that are looked for, and whether these are all.
+        """The subscriptions of its own clients that a search finds, and whether these are all.
 
-        Raises `InputError` for a search that it refuses.
+        Raises `InputError` for a search that the broker refuses.
         """
         reply = self._asked(ExplainRequest(search))
         return answer_of(reply).found, reply.is_all
 
     def covers(self, filter: Interest) -> Iterator[Found]:
-        """All subscriptions that the broker knows and whose filters cover one.
+        """All subscriptions known to the broker whose filters cover one.
 
-        What comes or goes meanwhile may be among them twice, or not.
+        Entries that change meanwhile may be missing, or occur twice.
         """
         first = 0
         while True:
@@ -70,11 +70,11 @@ class Explaining(ABC):
                 return
 
     def ask(self, question: Question) -> Account | None:
-        """What its router says. Raises `InputError` for a question that it refuses."""
+        """The account of its router. Raises `InputError` for a question that the broker refuses."""
         subject, publication = question.subject, question.publication
         told = None
         if isinstance(subject, Held):
-            # A key says which it is; only where there is none the filter has to be sent.
+            # A key identifies the entry; only where there is none the filter has to be sent.
             reason = subject.told
             text = None if reason.key or reason.filter is None else to_text(reason.filter)
             told = ToldText(subject.neighbor, reason.key, text)
@@ -99,10 +99,10 @@ class Explaining(ABC):
 
 
 class Explainer(Asker, Explaining):
-    """One connection that asks a broker; a context manager that closes it.
+    """One connection to a broker for explanations; a context manager that closes it.
 
-    The connection is a client of the broker, and counted as one. Raises `ConnectionLostError`
-    where there is no broker, none any more, or one that does not let this identity ask.
+    The connection is a client of the broker, and counted as one. Raises `ConnectionLostError` where
+    there is no broker, none any more, or one that refuses this identity.
     """
 
     def request(self, request: ExplainRequest) -> ExplainReply:

@@ -1,4 +1,4 @@
-"""A running overlay, as far as its brokers can be asked why a publication came or did not."""
+"""A running overlay, as far as its brokers answer requests for explanations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sapwood.wire.explaining import ExplainReply, Found, Search
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A subscription that was found, and the broker at which its client is."""
+    """A subscription that was found, and the broker of its client."""
 
     broker: str
     found: Found
@@ -28,10 +28,10 @@ class Placed:
 class BrokersAsked:
     """Connections to several brokers of one overlay; a context manager that closes them.
 
-    `connect` makes one for an address. With `follow`, brokers at the addresses that others know
-    of their neighbors are asked as well, as far as they answer.
+    `connect` makes one for an address. With `follow`, the neighbors of these brokers are asked as
+    well, and theirs, at the addresses that brokers know of them, as far as they answer.
 
-    #: _explainers has those that answer, by the name of the broker; replies what they said first
+    #: _explainers has the brokers that answer, by name; replies has their first replies
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class BrokersAsked:
         self._connect = connect
         self._explainers: dict[str, Explaining] = {}
         self.replies: dict[str, ExplainReply] = {}
-        #: addresses at which nobody answered, with the reason
+        #: the addresses without an answer, with the reason
         self.unreached: dict[str, str] = {}
         try:
             for address in addresses:
@@ -68,7 +68,7 @@ class BrokersAsked:
         self._stack.close()
 
     def search(self, search: Search) -> tuple[list[Placed], bool]:
-        """The subscriptions that are looked for, at all brokers; and whether these are all."""
+        """The subscriptions that a search finds, at all brokers; and whether these are all."""
         found: list[Placed] = []
         is_all = True
         for name, explainer in self._explainers.items():
@@ -80,7 +80,7 @@ class BrokersAsked:
     def ways(self, source: str, home: str) -> list[tuple[int, tuple[str, ...]]]:
         """The ways from one broker to another, by number, as far as brokers that answer know them.
 
-        Raises `InputError` where the protocol has no hops to tell of.
+        Raises `InputError` where the protocol has no hops to report.
         """
         known = self.replies.get(source)
         if known is None:
@@ -109,7 +109,7 @@ class BrokersAsked:
     def journey(
         self, path: tuple[str, ...], placed: Placed, publication: Publication | None, way: int
     ) -> Journey:
-        """A publication's way to a subscription, or what routers on it were told."""
+        """A publication's way to a subscription, or the entries that routers on it received."""
         subject = Owned(placed.found.client, placed.found.id)
         return journey(self._ask, path, subject, publication, way)
 
@@ -126,7 +126,7 @@ class BrokersAsked:
         return reply.broker
 
     def _follow(self) -> None:
-        """Ask the neighbors of those that are asked, and theirs."""
+        """Ask the neighbors of all known brokers, and theirs in turn."""
         waiting = list(self.replies.values())
         for reply in waiting:
             for neighbor, address in reply.addresses.items():

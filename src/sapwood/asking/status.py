@@ -1,4 +1,4 @@
-"""The state of one broker, asked from afar."""
+"""The state of one broker, requested from outside."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sapwood.wire.status import StatusReply, StatusRequest
 
 
 class StatusReader(Asker):
-    """One connection that asks a broker for its state; a context manager that closes it.
+    """One connection that requests a broker's state; a context manager that closes it.
 
     The connection is a client of the broker, and counted as one. Raises `ConnectionLostError`
     where there is no broker, or none any more.

@@ -1,4 +1,4 @@
-"""What a broker answers at once, from what it has: its journal, how its tables compare."""
+"""Answers of a broker from its own state, at once: its journal, comparisons of its tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Answer: TypeAlias = (
 
 
 _OPERATORS: Final = (ReplayRequest, CheckRequest, FiltersRequest, StatusRequest, ExplainRequest)
-"""What is about the broker, and not about the client that asks."""
+"""Requests about the broker, and not about the client that sends them."""
 
 
 def answered(
@@ -43,9 +43,9 @@ def answered(
     handle: Callable[[Input], object],
     client: ClientSessionAtBroker,
 ) -> Answer | None:
-    """The answer to a message of a client; `None` for one that asks for something else.
+    """The answer to a message of a client; `None` for a message that is no such request.
 
-    Raises `FrameError` for a question about the broker that the client may not ask.
+    Raises `FrameError` for a request about the broker that the client may not send.
     """
     gate = client.gate
     if gate is not None and not gate.grant.operates and isinstance(message, _OPERATORS):
@@ -71,10 +71,10 @@ def answered(
 
 
 def _filters(router: Router, first: int) -> FiltersReply:
-    """The filters of records from a number on, as many as go at once.
+    """The filters of records from a number on, as many as one reply has.
 
-    What clients here have asked for is among what neighbors were told. Something that comes or
-    goes between two answers may be in both, or in none; who asks asks again.
+    The filters of local clients are among those sent to neighbors. A filter that comes or goes
+    between two answers may be in both, or in none; the caller repeats its requests.
     """
     packed: list[bytes] = []
     texts: list[str] = []

@@ -19,9 +19,9 @@ LOW_WATER_PART: Final = 4
 
 
 class Backpressure:
-    """The bounds of one broker's outgoing queues, and what happens where one is passed.
+    """The bounds of one broker's outgoing queues, and the actions where one is exceeded.
 
-    Nothing is sent yet: `Connections` remembers which connections got output.
+    No bytes are sent here: `Connections` remembers which connections got output.
     """
 
     def __init__(
@@ -32,17 +32,17 @@ class Backpressure:
         self._connections = connections
         self._counters = counters
         self._log = log
-        #: bytes that wait for each client that does not keep up, and their sum
+        #: the bytes that wait for each client that does not keep up, and their sum
         self._waiting: dict[TcpConnection, int] = {}
         self._waiting_total = 0
-        #: bytes that were composed for clients since the last check
+        #: the bytes that were composed for clients since the last check
         self._composed = 0
 
     def takes(self, client: str, size: int) -> bool:
-        """Whether so many bytes may be composed for a client at once.
+        """True if a number of bytes may be composed for a client at once.
 
-        They are not where its queue, or those of all, would pass the bound by them: it is
-        disconnected as a slow consumer before there is a need of memory for them.
+        They may not where its queue, or those of all clients, would exceed the bound by them: the
+        client is disconnected as a slow consumer before memory is needed for them.
         """
         tcp = self._connections.clients.get(client)
         if tcp is None or not tcp.connection.open:
@@ -84,29 +84,29 @@ class Backpressure:
             self.announce()
 
     def _keeps_up(self, tcp: TcpConnection) -> bool:
-        """Whether next to nothing waits for a client, and nothing is noted: as a rule."""
+        """True if hardly any bytes wait for a client, and none are recorded: as a rule."""
         is_small = self.settings.outgoing_bytes_max >= TRANSPORT_BYTES_MAX
         return is_small and tcp.link is None and tcp.outbox.takes_more and tcp not in self._waiting
 
     def _note_waiting(self, tcp: TcpConnection) -> None:
-        """Take in how many bytes wait for a client."""
+        """Record the number of bytes that wait for a client."""
         waiting = tcp.outbox.waiting_bytes
         self._waiting_total += waiting - self._waiting.pop(tcp, 0)
         if waiting:
             self._waiting[tcp] = waiting
 
     def forget(self, tcp: TcpConnection) -> None:
-        """Leave a client out of account that has gone."""
+        """Forget a client that has gone."""
         self._waiting_total -= self._waiting.pop(tcp, 0)
 
     def has_drained(self, tcp: TcpConnection) -> bool:
-        """Whether a queue that became shorter ends a congestion, which makes output for others."""
+        """True if a queue that became shorter ends a congestion, which makes output for others."""
         if tcp in self._waiting:
             self._note_waiting(tcp)
         link = tcp.link
         if link is None or not self.congestion.is_queued(link.name):
             return False
-        # Not less than what the transport may hold without saying when it is empty.
+        # Not less than the transport may hold without reporting that it is empty.
         low_water = max(self.settings.link_high_water_bytes // LOW_WATER_PART, TRANSPORT_BYTES_MAX)
         if tcp.outbox.queued_bytes > low_water:
             return False
@@ -115,7 +115,7 @@ class Backpressure:
         return True
 
     def published(self, client: str, neighbors: Collection[str]) -> None:
-        """Stop reading a client that has published to neighbors where, and while, it piles up."""
+        """Stop reading a client whose publications go to congested neighbors, while they are."""
         if not self.congestion.holds(neighbors):
             return
         tcp = self._connections.clients.get(client)
@@ -123,7 +123,7 @@ class Backpressure:
             self._counters.publishers_held += 1
 
     def reported(self, neighbor: str, *, congested: bool) -> None:
-        """Take in what a neighbor reports: whether publications pile up beyond it."""
+        """Take in a neighbor's report of whether publications pile up beyond it."""
         self.congestion.reported(neighbor, congested=congested)
         self.announce()
 
@@ -133,7 +133,7 @@ class Backpressure:
         self.announce()
 
     def link_up(self, neighbor: str) -> None:
-        """Begin to tell a new neighbor of congestion."""
+        """Begin to report congestion to a new neighbor."""
         self.congestion.link_up(neighbor)
         self.announce()
 
@@ -143,7 +143,7 @@ class Backpressure:
             self.announce()
 
     def announce(self) -> None:
-        """Report changes to the neighbors; read publishers again for whom nothing piles up."""
+        """Report changes to the neighbors; read publishers again that need not wait any more."""
         for neighbor, congested in self.congestion.announcements():
             link = self._connections.to_link(neighbor, is_routed=False)
             if link is not None:

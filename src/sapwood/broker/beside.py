@@ -1,4 +1,4 @@
-"""Work beside the event loop, for whoever can wait for it."""
+"""Work beside the event loop, for coroutines that can wait for it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from sapwood.errors import SapwoodError
 T = TypeVar("T")
 
 Begin: TypeAlias = Callable[[Callable[[], None], Callable[[], None]], None]
-"""Does work beside the loop, which raises nothing; then calls the other in it."""
+"""Does the first function beside the loop, which raises nothing; then calls the second in the loop.
+"""
 
 
 async def beside(begin: Begin, work: Callable[[], T]) -> T:
-    """What work gives that may take long; raises its `SapwoodError`."""
+    """The result of work that may take long; raises its `SapwoodError`."""
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     found: list[T] = []
     errors: list[SapwoodError] = []
@@ -27,7 +28,7 @@ async def beside(begin: Begin, work: Callable[[], T]) -> T:
             errors.append(error)
 
     def ready() -> None:
-        if not done.done():  # who waited may be gone
+        if not done.done():  # the waiting task may be gone
             done.set_result(None)
 
     begin(run, ready)

@@ -82,9 +82,9 @@ _FAULTS: Final = frozenset((GoodbyeCode.PROTOCOL, RefusalCode.NOT_UNDERSTOOD, Re
 class Broker:
     """One broker, to be started and stopped once.
 
-    `announce` is called with lines for programs: `listening on HOST:PORT as NAME` first, then
-    `link up NAME` and `link down NAME`. One that `owns_process` may tune Python for itself. `name`,
-    `address`, `router` and `handshake` are there once it is started.
+    `announce` is called with lines for programs: `listening on HOST:PORT as NAME` first, then `link
+    up NAME` and `link down NAME`. A broker that `owns_process` may tune Python for itself. `name`,
+    `address`, `router` and `handshake` are set once it is started.
 
     #: the router's clients and links are those of `connections`
     """
@@ -104,7 +104,7 @@ class Broker:
         owns_process: bool = False,
     ) -> None:
         self.settings = settings
-        #: what is used of connections, with the clock of the process
+        #: the settings of connections, with the clock of the process
         clock = settings.connection.clock or local_clock(settings.drift_ppm)
         self.connecting = replace(settings.connection, clock=clock)
         self.connections = Connections()
@@ -113,19 +113,19 @@ class Broker:
         self._backpressure = Backpressure(settings, self.connections, self.counters, self._log)
         self.congestion = self._backpressure.congestion
         self._announce = announce
-        #: there where the process is this broker's
+        #: given where the process is this broker's
         self._growth = TableGrowth() if owns_process else None
         self._memory = SessionMemory(settings.sessions_remembered_max)
         self.store: Storing | None = None
         self._kernels = KernelLoader(self._log)
-        #: finds publications that come together
+        #: finds publications that arrive together
         self._runs = RunFinder(self._kernels)
         self._side_thread = SideThread(self._failed_beside)
         self._filter_process = FilterProcess(self._log)
         self.dialers = Dialers(self.connect, self.connections, self._log)
         self._server: asyncio.Server | None = None
         self._doors: list[Door] = []
-        #: where brokers may link by datagrams
+        #: the port for links by datagrams, if there is one
         self._port: DatagramPort | None = None
         self.datagrams: Address | None = None
         self.is_stopping = False
@@ -175,7 +175,7 @@ class Broker:
         self._telling = Telling(
             self.router.behind, self._room_for, self.connections, loop.call_soon
         )
-        # Who comes while a large state is restored waits in the system's queue.
+        # Peers that connect while a large state is restored wait in the system's queue.
         lengthen_queues(self._server.sockets)
         try:
             self._open_store()
@@ -192,7 +192,7 @@ class Broker:
         return self.address
 
     async def _announce_all(self, context: ssl.SSLContext | None) -> None:
-        """Say where this broker is, and begin to link."""
+        """Announce the broker's addresses, and begin to link."""
         settings = self.settings
         self._announce_line(f"listening on {self.address} as {self.name}")
         for door in self._doors:
@@ -206,7 +206,7 @@ class Broker:
         self._log.info("listening", address=str(self.address), name=self.name, connections_max=most)
 
     async def stop(self, reason: str = "the broker is shutting down") -> None:
-        """Stop accepting, say goodbye on all connections, send what is queued, close everything."""
+        """Stop accepting, send goodbye on all connections, send queued output, close everything."""
         if self._server is None or self.is_stopping:
             return
         self.is_stopping = True
@@ -240,7 +240,7 @@ class Broker:
 
     @property
     def failure(self) -> str | None:
-        """The defect that the broker turned out to have, if it did."""
+        """The defect that ended the broker, if there was one."""
         is_failed = self._failure.done() and not self._failure.cancelled()
         return repr(self._failure.exception()) if is_failed else None
 
@@ -261,11 +261,11 @@ class Broker:
         return tcp
 
     def accept(self) -> TcpConnection:
-        """The own end of a connection that somebody else makes."""
+        """The broker's end of a connection that a peer makes."""
         return TcpConnection(self, None, self.connecting, self.name, self._runs)
 
     def beside(self, work: Callable[[], None], done: Callable[[], None]) -> None:
-        """Do work beside the loop, which raises nothing; then call `done` there."""
+        """Do work beside the loop, which raises nothing; then call `done` in the loop."""
         self._side_work.begin(work, done)
 
     # What connections call (`sapwood.broker.tcp_connection.Host`) ------------------------------
@@ -284,7 +284,7 @@ class Broker:
             tcp.connection.refuse(RefusalCode.FULL, reason)
 
     def parks(self, tcp: TcpConnection, message: Single) -> bool:
-        """Whether a message waits until work on it is done beside the loop."""
+        """True if a message waits until work on it is done beside the loop."""
         ready = partial(self.turns.ready, tcp)
         if tcp.client is None:
             if tcp.link is not None or not isinstance(message, Hello):
@@ -349,7 +349,7 @@ class Broker:
     def _publish(
         self, tcp: TcpConnection, client: ClientSessionAtBroker, run: RequestRun, now: float
     ) -> Iterator[None]:
-        """Handle what a client has published: together what lies between two that are refused."""
+        """Handle a client's publications: those between two refused ones together."""
         with loading(self._kernels), working(self._side_thread):
             refused = client.ungranted(run, self.router.refused(client.name, run.batch))
         first = 0
@@ -365,15 +365,15 @@ class Broker:
             first = last + 1
 
     def _in_parts(self, batch: BatchInput, now: float) -> Iterator[None]:
-        """Let the router handle a batch; between the parts of one with many matches others may.
+        """Let the router handle a batch; between the parts of one with many matches others may run.
 
-        Not where the batch is one record, which is to be carried out again as it was.
+        A batch that is one record is not interrupted: it has to be repeated as it was.
         """
         yield
         remaining = self._handle(batch, now)
         while remaining is not None:
             self._flush()
-            if self.store is None:  # a commit has what it brings mailboxes, too
+            if self.store is None:  # a commit has its deliveries to mailboxes, too
                 yield
             remaining = self._handle(remaining, now)
 
@@ -399,7 +399,7 @@ class Broker:
                 self._backpressure.check(tcp)
 
     def drained(self, tcp: TcpConnection) -> None:
-        """Take in that an outgoing queue became shorter."""
+        """Check a connection whose outgoing queue became shorter."""
         self._telling.check()
         if self._backpressure.has_drained(tcp):
             self.handled(tcp)
@@ -437,7 +437,7 @@ class Broker:
         connections.changed()
 
     def _leave(self, request: DetachClient | LinkDown, now: float) -> None:
-        """A client or a link has gone; none has that is sent away by a broker that comes back."""
+        """Handle the end of a client or a link, except at a stop after which it is restored."""
         if self.is_stopping and self.router.persists:
             return
         if self.store is not None and isinstance(request, DetachClient):
@@ -453,7 +453,7 @@ class Broker:
     # Inputs and effects ------------------------------------------------------------------------
 
     def _attach(self, request: Input | None, now: float) -> None:
-        """Handle the input that attaches a client or a link, if a handshake has ended in one."""
+        """Handle the input of a completed handshake, which attaches a client or a link."""
         if request is None:
             return
         if isinstance(request, LinkUp):
@@ -469,7 +469,7 @@ class Broker:
             self._announce_line(f"link up {request.neighbor}")
 
     def _handle(self, request: Input, now: float) -> BatchInput | None:
-        """Let the router handle an input, and carry out its effects; what remains of a batch."""
+        """Let the router handle an input, and run its effects; return the rest of a batch."""
         if self._failure.done():
             return None
         try:
@@ -485,7 +485,7 @@ class Broker:
             self._timer.set(self.router.next_deadline())
             if self.store is not None:
                 self.store.changed(now)
-            if not isinstance(request, _PUBLICATIONS):  # which leave nothing behind
+            if not isinstance(request, _PUBLICATIONS):  # publications leave nothing behind
                 self._telling.check()
         except Exception as error:  # noqa: BLE001 - whatever it is, the state is not to be trusted
             self._failed(error)
@@ -493,7 +493,7 @@ class Broker:
         return remaining
 
     def _room_for(self, neighbor: str) -> None:
-        """Let the router tell a neighbor more: its link takes it."""
+        """Let the router send more to a neighbor: its link has room."""
         self._handle(Drained(neighbor), asyncio.get_running_loop().time())
         self._flush()
 
@@ -515,13 +515,13 @@ class Broker:
             self._failure.set_exception(error)
 
     def _failed_beside(self, error: Exception) -> None:
-        """The same for work beside the loop, in its thread."""
+        """End the broker after an error of work beside the loop; called in its thread."""
         self._loop.call_soon_threadsafe(self._failed, error)
 
     # The store (`sapwood.broker.committing.Committed`) ------------------------------------------
 
     def _open_store(self) -> None:
-        """Open the store, if there is one, and be what an earlier life was, before listening."""
+        """Open the store, if there is one, and restore its state, before listening."""
         settings = self.settings
         if settings.data is not None:
             self.store = Storing(settings.data, settings, self.router, self, self._log)
@@ -547,25 +547,25 @@ class Broker:
             self._flush()
 
     def _handle_now(self, request: Input) -> None:
-        """Handle an input that nobody has sent."""
+        """Handle an input that no peer has sent."""
         if not self.is_stopping:
             self._handle(request, asyncio.get_running_loop().time())
             self._flush()
 
     def committed(self, ticket: int) -> None:
-        """Send what waited for the commits up to this one."""
+        """Send the output held for the commits up to this one."""
         assert self.store is not None
         for tcp in self.store.release(ticket):  # whose queues have only grown
             self._backpressure.check(tcp)
 
     def blocked(self, *, blocked: bool) -> None:
-        """Hold publishers, here and beyond links, as long as the disk does not keep up."""
+        """Hold publishers, here and beyond links, while the disk does not keep up."""
         self._backpressure.blocked(blocked=blocked)
         if not self.is_stopping:
             self._loop.call_soon(self._flush)
 
     def not_durable(self, error: Exception) -> None:
-        """Drop all connections unflushed and end the broker: what would be sent is not durable."""
+        """Drop all connections unflushed and end the broker: their output is not durable."""
         self.connections.take_unflushed()
         for tcp in self.connections.all:
             tcp.abort()
@@ -577,7 +577,7 @@ class Broker:
         self.doorkeeper.reload(self.connections.all)
 
     def take(self, settings: BrokerSettings) -> None:
-        """Go on with other settings, which differ only in what can change; `reload`."""
+        """Use other settings from now on, which differ only where they may; as `reload`."""
         self.settings = self._backpressure.settings = settings
         self.connecting = replace(settings.connection, clock=self.connecting.clock)
         self._memory.remembered_max = settings.sessions_remembered_max

@@ -1,4 +1,4 @@
-"""What an input brings for mailboxes: its publications, by their places in it."""
+"""The publications of an input for mailboxes, by their places in it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def body_of(batch: object, at: int) -> bytes:
 
 
 def publication_count(request: Input) -> int:
-    """How many publications an input brings."""
+    """The number of publications in an input."""
     match request:
         case ClientPublishMany(_, publications):
             return len(publications)

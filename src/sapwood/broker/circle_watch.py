@@ -1,4 +1,4 @@
-"""Circles of links, as a broker under a protocol for trees takes care of them."""
+"""Circles of links, as a broker under a protocol for trees avoids them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sapwood.wire.messages import GoodbyeCode, LinkState
 
 
 class CircleWatch:
-    """Tells neighbors of links, and takes down those that a tree does not need.
+    """Announces links to neighbors, and takes down those that a tree does not need.
 
     Without `circles` links may form some, and there is nothing to do.
     """
@@ -24,17 +24,17 @@ class CircleWatch:
         self._log = log
 
     def link_up(self, neighbor: str) -> None:
-        """A link is up, and its router has not heard of it yet."""
+        """Announce a link that is up, before the router knows it."""
         if self._circles is not None:
             self._tell(self._circles.link_up(neighbor))
 
     def link_down(self, neighbor: str) -> None:
-        """A link is down."""
+        """Announce that a link is down."""
         if self._circles is not None:
             self._tell(self._circles.link_down(neighbor))
 
     def heard(self, neighbor: str, state: LinkState) -> None:
-        """Take in what a neighbor tells of the links of some broker."""
+        """Take in an announcement of the links of a broker, from a neighbor."""
         if self._circles is None:
             return
         self._tell(self._circles.heard(neighbor, state))

@@ -1,23 +1,23 @@
-"""Group commit: what a turn of the loop has added is committed together.
+"""Group commit: everything that a turn of the loop has added is committed together.
 
 Where a commit is done when it is written, the loop appends it to the log before the turn ends, and
 output leaves at once. Where it has to be durable, threads beside the loop wait for the disk::
 
-    turn 1   adds, carries out effects ── output is held, under ticket 1
-    turn 2   adds more                    held, under ticket 2       commit 1 is under way
-    turn 3   commit 1 is done: what was held under 1 leaves          commit 2 begins
+   turn 1   adds, carries out effects ── output is held, under ticket 1
+   turn 2   adds more                    held, under ticket 2       commit 1 is under way
+   turn 3   commit 1 is done: output held under 1 leaves            commit 2 begins
 
-What is added while a commit is under way gathers for the next one, which begins when that is done,
+Records added while a commit is under way gather for the next one, which begins when that is done,
 or when as much has gathered (`limits.STORE_SYNCS_MAX` at a time): so the slower a disk is, the more
-goes into one commit. The loop never waits for it. All that stands behind a record in the order of
-effects leaves after it, whoever it is for.
+goes into one commit. The loop never waits for it. All output behind a record in the order of
+effects leaves after its commit, whichever peer it is for.
 
-Writing goes to the system's memory, and takes microseconds. What may take longer another thread
-does, with no other commit beside it: beginning a segment, and everything for a while after the
-system was slow to take a write (`limits.STORE_REST`).
+Writing goes to the system's memory, and takes microseconds. Slower work is done by another thread,
+with no other commit beside it: beginning a segment, and everything for a while after the system was
+slow to take a write (`limits.STORE_REST`).
 
 A disk without room is tried again every `limits.STORE_RETRY_S`, and meanwhile the broker `is_full`:
-publications are refused, and what was held stays so.
+publications are refused, and held output stays held.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ from sapwood.store.writer import Gathered, StoreFullError
 
 
 class _Order(Enum):
-    """What the thread is to do that is no commit."""
+    """Orders to the thread beside commits."""
 
     LOOK = auto()
-    """See when something is due: earlier than it was."""
+    """Check when work is due: earlier than it was."""
     END = auto()
 
 
@@ -59,23 +59,23 @@ _Task: TypeAlias = Gathered | _Order
 
 
 class Committed(Protocol):
-    """The broker, as it hears of commits."""
+    """The broker, as commits call it."""
 
     def committed(self, ticket: int) -> None:
-        """All commits up to this one are done."""
+        """The commits up to this one are done."""
         ...
 
     def blocked(self, *, blocked: bool) -> None:
-        """Whether publications have to wait for the disk, from now on."""
+        """Publications have to wait for the disk, or need not wait any more."""
         ...
 
     def not_durable(self, error: Exception) -> None:
-        """What was added cannot be made durable."""
+        """The added records cannot be made durable."""
         ...
 
 
 class GroupCommit:
-    """Commits what is added to one store.
+    """Commits the records that are added to one store.
 
     #: tickets up to _done are done; _taken is the last one that is under way, or was
     #: _under_way are the commits of the tickets between them, in order
@@ -92,23 +92,23 @@ class GroupCommit:
         self._taken = self._done = 0
         self._under_way: deque[Gathered] = deque()
         self._is_apart = False
-        #: until when the thread writes, as the system was slow to take it
+        #: the time until which the thread writes, as the system was slow to take a write
         self._slow_until = -inf
-        #: when it was looked whether the disk has room, and what was committed since
+        #: the time of the last check of room on the disk, and the bytes committed since
         self._looked_at, self._unlooked_bytes = -inf, 0
-        #: bytes of output that is held back
+        #: the bytes of output that is held back
         self.held_bytes = 0
         self._is_scheduled = False
         self._is_blocked = False
-        #: the disk has no room for what is to be committed
+        #: the disk has no room for a commit under way
         self._is_stuck = False
         self.is_full = False
-        #: what is called when a ticket is done
+        #: functions to call when a ticket is done
         self._callbacks: deque[tuple[int, Callable[[], None]]] = deque()
         self._drained: asyncio.Future[None] | None = None
         # Of the threads:
         self._waiting: SimpleQueue[_Task] = SimpleQueue()
-        #: tickets that are to be synced
+        #: the tickets to be synced
         self._syncing: SimpleQueue[int | None] = SimpleQueue()
         self._ending = Event()
         self._threads = [Thread(target=self._run, name="commits", daemon=True)]
@@ -123,9 +123,9 @@ class GroupCommit:
     # In the loop -------------------------------------------------------------------------------
 
     def ticket(self) -> int | None:
-        """What output is to be held under that stands behind all that was added; `None` for none.
+        """The ticket for output behind every record added so far; `None` without one.
 
-        Sees to it that what was added is committed, now or when this turn of the loop is over.
+        Makes sure that these records are committed, now or at the end of this turn of the loop.
         """
         if self._store.is_pending:
             self._schedule()
@@ -134,7 +134,7 @@ class GroupCommit:
         return self._taken if self._done < self._taken else None
 
     def when_done(self, callback: Callable[[], None]) -> None:
-        """Call this when all that was added is committed; at once if it is."""
+        """Call a function when everything added so far is committed; at once if it is."""
         ticket = self.ticket()
         if ticket is None:
             callback()
@@ -142,13 +142,13 @@ class GroupCommit:
             self._callbacks.append((ticket, callback))
 
     async def drained(self) -> None:
-        """Return when all that was added is committed, or cannot be for want of room."""
+        """Return when everything added so far is committed, or cannot be for want of room."""
         if self.ticket() is not None and not self.is_full:
             self._drained = self._loop.create_future()
             await self._drained
 
     def _schedule(self) -> None:
-        """Begin a commit, if it is time for one: at once, or for all that this turn brings."""
+        """Begin a commit, if it is time for one: at once, or at the end of this turn."""
         if not self._is_scheduled and self._may_begin():
             if self._store.writer.awaits_sync:
                 self._is_scheduled = True
@@ -158,7 +158,7 @@ class GroupCommit:
         self._check_blocked()
 
     def _may_begin(self) -> bool:
-        """Whether none is under way, or there is enough for one beside those that are."""
+        """True if no commit is under way, or enough has gathered for one beside those."""
         if not self._under_way:
             return True
         return (
@@ -170,7 +170,7 @@ class GroupCommit:
         )
 
     def _is_quick(self) -> bool:
-        """Whether the loop can write the next commit itself."""
+        """True if the loop can write the next commit itself."""
         return self._store.writer.is_open and self._loop.time() >= self._slow_until
 
     def _begin(self) -> None:
@@ -193,9 +193,9 @@ class GroupCommit:
         self._check_blocked()
 
     def _append(self, gathered: Gathered) -> bool:
-        """Write what was gathered, if that will not take long; whether it is written.
+        """Write a commit, if that will not take long; true if it is written.
 
-        What fails is for the thread, which meets it again, and waits or gives up.
+        An error is left to the thread, which meets it again, and waits or gives up.
         """
         if not self._is_quick():
             return False
@@ -203,7 +203,7 @@ class GroupCommit:
         began = clock()
         try:
             is_due = self._store.writer.append(gathered)
-        except Exception:  # noqa: BLE001 - whatever it is, nothing was written
+        except Exception:  # noqa: BLE001 - whatever the error, nothing was written
             return False
         ended = clock()
         if ended - began > STORE_WRITE_S:
@@ -213,7 +213,7 @@ class GroupCommit:
         return True
 
     def _is_to_look(self) -> bool:
-        """Whether it is time to look again whether the disk has room; then it counts as done."""
+        """True if it is time to check the room on the disk; then it counts as checked."""
         now = self._loop.time()
         if now < self._looked_at + STORE_ROOM_S and self._unlooked_bytes < STORE_ROOM_BYTES:
             return False
@@ -221,7 +221,7 @@ class GroupCommit:
         return True
 
     def _committed(self, ticket: int) -> None:
-        """The commits up to a ticket are done, if they were not before."""
+        """Take in that the commits up to a ticket are done, if they were not before."""
         if ticket <= self._done:
             return
         while self._done < ticket:
@@ -237,12 +237,12 @@ class GroupCommit:
         self._check_blocked()
 
     def _committed_apart(self) -> None:
-        """The thread has written a commit, and none was begun since."""
+        """Take in that the thread has written a commit, and none was begun since."""
         self._is_stuck = self._is_apart = False
         self._committed(self._taken)
 
     def _no_room(self, *, is_stuck: bool) -> None:
-        """The disk has no room: for the commit under way, or for the state file."""
+        """Take in that the disk has no room: for the commit under way, or for the state file."""
         self._is_stuck = is_stuck
         self._fill()
 
@@ -281,7 +281,7 @@ class GroupCommit:
             self._drained.set_result(None)
 
     def close(self) -> None:
-        """Commit no more, make durable what is committed, and close the store.
+        """Commit no more, make every commit durable, and close the store.
 
         Blocks; for another thread. Raises `EnvironmentMissingError`.
         """
@@ -321,7 +321,7 @@ class GroupCommit:
         self._tell(lambda: self._host.not_durable(told))
 
     def _next(self) -> bool:
-        """Take part in one commit, or do what is due; `False` at the end."""
+        """Write one commit, or do the work that is due; `False` at the end."""
         writer = self._store.writer
         try:
             task = self._waiting.get(timeout=writer.due_s())
@@ -337,7 +337,7 @@ class GroupCommit:
         return True
 
     def _write(self, gathered: Gathered) -> bool:
-        """Commit what was gathered, however long that takes; `False` at the end."""
+        """Write a commit, however long that takes; `False` at the end."""
         while True:
             try:
                 self._store.writer.commit(gathered)
@@ -357,7 +357,7 @@ class GroupCommit:
     def _tell(self, what: Callable[[], None]) -> None:
         try:
             self._loop.call_soon_threadsafe(what)
-        except RuntimeError:  # the loop is closed, and nobody is there who could hear it
+        except RuntimeError:  # the loop is closed, and no call would arrive
             return
 
 

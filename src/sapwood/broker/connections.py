@@ -13,9 +13,9 @@ from sapwood.wire.messages import GoodbyeCode
 
 
 class Connections:
-    """The connections of one broker, and the only owner of what waits to be flushed.
+    """The connections of one broker, and the only owner of the set to be flushed.
 
-    A session is asked for by `to_client` or `to_link` in order to write to it, and its connection
+    A caller gets a session by `to_client` or `to_link` in order to write to it, and its connection
     is flushed with the next `take_unflushed`.
 
     #: clients[n].client.name == n, links[n].link.name == n
@@ -33,9 +33,10 @@ class Connections:
         self.offered: dict[TcpConnection, str] = {}
         #: name and session of neighbors whose links were closed for good
         self.barred: set[tuple[str, str]] = set()
-        #: publishers that are not read because publications pile up, and to whom theirs went
+        #: publishers that are not read because publications pile up, and the neighbors to which
+        #: theirs went
         self._paused: dict[TcpConnection, frozenset[str]] = {}
-        #: connections that may have output, and whether the router had part in that
+        #: connections that may have output, and whether any of it is the router's
         self._unflushed: dict[TcpConnection, bool] = {}
         self._watchers: list[asyncio.Future[None]] = []
 
@@ -61,7 +62,7 @@ class Connections:
     def to_link(self, name: str, *, is_routed: bool = True) -> LinkSession | None:
         """The session of a neighbor, to write to; `None` where its link is not up.
 
-        What is written is the router's, or not.
+        `is_routed` is true where the router writes.
         """
         tcp = self.links.get(name)
         if tcp is None or not tcp.connection.open:
@@ -77,19 +78,19 @@ class Connections:
             self._unflushed[tcp] = True
 
     def settle_many(self, client: str, count: int) -> None:
-        """`settle` for so many of the oldest publications of a client that have no answer."""
+        """`settle` for the `count` oldest publications of a client that have no answer."""
         tcp = self.clients.get(client)
         if tcp is not None:
             client_of(tcp).ledger.settle_many(count)
             self._unflushed[tcp] = True
 
     def end(self, tcp: TcpConnection, code: GoodbyeCode, reason: str) -> None:
-        """Say goodbye on a connection with the next flush, which closes it."""
+        """Send a goodbye on a connection with the next flush, which closes it."""
         tcp.connection.say_goodbye(code, reason)
         self.mark_unflushed(tcp)
 
     async def end_all(self, code: GoodbyeCode, reason: str) -> None:
-        """Say goodbye on all connections, and return when they are closed, soon."""
+        """Send a goodbye on all connections, and return when they are closed, soon."""
         leaving = list(self.all)
         for tcp in leaving:
             tcp.connection.say_goodbye(code, reason)
@@ -108,7 +109,7 @@ class Connections:
     def take_unflushed(self) -> list[tuple[TcpConnection, bool]]:
         """The connections to be flushed now, in the order in which they got output.
 
-        With each, whether any of it is the router's.
+        Each has a flag that is true if any of its output is the router's.
         """
         taken = list(self._unflushed.items())
         self._unflushed.clear()
@@ -117,7 +118,7 @@ class Connections:
     # Publishers that are not read --------------------------------------------------------------
 
     def pause(self, tcp: TcpConnection, neighbors: frozenset[str]) -> bool:
-        """Stop reading a publisher, whose publications go to neighbors; whether it was read."""
+        """Stop reading a publisher, whose publications go to neighbors; true if it was read."""
         before = self._paused.get(tcp)
         self._paused[tcp] = neighbors if before is None else before | neighbors
         if before is None:
@@ -131,7 +132,7 @@ class Connections:
             tcp.resume_reading()
 
     def forget_paused(self, tcp: TcpConnection) -> None:
-        """Leave a publisher alone that has gone."""
+        """Forget a paused publisher that has gone."""
         self._paused.pop(tcp, None)
 
     # Changes -----------------------------------------------------------------------------------

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Counters:
-    """The events since the broker began, each a plain count.
+    """The numbers of events since the broker began.
 
     `publications` were accepted from clients here, `deliveries` sent to clients here;
-    `durable_dropped` were let go by the bounds of mailboxes. `expired` deliveries were not made,
-    and publications not passed on, as a time to live was over.
+    `durable_dropped` publications were dropped by the bounds of mailboxes. `expired` deliveries
+    were not made, and publications not passed on, as a time to live was over.
     """
 
     publications: int = 0

@@ -1,7 +1,7 @@
-"""Links over UDP: a socket, and transports on it that connections take for streams.
+"""Links over UDP: a socket, and transports on it that appear to connections as streams.
 
-What a transport hands to its connection are the frames of one datagram after the other; some never
-come, some come late. What begins and ends a connection is `sapwood.session.datagram_link`.
+A transport passes on the frames of one datagram after the other; some never come, some come late.
+The start and the end of a connection are in `sapwood.session.datagram_link`.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ Peer: TypeAlias = tuple[Any, ...]
 """A host and a port, as the system writes them; more for IPv6."""
 
 IS_DATAGRAM: Final = "is_datagram"
-"""What transports are asked for their kind by (`get_extra_info`)."""
+"""The name of the flag for these transports (`get_extra_info`)."""
 
 
 class DatagramPort(asyncio.DatagramProtocol):
-    """A UDP socket of a broker, which others connect to, or with which it connects to one.
+    """A UDP socket of a broker, to which others connect, or with which it connects to one.
 
-    `accept` makes the connection of whoever has come with a cookie; `None`: nobody may.
+    `accept` makes the connection of a peer that has returned a cookie; `None`: no peer may connect.
 
     #: _transports has each connection by its peer and its id
     """
@@ -46,21 +46,21 @@ class DatagramPort(asyncio.DatagramProtocol):
         self._secret = secrets.token_bytes(32)
         self._transports: dict[tuple[Peer, bytes], DatagramTransport] = {}
         self.socket: asyncio.DatagramTransport | None = None
-        #: datagrams that did not leave, because too many wait for the socket
+        #: the number of datagrams that were not sent, because too many wait for the socket
         self.lost = 0
         self.closed: asyncio.Future[None] = self._loop.create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The socket is there."""
+        """Take in that the socket is open."""
         self.socket = cast("asyncio.DatagramTransport", transport)
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002
-        """The socket is gone."""
+        """Take in that the socket is closed."""
         if not self.closed.done():
             self.closed.set_result(None)
 
     def datagram_received(self, data: bytes, peer: Peer) -> None:
-        """A datagram has come, from anybody."""
+        """Handle a datagram, from any peer."""
         datagram = decode_datagram(data)
         if datagram is None:
             return
@@ -71,13 +71,13 @@ class DatagramPort(asyncio.DatagramProtocol):
             self._greeted(datagram, peer, self._accept)
 
     def error_received(self, error: Exception) -> None:
-        """The system says that nobody is there: whoever connects need not wait."""
+        """End the connections of a dialing socket, whose peer is unreachable."""
         if self._accept is None:
             for transport in list(self._transports.values()):
                 transport.fail(error)
 
     def dial(self, peer: Peer, protocol: asyncio.Protocol) -> None:
-        """Let a connection begin, with the peer that the socket is joined to."""
+        """Begin a connection, with the peer that the socket is joined to."""
         end = DatagramEnd(secrets.token_bytes(ID_BYTES), is_dialing=True)
         self._begin(peer, end, protocol)
 
@@ -92,7 +92,7 @@ class DatagramPort(asyncio.DatagramProtocol):
         self.socket.sendto(data, None if self._accept is None else peer)
 
     def forget(self, peer: Peer, connection: bytes) -> None:
-        """A connection has ended; a socket that was there for it is closed."""
+        """Forget a connection that has ended; close a socket that was there for it alone."""
         self._transports.pop((peer, connection), None)
         if self._accept is None and not self._transports and self.socket is not None:
             self.socket.close()
@@ -104,7 +104,7 @@ class DatagramPort(asyncio.DatagramProtocol):
             self.socket.close()
 
     def _greeted(self, hello: Datagram, peer: Peer, accept: Callable[[], asyncio.Protocol]) -> None:
-        """A stranger says hello, and is told a cookie; who says that is a stranger no more."""
+        """Answer a stranger's HELLO with a cookie, or accept one that has a valid cookie."""
         slot = int(self._loop.time()) // DATAGRAM_COOKIE_S
         good = [self._cookie(hello.connection, peer, one) for one in (slot, slot - 1)]
         if hello.cookie == NO_COOKIE or not any(
@@ -130,7 +130,8 @@ class DatagramPort(asyncio.DatagramProtocol):
 class DatagramTransport(asyncio.Transport):
     """One connection over UDP, as its protocol sees it.
 
-    #: _unread has what came while nobody wanted to read, at most `DATAGRAM_QUEUE_BYTES_MAX`
+    #: _unread has the payloads that came while reading was paused, at most
+    #: `DATAGRAM_QUEUE_BYTES_MAX`
     """
 
     def __init__(
@@ -145,7 +146,7 @@ class DatagramTransport(asyncio.Transport):
         self._is_paused = self._is_closing = False
 
     def received(self, datagram: Datagram) -> None:
-        """A datagram of this connection has come."""
+        """Handle a datagram of this connection."""
         payload = self._end.received(datagram, self._loop.time())
         self._flush()
         if payload:
@@ -154,7 +155,7 @@ class DatagramTransport(asyncio.Transport):
             self._lose(None)
 
     def deliver(self, payload: bytes) -> None:
-        """Let the protocol read something, now or later; what is too much is lost."""
+        """Pass a payload to the protocol, now or later; one beyond the bound is lost."""
         if self._is_closing:
             return
         if not self._is_paused:
@@ -164,7 +165,7 @@ class DatagramTransport(asyncio.Transport):
             self._unread_bytes += len(payload)
 
     def fail(self, error: Exception) -> None:
-        """Nobody is there."""
+        """End a connection that is not up yet: its peer is unreachable."""
         if not self._end.is_up:
             self._lose(error)
 
@@ -177,11 +178,11 @@ class DatagramTransport(asyncio.Transport):
             self._flush()
 
     def write_eof(self) -> None:
-        """Send no more; as nothing tells when the other end has read that, this is the end."""
+        """End the connection: no message reports that the other end has read everything."""
         self.close()
 
     def can_write_eof(self) -> bool:
-        """As far as that goes."""
+        """True: `write_eof` ends the connection."""
         return True
 
     def close(self) -> None:
@@ -193,11 +194,11 @@ class DatagramTransport(asyncio.Transport):
         self._lose(None)
 
     def is_closing(self) -> bool:
-        """Whether it has ended."""
+        """True if the connection has ended."""
         return self._is_closing
 
     def pause_reading(self) -> None:
-        """Keep what comes, as far as there is room."""
+        """Keep incoming payloads, as far as there is room."""
         self._is_paused = True
 
     def resume_reading(self) -> None:
@@ -206,10 +207,10 @@ class DatagramTransport(asyncio.Transport):
         self._loop.call_soon(self._read_on)
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Nothing waits here: what the socket does not take is lost."""
+        """Ignored: no output waits here, as datagrams that the socket refuses are lost."""
 
     def get_write_buffer_size(self) -> int:
-        """Nothing waits here."""
+        """0: no output waits here."""
         return 0
 
     def _read_on(self) -> None:
@@ -246,7 +247,7 @@ class DatagramTransport(asyncio.Transport):
 async def listen(
     host: str, port: int, accept: Callable[[], asyncio.Protocol]
 ) -> tuple[DatagramPort, tuple[str, int]]:
-    """A UDP socket to which others connect, and where it is; raises `OSError`."""
+    """A UDP socket to which others connect, with its address; raises `OSError`."""
     loop = asyncio.get_running_loop()
     transport, made = await loop.create_datagram_endpoint(
         lambda: DatagramPort(accept), local_addr=(host, port)
@@ -256,7 +257,7 @@ async def listen(
 
 
 async def connect(host: str, port: int, protocol: asyncio.Protocol) -> None:
-    """Let a connection to another broker's UDP socket begin; raises `OSError`."""
+    """Begin a connection to another broker's UDP socket; raises `OSError`."""
     loop = asyncio.get_running_loop()
     transport, made = await loop.create_datagram_endpoint(
         lambda: DatagramPort(None), remote_addr=(host, port)

@@ -1,9 +1,9 @@
-"""What a router is handed and what comes of it, in the log of a broker that is looked into.
+"""The inputs and effects of a router, in the debug log of a broker.
 
 A line for each input and effect, whose event is the name of its class in words::
 
-    {"event": "client subscribe", "client": "c1", "subscription": "s1", "filter": "a > 1", ...}
-    {"event": "send", "neighbor": "r2", "message": "Subscribe", "key": "...", ...}
+   {"event": "client subscribe", "client": "c1", "subscription": "s1", "filter": "a > 1", ...}
+   {"event": "send", "neighbor": "r2", "message": "Subscribe", "key": "...", ...}
 
 Filters and ids are in it, contents of publications never.
 """
@@ -33,24 +33,24 @@ from sapwood.routing.inputs import ClientPublishMany, Input, ReceiveMany
 from sapwood.routing.messages import Message, carried
 
 SHOWN_MAX: Final = 8
-"""Members of a sequence that are spelled out; of the rest it is said how many there are."""
+"""Members of a sequence that are spelled out; the others are counted."""
 
 _WORD_START: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class DebugLog:
-    """Writes down inputs and effects of one router."""
+    """Logs inputs and effects of one router."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
 
     @classmethod
     def of(cls, log: Log) -> DebugLog | None:
-        """One that writes to `log`; `None` where that leaves such lines out."""
+        """A debug log on `log`; `None` where that does not log such lines."""
         return cls(log) if log.is_enabled_for(logging.DEBUG) else None
 
     def handled(self, request: Input, effects: Iterable[Effect]) -> None:
-        """Write down an input and its effects, those of batches one by one."""
+        """Log an input and its effects, those of batches one by one."""
         if isinstance(request, ClientPublishMany):
             self._write_all(request.requests())
         elif isinstance(request, ReceiveMany):
@@ -70,18 +70,18 @@ class DebugLog:
 
 
 def _single(effect: Effect) -> Iterable[Effect]:
-    """The effects that an effect of a batch is."""
+    """The single effects of an effect of a batch."""
     if isinstance(effect, DeliverMany):
         return effect.each()
     if isinstance(effect, SendMany):
         return (Send(effect.neighbor, message) for message in effect.publications.messages())
     if isinstance(effect, AcceptedMany):
         return (Accepted(effect.client, one.id) for one in effect.publications)
-    return () if isinstance(effect, Remaining) else (effect,)  # it is handed in, and written then
+    return () if isinstance(effect, Remaining) else (effect,)  # it is handed in, and logged then
 
 
 def _of_message(message: Message) -> dict[str, object]:
-    """The name of a message and its members, out of what carries it."""
+    """The name of a message and its members, without its envelopes."""
     inner = carried(message)
     members = {name: _shown(getattr(inner, name)) for name in inner.__struct_fields__}
     return {"message": type(inner).__name__, **members}

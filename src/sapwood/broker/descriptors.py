@@ -1,4 +1,4 @@
-"""Open files: what a broker needs for its connections, and what the system gives it."""
+"""Open files: the number that a broker needs for its connections, and the system's limit."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from sapwood.limits import ACCEPTS_WAITING_MAX, CONNECTIONS_MAX, DESCRIPTORS_RES
 
 
 class Listening(Protocol):
-    """A listening socket, of which asyncio shows little."""
+    """A listening socket, of which asyncio exposes little."""
 
     def fileno(self) -> int:
         """Its descriptor."""
 
 
 _OUT_OF_DESCRIPTORS: Final = "socket.accept() out of system resource"
-"""What asyncio says in this case."""
+"""The message of asyncio in this case."""
 
 
 def with_descriptors(settings: BrokerSettings, log: Log) -> BrokerSettings:
     """The settings with as many connections as the system has open files for.
 
     Raises the process's own limit as far as that is allowed. Where it is not enough there are fewer
-    connections; the log says how many when the broker listens, and warns where more were asked for.
+    connections; the log has their number when the broker listens, and a warning where more were
+    configured.
     """
     reserved = DESCRIPTORS_RESERVED + (settings.http_streams_max if settings.gateway else 0)
     reserved += 0 if settings.mqtt is None else settings.mqtt_connections_max
@@ -40,12 +41,12 @@ def with_descriptors(settings: BrokerSettings, log: Log) -> BrokerSettings:
     allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    except (OSError, ValueError):  # systems may have a lower limit than they tell
+    except (OSError, ValueError):  # systems may have a lower limit than they report
         allowed = soft
     if allowed >= needed:
         return settings
     possible = max(1, allowed - reserved)
-    if settings.connections_max != CONNECTIONS_MAX:  # which nobody asked for
+    if settings.connections_max != CONNECTIONS_MAX:  # only an explicit number is checked
         log.warning(
             "fewer connections than asked for",
             connections_max=possible,
@@ -56,20 +57,20 @@ def with_descriptors(settings: BrokerSettings, log: Log) -> BrokerSettings:
 
 
 def lengthen_queues(listening: Iterable[Listening]) -> None:
-    """Let the system keep more connections waiting than are accepted at a time, from now on."""
+    """Lengthen the queues of connections that wait in the system to be accepted."""
     for one in listening:
         with socket.socket(fileno=os.dup(one.fileno())) as twin:
             twin.listen(ACCEPTS_WAITING_MAX)
 
 
 class LoopFaults:
-    """What an event loop reports, as lines of the log: a lack of descriptors is one a second."""
+    """Reports of an event loop, as lines of the log: a lack of descriptors is one a second."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
 
     def __call__(self, loop: Any, context: dict[str, Any]) -> None:
-        """Handle a report, as `set_exception_handler` asks for it."""
+        """Handle a report, with the signature for `set_exception_handler`."""
         if context.get("message") == _OUT_OF_DESCRIPTORS:
             reason = str(context.get("exception"))
             self._log.error("cannot accept", reason=f"{reason}; trying again in a second")

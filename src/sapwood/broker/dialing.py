@@ -21,7 +21,7 @@ from sapwood.wire.messages import GoodbyeCode
 
 
 class Dialer:
-    """Keeps a link to one address, until the other broker says that it is pointless."""
+    """Keeps a link to one address, until the other broker reports that it is pointless."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Dialer:
         self._connect = connect
         self._connections = connections
         self._log = log.bind(peer=str(address))
-        #: attempts in a row that led to no link
+        #: the number of attempts in a row that led to no link
         self._failures = 0
         self._last_reason = ""
         self._tcp: TcpConnection | None = None
@@ -43,7 +43,7 @@ class Dialer:
 
     @property
     def has_link(self) -> bool:
-        """Whether the broker at the address is a neighbor, by this dialer or another."""
+        """True if the broker at the address is a neighbor, by this dialer or another."""
         tcp = self._tcp
         return self._linked != "" or (tcp is not None and tcp.was_up)
 
@@ -57,7 +57,7 @@ class Dialer:
         while True:
             try:
                 tcp = await self._connect(self.address)
-            except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
+            except (OSError, UnicodeError) as error:  # the latter for an impossible host
                 self._failed(f"cannot connect: {getattr(error, 'strerror', None) or error}")
             except InputError as error:  # files of TLS, which may have changed
                 self._failed(str(error))
@@ -88,11 +88,11 @@ class Dialer:
         self._failed(ending.reason)
 
     def _is_neighbor(self, name: str) -> bool:
-        """Whether the broker of that name is a neighbor, or about to become one."""
+        """True if the broker of that name is a neighbor, or about to become one."""
         return name in self._connections.links or name in self._connections.offered.values()
 
     def _failed(self, reason: str) -> None:
-        """Count a failure; a reason that repeats is logged for debugging only."""
+        """Count a failure; a repeated reason is logged for debugging only."""
         self._failures += 1
         log = self._log.debug if reason == self._last_reason else self._log.warning
         log("no link", reason=reason, failures=self._failures)
@@ -114,8 +114,9 @@ class Dialers:
 
     `connect` makes one connection to an address.
 
-    #: _given are the addresses that stay, _asked the addresses of routers that the router asked
-    #: for; each address in either has a dialer, in _at and as a task in _dialers, and no other has
+    #: _given are the addresses that stay, _asked the addresses of routers that the router
+    #: requested;
+    #: each address in either has a dialer, in _at and as a task in _dialers, and no other has
     """
 
     def __init__(
@@ -138,7 +139,7 @@ class Dialers:
         self._dial(address)
 
     def keep_only(self, addresses: Collection[Address]) -> None:
-        """`keep` these, and let go of all others that were kept; their links end."""
+        """`keep` these addresses, and drop all others that were kept; their links end."""
         for address in self._given.difference(addresses):
             self._given.remove(address)
             if address not in self._asked.values():
@@ -149,7 +150,7 @@ class Dialers:
                 self.keep(address)
 
     def ask(self, neighbor: str, address: str) -> None:
-        """Connect to a neighbor that the router asks for, and again whenever the link is gone."""
+        """Connect to a neighbor that the router requests, and again whenever the link is gone."""
         if not address:
             self._log.debug("no link", neighbor=neighbor, reason="nobody has said where it listens")
             return
@@ -164,7 +165,7 @@ class Dialers:
         self._dial(found)
 
     def release(self, neighbor: str) -> None:
-        """End the link to a neighbor that the router asked for; its other end may connect again."""
+        """End the link to a neighbor that the router requested; its other end may connect again."""
         self._give_up(neighbor)
         tcp = self._connections.links.get(neighbor)
         if tcp is not None:

@@ -1,4 +1,4 @@
-"""Where else clients come to a broker: by HTTP, and by MQTT."""
+"""The other doors of a broker for clients: HTTP, and MQTT."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sapwood.broker.mqtt.admission import Hosted
 
     class Entered(Shown, Hosted, Protocol):
-        """The broker, as all who come this way need it."""
+        """The broker, as all its doors need it."""
 
 
 class Door(Protocol):
@@ -28,7 +28,7 @@ class Door(Protocol):
 
 
 def doors_of(broker: Entered) -> list[Door]:
-    """Those that its settings ask for."""
+    """The doors that the broker's settings configure."""
     settings = broker.settings
     doors: list[Door] = [] if settings.http is None else [HttpServer(settings.http, broker)]
     if settings.mqtt is not None:

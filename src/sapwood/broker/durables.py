@@ -1,8 +1,8 @@
-"""The durable subscriptions of a broker: what its store, its router and its clients have to do.
+"""The durable subscriptions of a broker: their connection to its store, router and clients.
 
-Once a turn, before output is flushed, `end_turn` puts what consumers get among the output. It is
-held back until the next commit is done, which has the rows that go with it. So nothing is handed
-out before it is durable, and no acknowledgement is answered before it is.
+Once a turn, before output is flushed, `end_turn` adds the deliveries to consumers to the output.
+They are held back until the next commit is done, which has their rows. So no publication is
+delivered before it is durable, and no acknowledgement is confirmed before it is.
 """
 
 from __future__ import annotations
@@ -91,19 +91,19 @@ WIDER: Final = (
 )
 _NO_STORE: Final = "this broker keeps nothing; start it with --data"
 _SPREAD: Final = 4
-"""Places that lie so much further apart than they are many are read one by one."""
+"""The factor of span to number from which places are read one by one."""
 
 
 class Commits(Protocol):
-    """What the commits of the store are asked."""
+    """The store's commits, as durable subscriptions use them."""
 
     def when_done(self, callback: Callable[[], None]) -> None:
-        """Call this when all that was added is committed."""
+        """Call a function when everything added so far is committed."""
         ...
 
 
 class Keeping(Protocol):
-    """What has durable subscriptions."""
+    """An object with durable subscriptions."""
 
     durables: Durables
 
@@ -112,8 +112,8 @@ class Keeping(Protocol):
 class Shell:
     """The broker, as its durable subscriptions call it.
 
-    `handle` lets the router handle an input and carries out its effects. `flush` ends a turn: what
-    is to be kept is kept, and behind it output leaves.
+    `handle` lets the router handle an input and carries out its effects. `flush` ends a turn: rows
+    are stored, and output leaves behind them.
     """
 
     connections: Connections
@@ -125,9 +125,8 @@ class Shell:
 class Durables:
     """The durable subscriptions of one broker with a store.
 
-    With `persists` the router's
-    upkeep adds all publications to the store; else those from neighbors are added here, where an
-    owner gets one.
+    With `persists` the router's upkeep adds all publications to the store; else those from
+    neighbors are added here, where an owner gets one.
 
     #: _recent has every publication that an owner got and that is not committed; _order its places
     """
@@ -157,10 +156,11 @@ class Durables:
         self._recent: dict[int, bytes] = {}
         self._order: deque[int] = deque()
         self._recent_bytes = 0
-        #: the input whose publications are delivered, the place of the first one, and those by id
+        #: the input whose publications are delivered, the place of the first one, and the places by
+        #: id
         self._input: Input | None = None
         self._by_id: dict[str, int] | None = None
-        #: the filters that the journal is looked at with, by owner
+        #: the filters with which the journal is scanned, by owner
         self._filters: dict[str, Interest] = {}
         self._is_looking = False
         self._withholding = Withholding(store)
@@ -168,7 +168,7 @@ class Durables:
     # Life --------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Be what an earlier life has kept: the router has its owners again."""
+        """Restore the stored subscriptions: the router gets their owners again."""
         rows = [
             Row(kind, name, number, value)
             for kind in Kind
@@ -181,7 +181,7 @@ class Durables:
         self._arm()
 
     def stop(self) -> None:
-        """Do nothing more by itself."""
+        """Stop the timer and the scans."""
         self._timer.stop()
         self._is_looking = True
 
@@ -198,19 +198,19 @@ class Durables:
         self._timer.set(self._subscriptions.next_deadline())
 
     def end_turn(self) -> None:
-        """Add to the store what is to be kept, and to the output what consumers get."""
+        """Add due rows to the store, and due deliveries to the output."""
         subscriptions, store = self._subscriptions, self._store
         if not len(subscriptions) and not subscriptions.is_changed:
             return
         self._carry_out(subscriptions.settle(self._loop.time()))
-        if not store.is_pending:  # or else they are added when that is committed
+        if not store.is_pending:  # else rows are added when that is committed
             self._add_rows()
         self._forget()
         self._arm()
         self._look_soon()
 
     def _add_rows(self) -> None:
-        """Add to the store what is to be kept."""
+        """Add the changed rows to the store."""
         subscriptions, store = self._subscriptions, self._store
         if not len(subscriptions) and not subscriptions.is_changed:
             return
@@ -227,9 +227,9 @@ class Durables:
         client: ClientSessionAtBroker,
         message: DurableRequest | AcknowledgeRequest | DurablesRequest,
     ) -> None:
-        """Handle what a client says of durable subscriptions.
+        """Handle a client's message about durable subscriptions.
 
-        Raises `FrameError` for what it must not say.
+        Raises `FrameError` for a message that it must not send.
         """
         match message:
             case DurableRequest():
@@ -243,7 +243,7 @@ class Durables:
                 self._asked(client, message)
 
     def leave(self, client: ClientSessionAtBroker, id_: str) -> bool:
-        """A client withdraws what it calls so; whether that was a consumer."""
+        """Withdraw a client's consumer of this id; true if it was one."""
         effects = self._subscriptions.leave(client.name, id_, self._time())
         if effects is None:
             return False
@@ -251,7 +251,7 @@ class Durables:
         return True
 
     def gone(self, client: str) -> None:
-        """A client is gone."""
+        """Remove the consumers of a client that is gone."""
         self._carry_out(self._subscriptions.gone(client, self._time()))
 
     def _open(self, client: ClientSessionAtBroker, request: DurableRequest) -> None:
@@ -279,7 +279,7 @@ class Durables:
         self._carry_out(self._subscriptions.open(client.name, request, making, self._time()))
 
     def _denied(self, grant: Grant, request: DurableRequest) -> str | None:
-        """Why somebody may not come to a durable subscription, if so."""
+        """The reason why a grant forbids a request for a durable subscription, or `None`."""
         for name in (request.name, request.policy.dead_letter or ""):
             if not grant.names(name):
                 return f"no durable subscription may be named {name} under this identity"
@@ -307,22 +307,22 @@ class Durables:
         client.connection.send(shown(reply, client.gate))
 
     def listed(self, after: str) -> DurablesReply:
-        """The durable subscriptions whose names come after one, as many as go at once."""
+        """The states of durable subscriptions after a name, as many as one reply has."""
         return self._subscriptions.listed(after, self._time(), _any_name)
 
     def state(self, owner: str) -> DurableState | None:
-        """The state of an owner's mailbox, if there is one."""
+        """The state of an owner's mailbox, if it has one."""
         return self._subscriptions.state(owner, self._time())
 
     # What the router says (`sapwood.broker.effect_runner.Owners`) -------------------------------
 
     def subscribed(self, owner: str) -> None:
-        """The subscription of an owner is in force."""
+        """Take in that the subscription of an owner is in force."""
         self._carry_out(self._subscriptions.confirmed(owner))
 
     def refused(self, owner: str, reason: str) -> None:
-        """The subscription of an owner is refused."""
-        # The router is in the middle of an input: the owner is detached after it.
+        """Take in that the subscription of an owner is refused."""
+        # The router is within an input: the owner is detached after it.
         self._loop.call_soon(self._refused, owner, reason)
 
     def _refused(self, owner: str, reason: str) -> None:
@@ -330,7 +330,7 @@ class Durables:
         self._flush()
 
     def deliver(self, effect: Deliver, request: Input, age_s: float) -> None:
-        """The router delivers a publication to an owner, which is so old if that matters."""
+        """Put a publication of this age that the router delivers to an owner."""
         place = effect.place
         if place is None:
             first = self._first_place(request)
@@ -341,7 +341,7 @@ class Durables:
         self._arrived(effect.client, [(place, encoded, age_s)])
 
     def deliver_many(self, effect: DeliverMany, request: Input, expiry: Expiry) -> None:
-        """The router delivers a batch: what of it goes to owners, and is not over."""
+        """Put the publications of a batch for owners, except those whose time to live is over."""
         found = owned(effect) if len(self._subscriptions) else {}
         if not found:
             return
@@ -424,10 +424,10 @@ class Durables:
                 send(SubscriptionRefused(id_, shortened(reason), cause))
 
     def _hand(self, hand: Hand, session: ClientSessionAtBroker) -> None:
-        """Send publications to a consumer; what is lost, or has outlived its time, is let go.
+        """Send publications to a consumer; drop those that are lost, or whose time is over.
 
-        Something that it may not see can be there all the same: somebody else has narrowed the
-        filter since, or given it up elsewhere. The consumer is turned away then.
+        The consumer may not see all of them where another consumer has narrowed the filter since,
+        or where they were given up elsewhere. Then it is removed.
         """
         found, now = self._read([parcel.place for parcel in hand.parcels]), self._time()
         if not self._may_have(hand, session.gate, found):
@@ -457,9 +457,9 @@ class Durables:
             self._carry_out(self._subscriptions.not_handed(hand.consumer, over, OVER))
 
     def _may_have(self, hand: Hand, gate: Gate | None, found: Mapping[int, bytes]) -> bool:
-        """Whether a consumer may see all that it is to be handed.
+        """True if a consumer may see every publication that it is to be sent.
 
-        Nobody but itself has a hand in a subscription without a name: its filter was narrowed.
+        A subscription without a name has no other consumer: its filter was narrowed.
         """
         if gate is None or gate.grant.sees_all or not self._subscriptions.is_named(hand.consumer):
             return True
@@ -470,7 +470,7 @@ class Durables:
         self._flush()
 
     def _read(self, places: Sequence[int]) -> dict[int, bytes]:
-        """The publications at some places, as far as they are there."""
+        """The publications at these places, as far as they are there."""
         recent = self._recent
         found = {place: recent[place] for place in places if place in recent}
         missing = sorted(set(places).difference(found))
@@ -490,7 +490,7 @@ class Durables:
         return (one for one in read if one.place in wanted)
 
     def _forget(self) -> None:
-        """Forget publications that can be read again, the oldest first, beyond a bound."""
+        """Drop publications that can be read again, the oldest first, beyond a bound."""
         order, done = self._order, self._store.done
         while self._recent_bytes > DURABLE_RECENT_BYTES and order[0] < done:
             self._recent_bytes -= len(self._recent.pop(order.popleft()))
@@ -498,7 +498,7 @@ class Durables:
     # The journal -------------------------------------------------------------------------------
 
     def _look_soon(self) -> None:
-        """Look at the journal for who catches up, in a turn of its own."""
+        """Schedule a scan of the journal for one that catches up, in a turn of its own."""
         look = None if self._is_looking else self._subscriptions.looks()
         if look is None:
             return
@@ -512,7 +512,7 @@ class Durables:
         self._loop.call_soon(self._look)
 
     def _look(self) -> None:
-        """Look at a part of the journal: for half a turn, a few publications at least."""
+        """Scan a part of the journal: for half a turn, a few publications at least."""
         self._is_looking = False
         look = self._subscriptions.looks()
         if look is None:
@@ -530,9 +530,9 @@ class Durables:
 
 
 def about_durables(keeping: Keeping | None, client: ClientSessionAtBroker, message: object) -> bool:
-    """Whether a message was about durable subscriptions, and is handled.
+    """Handle a message if it is about durable subscriptions; true if it is.
 
-    Raises `FrameError` for what a client must not say.
+    Raises `FrameError` for a message that a client must not send.
     """
     durables = None if keeping is None else keeping.durables
     if isinstance(message, UnsubscribeRequest):
@@ -549,9 +549,9 @@ def about_durables(keeping: Keeping | None, client: ClientSessionAtBroker, messa
 def _refuse(
     client: ClientSessionAtBroker, message: DurableRequest | AcknowledgeRequest | DurablesRequest
 ) -> None:
-    """Answer what a client says of durable subscriptions at a broker without a store.
+    """Refuse a client's message about durable subscriptions at a broker without a store.
 
-    Raises `FrameError` for an acknowledgement: there is nothing here that could be.
+    Raises `FrameError` for an acknowledgement: no delivery could have come from here.
     """
     match message:
         case DurableRequest(id_):
@@ -567,7 +567,7 @@ def _any_name(_: str) -> bool:
 
 
 def _canonical(request: DurableRequest, interest: Interest) -> DurableRequest:
-    """The request with its filter as it is compared."""
+    """The request with its filter in canonical form."""
     return structs.replace(request, filter=to_text(interest))
 
 

@@ -53,14 +53,14 @@ from sapwood.wire.messages import GoodbyeCode
 
 
 class Owners(Protocol):
-    """The durable subscriptions, as they hear of what their owners get."""
+    """The durable subscriptions, as they receive the effects for their owners."""
 
     def deliver(self, effect: Deliver, request: Input, age_s: float) -> None:
-        """An owner gets a publication of this age, if that matters, which came of an input."""
+        """An owner gets a publication of an input; its age counts if it has a time to live."""
         ...
 
     def deliver_many(self, effect: DeliverMany, request: Input, expiry: Expiry) -> None:
-        """Owners, among others, get what is not over of a batch."""
+        """Owners, among others, get the publications of a batch whose time is not over."""
         ...
 
     def subscribed(self, owner: str) -> None:
@@ -75,7 +75,7 @@ class Owners(Protocol):
 class EffectRunner:
     """Carries out the effects of one router.
 
-    Nothing is sent yet: `Connections` remembers which connections got output.
+    No bytes are sent yet: `Connections` remembers which connections got output.
     """
 
     def __init__(
@@ -95,10 +95,10 @@ class EffectRunner:
         self._storing = storing
         self._keeper: Keeper | None = None if storing is None else storing.keeper
         self._owners: Owners | None = None if storing is None else storing.durables
-        #: hands in what nobody has sent
+        #: hands in an input that no peer has sent
         self._handle = handle
         self._tracing = tracing
-        #: whether a client may get so many bytes at once
+        #: returns whether a client may get a number of bytes at once
         self._takes = takes
         self._dialers = dialers
         self._counters = counters
@@ -106,16 +106,16 @@ class EffectRunner:
         self._debug_log = DebugLog.of(log)
         #: the input whose effects are being carried out, for the effects that refer to it
         self._request: Input | None = None
-        #: the neighbors that its effects have told something
+        #: the neighbors to which its effects have sent messages
         self.told: set[str] = set()
-        #: what the effects of that ask for to be handed in next
+        #: the rest of the input, to be handed in next
         self._remaining: BatchInput | None = None
         self._composer = Composer()
-        #: counts what accepts publications, as long as somebody looks
+        #: counts the matches of subscriptions, while the console shows them
         self.hits: Hits | None = None
         self._frame_bytes_max = connecting.frame_bytes_max
         self._expiry = Expiry(connecting.clock)
-        #: whether both ends of a link count what goes over it
+        #: true if both ends of a link count its messages
         self._counts = storing is not None and storing.persists
         self._runners: dict[type[Effect], Callable[..., None]] = {
             Deliver: self._deliver,
@@ -142,11 +142,11 @@ class EffectRunner:
         }
 
     def look_again(self) -> None:
-        """See whether inputs and effects are to be in the log, whose level may have changed."""
+        """Check whether inputs and effects are logged, as the log's level may have changed."""
         self._debug_log = DebugLog.of(self._log)
 
     def run(self, effects: Iterable[Effect], request: Input) -> BatchInput | None:
-        """Carry out the effects of an input, in order; returns what is to be handed in next."""
+        """Carry out the effects of an input, in order; return the rest of the input."""
         self._request, self._remaining = request, None
         self.told.clear()
         if self._debug_log is not None:
@@ -162,7 +162,7 @@ class EffectRunner:
         self._hand_over(effect)
 
     def _hand_over(self, effect: Deliver) -> None:
-        """Let a client, or a mailbox, have what is not over."""
+        """Deliver a publication to a client or a mailbox, unless its time is over."""
         publication, age_s = effect.publication, 0.0
         if publication.envelope is not None:
             if self._expiry.is_over(publication):
@@ -208,9 +208,9 @@ class EffectRunner:
             place = composed.end
 
     def _deliver_each(self, effect: DeliverMany, first: int) -> None:
-        """The deliveries of a batch to clients, one by one, from a place on."""
+        """Deliver a batch to clients, one by one, from a place on."""
         for one in effect.each(first):
-            if not is_owner(one.client):  # which have got theirs
+            if not is_owner(one.client):  # owners have got theirs
                 self._hand_over(one)
 
     def _send_many(self, effect: SendMany) -> None:
@@ -242,7 +242,7 @@ class EffectRunner:
         if link is None:
             return
         inner = carried(effect.message)
-        # What is counted or numbered, or on a tree, has to arrive: with it goes that it is over.
+        # A counted or numbered message, or one on a tree, has to arrive, even if its time is over.
         is_over = isinstance(inner, Publish) and self._expiry.is_over(inner.publication)
         if is_over and inner is effect.message and not self._counts:
             self._counters.expired += 1

@@ -1,8 +1,8 @@
 """Publications whose time to live is over: they go no further.
 
-How old one is follows from its age bound (`docs/time.md`), so it is never thought younger than it
-is. Of what a store was asked for nothing is known but when it was kept here: that counts then, and
-what had passed before is missing.
+A publication's age follows from its age bound (`docs/time.md`), so it is never taken for younger
+than it is. Of a publication read from the store only the time of its storing here is known: that
+counts then, and its age before is missing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NS_A_MS: Final = 1_000_000
 
 
 class Expiry:
-    """Tells which publications are over. `wall` tells seconds since 1970."""
+    """Decides which publications are over. `wall` returns seconds since 1970."""
 
     __slots__ = ("_clock", "_wall")
 
@@ -33,7 +33,7 @@ class Expiry:
         self._wall = wall
 
     def age_s(self, publication: Publication) -> float:
-        """How old a publication is as far as is known, in seconds; 0 where nothing is."""
+        """The age of a publication as far as it is known, in seconds; 0 where it is not."""
         return self._age_ns(publication) / _NS
 
     def _age_ns(self, publication: Publication) -> int:
@@ -66,7 +66,7 @@ class Expiry:
         return over if over.any() else None
 
     def is_over(self, publication: Publication) -> bool:
-        """Whether its time to live may be over; who gets it nevertheless is told that it is."""
+        """True if its time to live may be over; a receiver gets it with an age that is over."""
         envelope = publication.envelope
         if envelope is None or envelope.ttl_ns is None:
             return False
@@ -78,12 +78,12 @@ class Expiry:
         return True
 
     def tell(self, publications: Iterable[Publication]) -> None:
-        """See to it that whoever gets them is told of those that are over."""
+        """Give publications that are over an age that is over, for their receivers."""
         for publication in publications:
             self.is_over(publication)
 
 
 def has_outlived(encoded: bytes, age_s: float) -> bool:
-    """Whether an encoded publication that is so old, in seconds, has outlived its time."""
+    """True if an encoded publication of this age, in seconds, has outlived its time."""
     envelope = envelope_of(encoded)
     return envelope is not None and envelope.ttl_ms is not None and age_s * 1000 > envelope.ttl_ms

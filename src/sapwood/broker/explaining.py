@@ -1,7 +1,7 @@
-"""What a broker says of a subscription and of a publication: for `sapwood explain --broker`.
+"""Answers of a broker about a subscription and a publication: for `sapwood explain --broker`.
 
-Only who may read the broker's state is answered (`answering.py`). Everything that is looked at has
-a bound, so that other clients wait for no more than some ten milliseconds.
+Only clients that may read the broker's state get them (`answering.py`). Every search has a bound,
+so that other clients wait for no more than some ten milliseconds.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def explained(request: ExplainRequest, broker: Asked) -> ExplainReply:
 
 
 def _answer(asking: Asking, broker: Asked) -> Account | None:
-    """What the router says. Raises `InputError` for a question that cannot be read at once."""
+    """The router's account. Raises `InputError` for a question that cannot be parsed at once."""
     subject: Owned | Held | None = asking.owned
     if asking.told is not None:
         told = asking.told
@@ -113,7 +113,7 @@ def _read(text: InterestText) -> Interest:
 
 
 def _search(search: Search, broker: Asked) -> tuple[list[Found], bool]:
-    """The subscriptions that are looked for, and whether all were looked at."""
+    """The subscriptions that a search finds, and whether all were compared."""
     core = next(iter(broker.router.membership.cores(broker.router.name)), None)
     if core is None:
         return [], True
@@ -129,7 +129,7 @@ def _search(search: Search, broker: Asked) -> tuple[list[Found], bool]:
 
 
 def _covers(search: Search, broker: Asked) -> tuple[list[Found], int]:
-    """Some of the subscriptions that cover a filter, and where to go on; 0 at the end."""
+    """Some of the subscriptions that cover a filter, and where to continue; 0 at the end."""
     core = next(iter(broker.router.membership.cores(broker.router.name)), None)
     if core is None or search.filter is None:
         return [], 0
@@ -154,7 +154,7 @@ def _covers(search: Search, broker: Asked) -> tuple[list[Found], int]:
 def _known(
     core: OnOneTree,
 ) -> Iterator[tuple[str, str, LocalEntry[Interest] | ReceivedEntry[Interest]]]:
-    """All that a router knows: the neighbor it came from, empty for a client, key and entry."""
+    """All entries of a router: the neighbor that sent it, empty for a client, key and entry."""
     entries = core.subscriptions.entries
     for key, entry in entries.by_key.items():
         yield "", key, entry
@@ -175,9 +175,9 @@ def _candidates(core: OnOneTree, search: Search) -> Iterator[LocalEntry[Interest
 
 
 class _Wanted:
-    """A filter, as it is kept, and as grants make it.
+    """A filter, in its stored form, and as grants narrow it.
 
-    #: _narrowed has what is kept of it under each tag of a grant; `None` where nothing is left
+    #: _narrowed has its stored form under each tag of a grant; `None` where it is empty
     """
 
     def __init__(self, interest: Interest) -> None:
@@ -186,7 +186,7 @@ class _Wanted:
         self._narrowed: dict[str, Kept | None] = {}
 
     def is_in(self, entry: LocalEntry[Interest], session: ClientSessionAtBroker | None) -> bool:
-        """Whether an entry has the filter, or what is left of it under the grant of its client."""
+        """True if an entry has the filter, or the part that its client's grant leaves of it."""
         if entry.content == self._kept:
             return True
         gate = None if session is None else session.gate

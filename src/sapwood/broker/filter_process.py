@@ -1,13 +1,13 @@
-"""A process beside the broker's that works out the normal forms of hostile filters.
+"""A process beside the broker's that computes the normal forms of hostile filters.
 
 A normal form may take a second of Python. In a thread of the broker that would hold the interpreter
-every other moment, and what it leaves behind would stay with the memory of the broker; a process of
-its own disturbs nobody. It is begun when it is first needed, gives way to everything else, and ends
-when it has had nothing to do for `limits.FILTER_PROCESS_IDLE_S`.
+every other moment, and its memory would stay with the broker; a process of its own disturbs
+neither. It is started when it is first needed, has low priority, and ends after
+`limits.FILTER_PROCESS_IDLE_S` without work.
 
 Questions and answers (`session.judging.answer`) are bytes behind their length, four bytes each::
 
-    00 00 00 05  a > 1     ->     00 00 00 22  93 c4 1e ..
+   00 00 00 05  a > 1     ->     00 00 00 22  93 c4 1e ..
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _COMMAND: Final = (sys.executable, "-m", "sapwood.broker.filter_process")
 
 
 class FilterProcess:
-    """The process, as the thread sees it that waits for answers.
+    """The process, as used by the thread that waits for answers.
 
     #: one question at a time; none once it is closed
     """
@@ -43,7 +43,7 @@ class FilterProcess:
         self._closed = False
 
     def ask(self, question: bytes) -> bytes | None:
-        """Put a question, and wait; `None` where the process cannot be had, or has failed."""
+        """Send a question, and wait; `None` where the process cannot be started, or has failed."""
         with self._lock:
             for _ in range(2):  # it may have ended since the last question
                 if self._closed:
@@ -59,7 +59,7 @@ class FilterProcess:
             return None
 
     def close(self) -> None:
-        """End the process; a question that is being answered has no answer."""
+        """End the process; a question under way gets no answer."""
         self._closed = True
         process = self._process
         if process is not None:
@@ -67,7 +67,7 @@ class FilterProcess:
             process.wait()
 
     def _exchange(self, question: bytes) -> bytes | None:
-        """Put the question to the process there is, or a new one; `None` if that has ended."""
+        """Send the question to the present process, or a new one; `None` if that has ended."""
         process = self._process
         if process is None or process.poll() is not None:
             process = self._process = subprocess.Popen(  # noqa: S603 - our own module
@@ -92,7 +92,7 @@ def _write(stream: IO[bytes], body: bytes) -> None:
 
 
 def _read(stream: IO[bytes]) -> bytes | None:
-    """What was written at the other end; `None` at the end of the stream."""
+    """The body that the other end has written; `None` at the end of the stream."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None

@@ -1,10 +1,10 @@
 """Routing tables, out of the way of Python's garbage collector.
 
-A million subscriptions are ten million objects that refer to each other without a circle: they go
-when nobody refers to them any more. The collector would look at all of them again and again, a
-second each time, in which a broker does nothing else. So what tables have grown by is put aside
-(`gc.freeze`), which costs nothing. What is a circle at that moment and nobody needs is never
-collected; a broker makes a few with each connection that ends.
+A million subscriptions are ten million objects that refer to each other without a circle: they are
+freed with their last reference. The collector would visit all of them again and again, a second
+each time, in which a broker does nothing else. So the growth of tables is put aside (`gc.freeze`),
+which costs nothing. Circles of garbage that exist at that moment are never collected; a broker
+makes a few with each connection that ends.
 
 Only for a process that is a broker and nothing else: the collector is that of the whole process.
 """
@@ -21,7 +21,7 @@ from sapwood.routing.messages import Replace, Subscribe, SubscribeMany, Update, 
 
 
 class TableGrowth:
-    """Puts aside what tables grow by, some subscriptions at a time."""
+    """Puts the growth of tables aside, some subscriptions at a time."""
 
     __slots__ = ("_grown",)
 
@@ -29,7 +29,7 @@ class TableGrowth:
         self._grown = 0
 
     def handled(self, request: Input) -> None:
-        """Count the subscriptions that an input has brought, and put aside what is enough."""
+        """Count the subscriptions in an input, and put them aside when there are enough."""
         self._grown += _subscriptions_in(request)
         if self._grown >= SUBSCRIPTIONS_AT_ONCE_MAX:
             self._grown = 0
@@ -38,7 +38,7 @@ class TableGrowth:
 
 @contextmanager
 def without_garbage() -> Iterator[None]:
-    """Tables are filled that a broker begins with: nothing of that is garbage."""
+    """Suspend the collector while tables are restored: none of their objects is garbage."""
     gc.disable()
     try:
         yield
@@ -56,7 +56,7 @@ def _subscriptions_in(request: Input) -> int:
             return isinstance(said, Subscribe | Replace | Update)
         case ClientSubscribeMany(_, subscriptions):
             return len(subscriptions)
-        case Drained():  # what a neighbor is told of is remembered, too
+        case Drained():  # entries for a neighbor are remembered, too
             return SUBSCRIPTIONS_AT_ONCE_MAX
         case _:
             return isinstance(request, ClientSubscribe)

@@ -1,4 +1,4 @@
-"""The handshake: what makes a connection that of a client or of a neighbor."""
+"""The handshake: how a connection becomes that of a client or of a neighbor."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from sapwood.wire.messages import GoodbyeCode, Message
 
 
 class Earlier(Protocol):
-    """What is known of an earlier life of the broker."""
+    """The state of the broker from before its restart."""
 
     def received(self, client: str, session: str, acknowledged: int) -> int:
-        """Up to which number it has received what a client's session published."""
+        """The last number received of the publications of a client's session."""
         ...
 
     def remembers(self, client: str, session: str) -> bool:
-        """Whether what the session stated there is in force still."""
+        """True if the entries that the session had requested are still in force."""
         ...
 
 
@@ -65,13 +65,13 @@ class Handshake:
     ) -> None:
         self.me = me
         self._doorkeeper = doorkeeper
-        #: what this broker shows where it connects
+        #: the credentials of this broker where it connects
         self._credentials = credentials
-        #: there where the broker has a store
+        #: given where the broker has a store
         self.earlier: Earlier | None = None
         self._circles = circles
         self.refusals = 0
-        #: the reason why each name was refused last; forgotten when there are too many
+        #: the reason why each name was last refused; forgotten when there are too many
         self._reasons: dict[str, str] = {}
         self._connections = connections
         self._memory = memory
@@ -79,7 +79,7 @@ class Handshake:
         self._judging = Judge() if judging is None else judging
 
     def take(self, credentials: Credentials | None, settings: BrokerSettings) -> None:
-        """Show other credentials from now on, and judge subscriptions as these settings say."""
+        """Use other credentials from now on, and judge subscriptions by these settings."""
         self._credentials = credentials
         self._judging.is_strict = settings.strict
         self._judging.cost_max = settings.filter_cost_max
@@ -119,7 +119,7 @@ class Handshake:
         return None
 
     def established(self, tcp: TcpConnection) -> LinkUp | None:
-        """Take a link into use, as the broker does to which it was offered."""
+        """Take a link into use that this broker has offered."""
         name = link_of(tcp).name
         if name in self._connections.links:
             tcp.connection.say_goodbye(GoodbyeCode.ALREADY_LINKED, "the brokers are linked already")
@@ -223,7 +223,7 @@ class Handshake:
 
     def _refuse(self, tcp: TcpConnection, name: str, refused: Refused) -> None:
         self.refusals += 1
-        # Who connects again is refused again, as a link is that stands by: that is no news.
+        # A peer that connects again is refused again, as a link that stands by is: that is no news.
         is_news = self._reasons.get(name) != refused.reason
         if len(self._reasons) >= MESH_ROUTERS_MAX:
             self._reasons.clear()
@@ -235,7 +235,7 @@ class Handshake:
 
 
 def _link_to(greeting: Hello | Welcome, tcp: TcpConnection) -> LinkSession:
-    """The session of a link to the broker that greets so."""
+    """The session of a link to the broker that sent this greeting."""
     return LinkSession(
         greeting.name,
         greeting.session,

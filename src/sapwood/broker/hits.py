@@ -1,4 +1,4 @@
-"""How often subscriptions of clients were met: counted for those that somebody looks at."""
+"""Counts of the matches of clients' subscriptions, for those that the console shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ABSENT: Final = -1
 
 
 class Watched(NamedTuple):
-    """A subscription that is looked at: its key, and how its client calls it."""
+    """A subscription that is shown: its key, its client, and its id there."""
 
     key: str
     client: str
@@ -23,29 +23,29 @@ class Watched(NamedTuple):
 
 
 class Hits:
-    """Counts of some subscriptions, those at which somebody has looked last.
+    """Counts for the subscriptions that were shown last.
 
     A batch costs a search in some hundred numbers for each of its matches, and no more where a
-    million clients hold one filter: a match is of a filter, and who holds it is looked up here.
+    million clients hold one filter: a match is of a filter, and its holders are looked up here.
 
     #: _counts and _since have the same keys, _keys those of them by client and id
-    #: at most `limits.CONSOLE_WATCHED_MAX` are counted, the last ones looked at
+    #: at most `limits.CONSOLE_WATCHED_MAX` are counted, the last ones shown
     """
 
     __slots__ = ("_counts", "_keys", "_since")
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
-        #: since when each is counted
+        #: the time since which each is counted
         self._since: dict[str, float] = {}
         self._keys: dict[tuple[str, str], str] = {}
 
     def watch(self, looked_at: Iterable[Watched], now: float) -> dict[str, tuple[int, float]]:
-        """How often each was met, by key, and since when that is counted: from now on, if new."""
+        """The matches of each subscription, by key, and the time since which they are counted."""
         found: dict[str, tuple[int, float]] = {}
         for one in looked_at:
             since = self._since.pop(one.key, now)
-            self._since[one.key] = since  # the last one looked at
+            self._since[one.key] = since  # the last one shown
             found[one.key] = (self._counts.setdefault(one.key, 0), since)
             self._keys[one.client, one.id] = one.key
         while len(self._since) > CONSOLE_WATCHED_MAX:
@@ -55,14 +55,14 @@ class Hits:
         return found
 
     def count(self, effect: Deliver) -> None:
-        """Count a publication that a client gets."""
+        """Count a publication delivered to a client."""
         for id_ in effect.subscriptions:
             key = self._keys.get((effect.client, id_))
             if key is not None:
                 self._counts[key] += 1
 
     def count_many(self, effect: DeliverMany) -> None:
-        """Count those of a batch that clients get."""
+        """Count the publications of a batch delivered to clients."""
         keys = effect.keys
         numbers = keys.holders.numbers
         held = {key: numbers[key] for key in self._counts if key in numbers}
@@ -77,9 +77,10 @@ class Hits:
 
 
 def _compared(keys: KeyBatch, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What stands for each of the numbers, and for each match of a batch.
+    """The values to compare for each of the numbers, and for each match of a batch.
 
-    That is the place of the filter in its pool; or the number itself, where matches are numbers.
+    They are the places of filters in their pool; or the numbers themselves, where matches are
+    numbers.
     """
     if keys.heads is None:
         return numbers, keys.slots

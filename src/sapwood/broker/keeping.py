@@ -1,4 +1,4 @@
-"""What a broker keeps of publications: who takes part, what is known already, what is asked for."""
+"""Admission of publications to a broker's store: duplicates, size, and replay of the journal."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _FULL = "the broker's disk is full; publish again when there is room"
 class Keeper:
     """Adds publications and records to a broker's store, and answers requests to read the journal.
 
-    A publication is admitted before the router sees it: one whose id is known is accepted without
-    a second effect, one that cannot be kept is refused. Where the upkeep `persists`, its records
-    are added as it asks for that; else the publications of clients are, when they are admitted.
-    `line_bytes_max` is how long a line may be for whoever reads the journal.
+    A publication is admitted before the router gets it: one whose id is known is accepted without a
+    second effect, one that cannot be stored is refused. Where the upkeep `persists`, it requests
+    the storing of its records; else the publications of clients are added when they are admitted.
+    `line_bytes_max` is the longest line for readers of the journal.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Keeper:
     # Publications of clients -------------------------------------------------------------------
 
     def admit(self, client: ClientSessionAtBroker, request: ClientPublish) -> bool:
-        """Whether a publication goes on to the router; else it was answered here."""
+        """True if a publication goes on to the router; else it was answered here."""
         answer = self._judge(client, request)
         if answer is not None:
             answer()
@@ -57,10 +57,10 @@ class Keeper:
     def admit_many(
         self, client: ClientSessionAtBroker, request: ClientPublishMany
     ) -> Iterator[ClientPublishMany]:
-        """`admit` for publications that follow each other: what goes on of them, in parts.
+        """`admit` for consecutive publications: those that go on, in parts.
 
-        Each part is to be handled before the next one is asked for, so that what is answered here
-        between two of them is answered in its place.
+        Each part is to be handled before the next one is requested, so that publications answered
+        here between two parts are answered in their place.
         """
         publications = request.publications
         number = client.ledger.received - len(publications) + 1
@@ -95,7 +95,7 @@ class Keeper:
         return part
 
     def _are_plain(self, client: str, publications: object) -> bool:
-        """Whether a client's publications are all new and can be kept, as a glance can tell."""
+        """True if a client's publications are plainly all new and fit for the store."""
         if self._commits.is_full or not isinstance(publications, PublicationBatch):
             return False
         data, starts, ends = publications.data, publications.starts, publications.ends
@@ -112,7 +112,7 @@ class Keeper:
     def _judge(
         self, client: ClientSessionAtBroker, request: ClientPublish
     ) -> Callable[[], object] | None:
-        """What answers a publication that is not to go on."""
+        """The answer to a publication that is not to go on."""
         publication = request.publication
         if self.store.publishers.knows(client.name, publication.id.encode()):
             return partial(client.ledger.settle, publication.id)
@@ -140,7 +140,7 @@ class Keeper:
             self.store.add(request, self._origin)
 
     def refused(self, request: object) -> None:
-        """The router has refused a request: a publication is not kept."""
+        """Take in that the router has refused a request: a publication is not stored."""
         if isinstance(request, ClientPublish):
             self.store.publishers.give_back(request.client, request.publication.id.encode())
             if not self._persists:
@@ -149,7 +149,7 @@ class Keeper:
     # Records -----------------------------------------------------------------------------------
 
     def persist(self, record: Record) -> None:
-        """Add a record that the router wants to survive."""
+        """Add a record that the router requests to be stored."""
         if not isinstance(record, ClientPublish | ClientPublishMany):
             self.store.add(record)
             return
@@ -176,7 +176,7 @@ class Keeper:
                     lines.append(line.text)
                 through = line.offset + 1
             else:
-                through = max(through, stop)  # others' publications stand between the last two
+                through = max(through, stop)  # publications from neighbors are between the last two
         except (InputError, OSError) as error:
             return ReplayRefused(shortened(str(error)))
         first, end = store.bounds
@@ -184,5 +184,5 @@ class Keeper:
 
 
 def no_replay() -> ReplayRefused:
-    """What a broker without a store answers."""
+    """The answer of a broker without a store."""
     return ReplayRefused("this broker keeps no journal; start it with --data")

@@ -1,16 +1,16 @@
 """Compiled kernels for a broker: loaded beside its event loop, which goes on with plain Python.
 
-What is kept is loaded as soon as somebody subscribes, so that it is there, as a rule, before there
-is much to match; what has to be compiled, when plain Python has worked long enough without.
-Loading what was compiled before takes some tenths of a second in a thread, and holds the
-interpreter lock for less than 50 ms at a time (measured). Compiling takes some seconds and holds it
-for up to a third of a second again and again, so a process of its own does that, and keeps what it
-compiled (`matching.compiling.places`). Where it can be kept nowhere the broker stays with plain
-Python and says so: every start would compile anew.
+Cached kernels are loaded at the first subscription, so that they are at hand, as a rule, before
+there is much to match; others are compiled when plain Python has worked long enough without.
+Loading cached kernels takes some tenths of a second in a thread, and holds the interpreter lock for
+less than 50 ms at a time (measured). Compiling takes some seconds and holds it for up to a third of
+a second again and again, so a process of its own does that, and caches the result
+(`matching.compiling.places`). Where there is no place for a cache the broker stays with plain
+Python and logs that: every start would compile anew.
 
-A client that has subscribed to many at once, and goes on, waits while kernels are loaded that are
-kept: plain Python takes three times as long for each subscription, has it moved later, and makes
-loading itself longer. Nobody else waits.
+A client that has subscribed in bulk, and goes on, waits while cached kernels are loaded: plain
+Python takes three times as long for each subscription, has it moved later, and slows the loading
+itself down. No other client waits.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from sapwood.matching.readiness import DOCUMENTS, RECORDS, KernelSet
 from sapwood.wire.runs import FRAMES
 
 WANTED_AFTER: Final = 100_000
-"""Work for plain Python, in about microseconds, after which a broker wants compiled kernels: they
+"""Work for plain Python, in about microseconds, after which a broker loads compiled kernels: they
 cost the loop next to nothing, but a hundred megabytes."""
 
 NICE: Final = 5
-"""How much the process that compiles gives way."""
+"""The niceness of the process that compiles."""
 
 LOADING_SWITCH_S: Final = 0.0001
-"""Seconds after which the loop gives way to a thread that loads kernels."""
+"""Seconds after which the loop yields to a thread that loads kernels."""
 
 _REASON_CHARS: Final = 500
 
 _FOLDER: Final = "kernels"
-"""In the folder of a broker's data."""
+"""The name of the cache in the folder of a broker's data."""
 
 
 class KernelLoader:
@@ -62,13 +62,14 @@ class KernelLoader:
         self._log = log
         self._wanted_after = wanted_after
         self._command = command
-        #: name of a set -> what plain Python has done in its place
+        #: name of a set -> the work of plain Python in its place
         self._worked: dict[str, int] = {}
         #: name of a requested set -> the thread that loads it, or has
         self._threads: dict[str, Thread] = {}
-        #: one thread at a time loads; the process that compiles for it, and whether to end
+        #: one thread at a time loads; the process that compiles for it; the loader is closing
         self._turn = Lock()
-        #: names of sets that are being loaded, and are kept; who waits for that, and in which loop
+        #: names of cached sets that are being loaded; the callbacks that wait for them, each with
+        #: its loop
         self._soon: set[str] = set()
         self._waiting: list[tuple[asyncio.AbstractEventLoop, Callable[[], None]]] = []
         self._telling = Lock()
@@ -76,7 +77,7 @@ class KernelLoader:
         self._closing = False
 
     def expected(self, kernels: KernelSet) -> None:
-        """Begin to load the kernels, and those that find publications, as far as they are kept."""
+        """Begin to load these kernels, and those of publications, as far as they are cached."""
         for each in (kernels, RECORDS, FRAMES):
             if each.compiled is None and is_kept(each.name):
                 self._begin(each, may_compile=False)
@@ -88,7 +89,7 @@ class KernelLoader:
             self._begin(kernels, may_compile=True)
 
     def _begin(self, kernels: KernelSet, *, may_compile: bool) -> None:
-        """Let a thread load the kernels, unless one does or has."""
+        """Start a thread that loads the kernels, unless one does or has."""
         if kernels.name in self._threads or self._closing:
             return
         if not may_compile:
@@ -103,17 +104,17 @@ class KernelLoader:
         thread.start()
 
     def then(self, done: Callable[[], None]) -> bool:
-        """Call `done` in the loop when what is being loaded is at hand; whether anything is."""
+        """Call `done` in the loop when no cached set is being loaded any more; true if one is."""
         if not self._soon:
             return False
         with self._telling:
             self._waiting.append((asyncio.get_running_loop(), done))
-        if not self._soon:  # since it was asked
+        if not self._soon:  # they were loaded meanwhile
             self._tell_waiting()
         return True
 
     def _tell_waiting(self) -> None:
-        """Let those who wait go on; from any thread."""
+        """Call the waiting callbacks; from any thread."""
         with self._telling:
             waiting, self._waiting = self._waiting, []
         for loop, done in waiting:
@@ -121,16 +122,16 @@ class KernelLoader:
                 loop.call_soon_threadsafe(done)
 
     async def prepare(self, needed: Iterable[KernelSet]) -> None:
-        """Have kernels at hand that are needed from the first publication on; may take long."""
+        """Load the kernels that are needed from the first publication on; may take long."""
         for kernels in needed:
             if kernels.compiled is None:
                 self._log.info("loading kernels before listening", kernels=kernels.name)
                 await asyncio.to_thread(kernels.load)
 
     def have(self, needed: Iterable[KernelSet]) -> None:
-        """Load kernels that are kept, and return when that is done: there is much for them to do.
+        """Load cached kernels, and return when that is done: there is much for them to do.
 
-        Nobody may be waiting. What is not kept is loaded when plain Python has done enough.
+        No client may be waiting. Uncached ones are loaded when plain Python has done enough.
         """
         for kernels in needed:
             self.expected(kernels)
@@ -139,7 +140,7 @@ class KernelLoader:
                 thread.join()
 
     def close(self) -> None:
-        """End what is under way; blocks for as long as loading from the cache takes."""
+        """End the work under way; blocks for as long as loading from the cache takes."""
         self._closing = True
         compiling = self._compiling
         if compiling is not None:
@@ -151,13 +152,13 @@ class KernelLoader:
         """Load kernels, in a thread."""
         with self._turn:
             begun = time.monotonic()
-            # An import reads thousands of files, and waits after each until the loop gives way:
-            # beside a loop that is busy it would not end.
+            # An import reads thousands of files, and waits after each until the loop yields: beside
+            # a busy loop it would not end.
             before = sys.getswitchinterval()
             sys.setswitchinterval(min(before, LOADING_SWITCH_S))
             try:
                 if not kernels.is_cached():
-                    if not may_compile:  # what is kept is of another version
+                    if not may_compile:  # the cached set is of another version
                         del self._threads[kernels.name]
                         return
                     self._log.info("compiling kernels", kernels=kernels.name)
@@ -167,7 +168,7 @@ class KernelLoader:
                         return
                 if not self._closing:
                     kernels.load()
-            except Exception as error:  # noqa: BLE001 - plain Python goes on whatever it is
+            except Exception as error:  # noqa: BLE001 - whatever the error, plain Python goes on
                 self._say_plain(kernels, repr(error))
                 return
             finally:
@@ -179,7 +180,7 @@ class KernelLoader:
         self._log.info("kernels loaded", kernels=kernels.name, seconds=seconds)
 
     def _compile(self, kernels: KernelSet) -> str | None:
-        """Compile into the cache, in another process; returns why that could not be done."""
+        """Compile into the cache, in another process; return the reason for a failure, if any."""
         if self._closing:
             return "the broker is stopping"
         self._compiling = subprocess.Popen(  # noqa: S603 - our own command
@@ -190,7 +191,7 @@ class KernelLoader:
             text=True,
             errors="replace",
         )
-        if self._closing:  # since it was asked
+        if self._closing:  # the loader was closed meanwhile
             self._compiling.kill()
         os.setpriority(os.PRIO_PROCESS, self._compiling.pid, NICE)
         _, errors = self._compiling.communicate()
@@ -203,7 +204,7 @@ class KernelLoader:
 
 
 def place_kernels(data: Path) -> None:
-    """Keep compiled code in a broker's own folder, if no place that is known can be written.
+    """Cache compiled code in a broker's own folder, if no other known place can be written.
 
     A service account often has a folder for its data and nothing else. Processes that compile for
     the broker inherit the place.
@@ -222,5 +223,5 @@ def kernels_of(engines: Engines) -> tuple[KernelSet, ...]:
 
 
 def kernels_for_many(engines: Engines) -> tuple[KernelSet, ...]:
-    """The kernels that these engines take for many filters, once they are at hand."""
+    """The kernels that these engines use for many filters, once they are at hand."""
     return (RECORDS,) if engines.records == "auto" else ()

@@ -1,4 +1,4 @@
-"""Where a broker listens."""
+"""The sockets on which a broker listens."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ async def bound(
     context: ssl.SSLContext | None = None,
     handshake_s: float = GREETING_S,
 ) -> asyncio.Server:
-    """A server at the address to listen on, which serves nobody yet.
+    """A server at the address to listen on, which does not serve yet.
 
-    With a context it speaks TLS; a handshake may take so long. Raises `EnvironmentMissingError`.
+    With a context it speaks TLS; a handshake may take `handshake_s`. Raises
+    `EnvironmentMissingError`.
     """
     if context is not None:
         bound_buffers()
@@ -33,20 +34,20 @@ async def bound(
             accept,
             listen.host,
             listen.port,
-            backlog=1,  # so many are accepted at a time
+            backlog=1,  # the number accepted at a time
             start_serving=False,
             ssl=context,
             ssl_handshake_timeout=None if context is None else handshake_s,
             ssl_shutdown_timeout=None if context is None else GOODBYE_S,
         )
-    except (OSError, UnicodeError) as error:  # the latter for a host that cannot be
+    except (OSError, UnicodeError) as error:  # the latter for an impossible host
         raise cannot_listen(listen, error) from error
 
 
 def bound_buffers() -> None:
-    """Have connections of this process that speak TLS take no more memory than they need.
+    """Bound the memory of the TLS connections of this process.
 
-    Those which are accepted or made from here on; asyncio has no other place to say it.
+    It holds for those which are accepted or made from here on; asyncio has no other setting for it.
     """
     size: int = getattr(SSLProtocol, "max_size", 0)
     if size > TLS_READ_BYTES:
@@ -56,7 +57,7 @@ def bound_buffers() -> None:
 async def bound_for_datagrams(
     listen: Address, accept: Callable[[], asyncio.Protocol]
 ) -> tuple[DatagramPort, Address]:
-    """A UDP socket at the address to listen on, and which that is; raises as `bound`."""
+    """A UDP socket at the address to listen on, with the address; raises as `bound`."""
     try:
         made, (host, port) = await listen_for_datagrams(listen.host, listen.port, accept)
     except (OSError, UnicodeError) as error:

@@ -16,10 +16,10 @@ Log: TypeAlias = structlog.typing.FilteringBoundLogger
 
 
 class _Lines(structlog.PrintLogger):
-    """Writes lines to a stream, and leaves out those that it does not take.
+    """Writes lines to a stream, and drops those that it does not accept.
 
-    The disk that a log is written to may be full, or who reads it gone. Whoever has something to
-    say is in the middle of something else, which has to go on.
+    The disk that a log is written to may be full, or its reader gone. The code that logs a line has
+    to go on.
     """
 
     def msg(self, message: str) -> None:
@@ -32,7 +32,7 @@ class _Lines(structlog.PrintLogger):
 
 
 class Level:
-    """What a log has and what it leaves out, which can change while it is written."""
+    """The least level of a log's lines, which can change while it is written."""
 
     __slots__ = ("_number",)
 
@@ -40,17 +40,17 @@ class Level:
         self.set(name)
 
     def set(self, name: str) -> None:
-        """Have this, one of `LOG_LEVELS`, and what is worse."""
+        """Set the level to one of `LOG_LEVELS`."""
         self._number: int = getattr(logging, name.upper())
 
     def has(self, number: int) -> bool:
-        """Whether the log has what is so bad."""
+        """True if the log has lines of this level."""
         return number >= self._number
 
     def __call__(
         self, _logger: object, method: str, event: MutableMapping[str, Any]
     ) -> MutableMapping[str, Any]:
-        """Leave out a line, as a processor of structlog."""
+        """Drop a line below the level, as a processor of structlog."""
         if not self.has(getattr(logging, method.upper())):
             raise structlog.DropEvent
         return event
@@ -66,9 +66,9 @@ def make_log(
     """A log that writes to `stream` (standard error).
 
     On a terminal lines are for reading, and may have `colors`; otherwise each is a JSON object; a
-    `form` of `LOG_FORMATS` has all be one or the other. No control character of a text survives in
-    either. A line that the stream does not take is left out. `level` is one of `LOG_LEVELS`, or a
-    `Level` that changes.
+    `form` of `LOG_FORMATS` makes all lines the one or the other. No control character of a text
+    survives in either. A line that the stream does not accept is dropped. `level` is one of
+    `LOG_LEVELS`, or a `Level` that changes.
     """
     stream = sys.stderr if stream is None else stream
     render: tuple[structlog.typing.Processor, ...] = (structlog.processors.JSONRenderer(),)
@@ -78,7 +78,7 @@ def make_log(
     leaves_out = level if isinstance(level, Level) else Level(level)
 
     class Leveled(structlog.make_filtering_bound_logger(logging.DEBUG)):  # type: ignore[misc]
-        """One whose level changes."""
+        """A logger whose level changes."""
 
         def is_enabled_for(self, number: int) -> bool:
             return leaves_out.has(number)
@@ -110,7 +110,7 @@ def _bounded(
 def _printable(
     _logger: object, _method: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
-    """Escape what could move a terminal's cursor or change its colors."""
+    """Escape characters that could move a terminal's cursor or change its colors."""
     for key, value in event.items():
         if isinstance(value, str) and not value.isprintable():
             event[key] = repr(value)

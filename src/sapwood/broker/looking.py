@@ -1,4 +1,4 @@
-"""Looking at a part of the journal for a subscription that begins there."""
+"""The scan of a part of the journal for a subscription that begins there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sapwood.wire.publications import decode_publication, has_envelope
 
 
 class Found(NamedTuple):
-    """What was found up to, and without, a place; so many were over."""
+    """The arrivals found up to, and without, a place; `expired` publications were over."""
 
     arrivals: list[Arrival]
     through: int
@@ -27,10 +27,10 @@ class Found(NamedTuple):
 def looked_at(
     look: Look, end: int, stored: Iterable[Stored], interest: Interest, now_s: float
 ) -> Found:
-    """What an interest accepts of a part of the journal: for half a turn, one publication at least.
+    """The publications that an interest accepts: for half a turn, at least one of them read.
 
-    What has outlived its time is no arrival; where the last one is wanted it is one all the same,
-    as it takes the place of those before it. `now_s` is in seconds since 1970.
+    A publication that has outlived its time is no arrival; where the last values are requested it
+    is one all the same, as it replaces those before it. `now_s` is in seconds since 1970.
     """
     enough = time.thread_time() + TURN_S / 2
     arrivals: list[Arrival] = []

@@ -1,12 +1,12 @@
-"""What the C library and the garbage collector do with a broker's memory.
+"""Settings of the C library and the garbage collector for a broker's memory.
 
 A broker's index makes arrays of megabytes whenever it joins segments. glibc keeps memory of up to
-32 MB for the next one, between what is in use: after 200,000 subscriptions one by one that was 36
-MB. Told to, it gives back what is a quarter of a megabyte or more at once, which costs a few
-percent of the time that joins take.
+32 MB for the next one, between pieces in use: after 200,000 subscriptions one by one that was 36
+MB. With this setting, it gives back pieces of a quarter of a megabyte or more at once, which costs
+a few percent of the time that joins take.
 
-A full collection looks at all that modules and compilers have left behind, which took 60 ms, and
-finds nothing. Subscriptions are nothing that it looks at (`model.kept`).
+A full collection visits all objects that modules and compilers have left behind, which took 60 ms,
+and finds no garbage. It does not visit subscriptions (`model.kept`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import gc
 from typing import Final
 
 _MMAP_THRESHOLD: Final = -3
-"""glibc's number of the setting."""
+"""The number of the setting in glibc."""
 
 _BYTES: Final = 1 << 18
 
 
 def give_memory_back() -> bool:
-    """Let memory of large arrays go back to the system; whether this C library can be told."""
+    """Return memory of large arrays to the system; true if this C library has the setting."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError):
@@ -31,6 +31,6 @@ def give_memory_back() -> bool:
 
 
 def leave_alone_what_is_here() -> None:
-    """Let the garbage collector look at what comes from now on, and no more at what is here."""
+    """Exempt all present objects from garbage collection; later ones are collected."""
     gc.collect()
     gc.freeze()

@@ -12,12 +12,12 @@ from sapwood.wire.frames import HEADER_BYTES
 
 
 class Outbox:
-    """Bytes on their way to one peer, at most a little of them in the transport's own buffer.
+    """Bytes on their way to one peer, few of them in the transport's own buffer.
 
-    What is held waits for a commit (`sapwood.broker.committing`), under its ticket. What waits here
-    can still be discarded, which is how a slow consumer gets to read why it is disconnected instead
-    of all that it missed. Every write is a piece of whole frames, and a long one is cut between two
-    frames, so what is left after `discard` ends between two as well.
+    Held bytes wait for a commit (`sapwood.broker.committing`), under its ticket. Bytes that wait
+    here can still be discarded, which is how a slow consumer gets the reason of its disconnection
+    instead of everything that it missed. Every write is a piece of whole frames, and a long one is
+    cut between two frames, so the rest after `discard` ends between two as well.
 
     #: _waiting_bytes == the sum of the lengths in _waiting; _waiting is empty unless _paused
     #: tickets ascend in _held, and _held_bytes == the sum of the lengths there
@@ -50,21 +50,21 @@ class Outbox:
 
     @property
     def waiting_bytes(self) -> int:
-        """Bytes of these that the transport has not been given."""
+        """The queued bytes that the transport does not have yet."""
         return self._waiting_bytes
 
     @property
     def held_bytes(self) -> int:
-        """Bytes beside these that wait for a commit."""
+        """The further bytes that wait for a commit."""
         return self._held_bytes
 
     @property
     def takes_more(self) -> bool:
-        """Whether the operating system takes what is written; it says when it does again."""
+        """True if the operating system accepts output at present."""
         return not self._paused
 
     def write(self, piece: Piece) -> None:
-        """Send whole frames, after all that was written before."""
+        """Send whole frames, after everything written before."""
         if not self._paused and len(piece) == 1 and len(piece[0]) <= TRANSPORT_BYTES_MAX:
             self._transport.write(piece[0])  # as a rule
             return
@@ -87,9 +87,9 @@ class Outbox:
         self._held_bytes += _size(piece)
 
     def release(self, done: int) -> None:
-        """Send what was held back under the tickets up to one that is done.
+        """Send the output held under the tickets up to one that is done.
 
-        What is short goes together: a system call costs more than its bytes.
+        Short pieces are joined: a system call costs more than their bytes.
         """
         together: list[bytes | memoryview] = []
         size = 0
@@ -112,11 +112,11 @@ class Outbox:
             self.write(piece)
 
     def pause(self) -> None:
-        """The transport has enough for now."""
+        """Keep output here, as the transport has enough for now."""
         self._paused = True
 
     def resume(self) -> None:
-        """The transport takes bytes again (and may have enough at once)."""
+        """Write again, as the transport takes bytes again (and may have enough at once)."""
         self._paused = False
         while self._waiting and not self._paused:
             piece = self._waiting.popleft()
@@ -125,13 +125,13 @@ class Outbox:
         self._check_finished()
 
     def discard(self) -> None:
-        """Forget what the transport has not been given."""
+        """Drop the bytes that the transport does not have yet."""
         self._waiting.clear()
         self._held.clear()
         self._waiting_bytes = self._held_bytes = 0
 
     def finish(self) -> None:
-        """End the stream after what is queued; the peer's end stays open for reading."""
+        """End the stream after the queued output; the peer's end stays open for reading."""
         if not self._finishing:
             self._finishing = True
             self._check_finished()
@@ -157,7 +157,7 @@ def _size(piece: Piece) -> int:
 
 
 def _cut(piece: Piece) -> Iterator[Piece]:
-    """Parts of what lies in one place, each of as many frames as the transport is given at once.
+    """Parts of a piece in one place, each of as many frames as the transport takes at once.
 
     Three frames of 150 KB make three parts, 600 of 1 KB as well: 256, 256, and 88 of them.
     """

@@ -1,4 +1,4 @@
-"""Which publications of a batch the router delivers to owners of durable subscriptions.
+"""The publications of a batch that the router delivers to owners of durable subscriptions.
 
 Worked example: publications 0, 1 and 2 are accepted by the subscriptions of the numbers 4; 4, 9 and
 none. Number 9 is an owner's, so offsets are 0 1 3 3, slots 4 4 9, the owner's slots stand at 2, and
@@ -39,7 +39,7 @@ def _clients(rows: ClientRows) -> npt.NDArray[np.int64]:
 
 
 def _accepted(effect: DeliverMany) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Publications, and beside each the number of a subscription that accepts it."""
+    """The places of publications, and beside each the number of a subscription that accepts it."""
     keys = effect.keys
     places = np.repeat(np.arange(len(keys)), np.diff(keys.offsets))
     slots = keys.slots[keys.offsets[0] : keys.offsets[-1]].astype(np.int64)

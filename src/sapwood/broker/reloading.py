@@ -1,7 +1,7 @@
-"""Another configuration for a broker that runs: what can change does, what cannot is said.
+"""Another configuration for a running broker: changeable options change, others are reported.
 
-On SIGHUP the file is read again, under the same command line and environment. One that cannot be
-used, or that makes no sense together with what stays, changes nothing.
+On SIGHUP the file is read again, under the same command line and environment. A file that cannot be
+used, or that contradicts the fixed options, changes nothing.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from sapwood.errors import ConfigurationError, InputError
 from sapwood.routing.upkeep.failover.choice import is_planned
 
 _GUARDS: Final = frozenset({"identities", "tls_ca", "tls_cert", "tls_key"})
-"""Options that can be another file while a broker runs, and cannot come or go."""
+"""Options that can name another file while a broker runs, and cannot come or go."""
 
 
 class Reloading:
-    """The configuration of one broker, and what it does to the broker when it is read again.
+    """The configuration of one broker, and its effect on the broker when it is read again.
 
     `read` reads it, `make` makes settings of it; both raise `InputError`. `level` is that of `log`.
     """
@@ -36,7 +36,7 @@ class Reloading:
         level: Level,
         log: Log,
     ) -> None:
-        #: what the broker runs with
+        #: the configuration that the broker runs with
         self.told = told
         self._read = read
         self._make = make
@@ -44,7 +44,7 @@ class Reloading:
         self._log = log
 
     def reload(self, broker: Broker) -> None:
-        """Read the configuration again, and let the broker go on with what can change."""
+        """Read the configuration again, and change the options that can change."""
         try:
             read = self._read()
             changed = self.told.differences(read)
@@ -68,7 +68,7 @@ class Reloading:
         broker.take(with_descriptors(settings, self._log))
 
     def _is_fixed(self, name: str, read: Configuration, broker: Broker) -> bool:
-        """Whether an option stays what it is until the broker is started again."""
+        """True if an option keeps its value until the broker is restarted."""
         if OPTIONS[name].changes is Changes.RESTART:
             return True
         if name in _GUARDS:

@@ -1,8 +1,9 @@
-"""Clients that have come back to a broker that remembers them, and what they did not ask for again.
+"""Clients that return to a restarted broker, and the entries that they do not request again.
 
-What a client had stated stays in force through a restart of its broker, so that nothing is missed
-before it comes back. It may have withdrawn some of that meanwhile, or another run of its program
-wants something else. So it says when it has stated all that it wants, and the rest is withdrawn.
+The entries of a client stay in force through a restart of its broker, so that no publication is
+missed before it returns. It may have withdrawn some of them meanwhile, or another run of its
+program requests others. So it reports when it has requested all its entries, and the rest is
+withdrawn.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sapwood.session.client_session_at_broker import ClientSessionAtBroker, Rest
 
 
 class Returned:
-    """Withdraws what returned clients want no more, some at a time."""
+    """Withdraws entries that returned clients have not requested again, some at a time."""
 
     def __init__(self, router: Router, shell: Shell, loop: asyncio.AbstractEventLoop) -> None:
         self._router = router
@@ -25,7 +26,7 @@ class Returned:
         self._loop = loop
 
     def let_go(self, client: ClientSessionAtBroker, restated: Restated) -> None:
-        """Withdraw what a client has not stated again."""
+        """Withdraw the entries that a client has not requested again."""
         had = self._router.stated(client.name)
         for id_ in had.advertisements:
             if id_ not in restated.advertisements:
@@ -34,7 +35,7 @@ class Returned:
         self._withdraw(client, restated, left)
 
     def _withdraw(self, client: ClientSessionAtBroker, restated: Restated, left: list[str]) -> None:
-        """Withdraw some subscriptions now, but for what was asked for meanwhile, and more later."""
+        """Withdraw some subscriptions now, except those requested meanwhile, and more later."""
         if self._shell.connections.to_client(client.name) is not client:
             return
         some = [left.pop() for _ in range(min(len(left), SUBSCRIPTIONS_AT_ONCE_MAX))]

@@ -26,9 +26,8 @@ def run_broker(
     With SIGHUP it reads the files of identities and certificates again, and its configuration if
     that is known.
 
-    `announce` gets the lines for programs that `Broker` describes. Raises
-    `EnvironmentMissingError` where it cannot listen, and whatever defect the broker turns out to
-    have.
+    `announce` gets the lines for programs that `Broker` describes. Raises `EnvironmentMissingError`
+    where it cannot listen, and the error of any defect of the broker.
     """
     give_memory_back()
     fitting = with_descriptors(settings, log)
@@ -49,7 +48,7 @@ async def _serve(broker: Broker, log: Log, reloading: Reloading | None) -> None:
     failed = asyncio.create_task(broker.run_until_failure())
     await asyncio.wait((stopped, failed), return_when=asyncio.FIRST_COMPLETED)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.remove_signal_handler(number)  # a second signal does not wait for anybody
+        loop.remove_signal_handler(number)  # a second signal ends the process at once
     defective = failed.done()
     stopped.cancel()
     failed.cancel()

@@ -50,25 +50,25 @@ KEEP_AGE_S_MAX: Final = 3.2e9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerSettings:
-    """Everything a broker is started with.
+    """All settings of a broker.
 
     Where `name` is `None`, it is that of the broker whose state `data` holds, or made from the
-    host's name and the port. `peers` are the brokers to link with; `backups` those to link with in
-    the place of the peer, under `failover`, when that is gone for long. Where brokers find their
-    links themselves, `joins` are some by which this one gets to know the others. Bounds of queues
-    are in bytes.
-    `data` is the folder of what the broker keeps, `None` for nothing; `keep_bytes_max` and
-    `keep_age_s` bound what of it nobody needs any more. `drift_ppm` is how far the machine's clock
-    is off at most. Brokers may link by UDP at `listen_datagrams`, and at peers that are so
-    addressed. With a file of `identities` only these may connect; a broker that other machines
+    host's name and the port. `peers` are the brokers to link with; `backups` replace the peer,
+    under `failover`, when that is gone for long. Where brokers find their links themselves, `joins`
+    are some of them, from which this one learns of the others. Bounds of queues are in bytes.
+
+    `data` is the folder of the broker's store, `None` for none; `keep_bytes_max` and `keep_age_s`
+    bound the part of it that is no longer needed. `drift_ppm` is the greatest error of the
+    machine's clock. Brokers may link by UDP at `listen_datagrams`, and at peers with such
+    addresses. With a file of `identities` only these may connect; a broker that other machines
     reach has identities or speaks TLS, unless it is to `allow_anyone`. Metrics and health are at
     `http`, and with a `gateway` clients publish and subscribe there, `http_streams_max` at a time;
     browsers may for pages of `http_origins`. With a `console` people look at the broker there.
     Clients of MQTT come to `mqtt`, `mqtt_connections_max` at a time. Spans of traced publications
-    go to the collector at the URL `traces`. A `strict` one refuses subscriptions that no
-    publication can match, or none of what is `declared`, and with a `filter_cost_max` all that cost
-    more nanoseconds for each publication (`sapwood.matching.costs`). Raises `InputError` (or one
-    of its kinds) that names the option of `sapwood broker` and what it takes.
+    go to the collector at the URL `traces`. With `strict` the broker refuses subscriptions that no
+    publication can match, or none that is `declared`, and with a `filter_cost_max` those that cost
+    more nanoseconds for each publication (`sapwood.matching.costs`). Raises `InputError` (or one of
+    its kinds) that names the option of `sapwood broker` and its valid values.
     """
 
     listen: Address = field(default_factory=lambda: Address("127.0.0.1", PORT_DEFAULT))
@@ -164,7 +164,7 @@ class BrokerSettings:
         return tuple(dict.fromkeys((*self.peers, *self.joins)))
 
     def planned(self, name: str, address: Address) -> Protocol:
-        """The protocol, with the plan for the broker of a name and an address if it wants one."""
+        """The protocol, with the plan for the broker of a name and an address if it needs one."""
         protocol = self.protocol
         chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
         backups = tuple((str(backup), str(backup)) for backup in self.backups)
@@ -251,7 +251,7 @@ class BrokerSettings:
 
 
 def _within(option: str, value: float, low: float, high: float, low_is: str = "") -> None:
-    """Raise `InputError` for what is out of bounds, of which another option may be the lower."""
+    """Raise `InputError` for a value out of bounds, of which another option may be the lower."""
     if not low <= value <= high:
         least = f"{low:,} ({low_is})" if low_is else f"{low:,}"
         raise InputError(f"{option} is {value}; it takes {least} to {high:,}")

@@ -1,7 +1,7 @@
-"""A thread beside the event loop for work that would make it stand still (`matching.beside`).
+"""A thread beside the event loop for work that would block it (`matching.beside`).
 
-One thread, one piece of work after the other. What is under way when the broker stops is left: the
-thread ends with the process, and nothing but memory is lost.
+One thread, one piece of work after the other. Work under way when the broker stops is abandoned:
+the thread ends with the process, and only memory is lost.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sapwood.limits import SIDE_MOMENT_S
 
 
 class _Later(NamedTuple):
-    """Work that is to wait."""
+    """Work that is delayed."""
 
     due_s: float
     work: Callable[[], None]
@@ -26,7 +26,7 @@ class _Later(NamedTuple):
 class SideThread:
     """Does work in the order in which it is submitted; a `matching.beside.Worker`.
 
-    `failed` is called, in the thread, with the error of work that has one.
+    `failed` is called, in the thread, with the error of work that raises one.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class SideThread:
         self._waiting.put(work)
 
     def _run(self) -> None:
-        delayed: deque[_Later] = deque()  # all by as much, so the first one is due first
+        delayed: deque[_Later] = deque()  # all are delayed equally, so the first one is due first
         while True:
             rest_s = max(0.0, delayed[0].due_s - time.monotonic()) if delayed else None
             try:

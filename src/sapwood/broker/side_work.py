@@ -1,4 +1,4 @@
-"""Work beside the event loop: what takes long for one message, in a thread.
+"""Work beside the event loop: long work for single messages, in a thread.
 
 Python runs one thread at a time, so the thread takes turns with the loop; the interpreter changes
 between them every `limits.SWITCH_S` while there is such work, and after each piece the thread rests
@@ -16,9 +16,9 @@ from sapwood.limits import SIDE_REST_S, SWITCH_S
 
 
 class SideWork:
-    """One thread for the work of all connections, begun when it is first needed.
+    """One thread for the work of all connections, started when it is first needed.
 
-    `call_soon` has a function called in the event loop, from any thread.
+    `call_soon` schedules a function in the event loop, from any thread.
     """
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
@@ -41,7 +41,7 @@ class SideWork:
         )
 
     def close(self) -> None:
-        """Do no more; a piece that is being done ends first."""
+        """Do no more work; a piece under way ends first."""
         if self._executor is not None:
             self._executor.shutdown(cancel_futures=True)
         if self._pieces:

@@ -1,4 +1,4 @@
-"""One broker's state at a moment, for whoever operates it."""
+"""The state of one broker at a moment, for its operator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NS: Final = 1e9
 
 
 class Asked(Protocol):
-    """The broker that is asked; it `began` at that time of the event loop."""
+    """The broker whose state is requested; it `began` at that time of the event loop."""
 
     router: Router
     settings: BrokerSettings
@@ -58,10 +58,10 @@ def status(broker: Asked) -> StatusReply:
 
 
 def addresses(broker: Asked) -> dict[str, str]:
-    """Where clients of neighbors connect, as these have said, or as this broker has dialed them.
+    """The addresses of neighbors for clients, as announced by them, or as this broker dials them.
 
-    Of what is said without TLS, which anybody could, only the port is taken: who asks around is
-    sent to no host but those of the neighbors.
+    From an announcement without TLS, which could be forged, only the port is taken: a client that
+    follows the addresses is sent to no host but those of the neighbors.
     """
     found: dict[str, str] = {}
     for name, tcp in broker.connections.links.items():
@@ -98,14 +98,14 @@ def _links(broker: Asked) -> Iterator[LinkStatus]:
 
 
 def one_tree(router: Router) -> OnOneTree | None:
-    """What routes all publications, where routers do that on one tree."""
+    """The core that routes all publications, where routers have one tree."""
     if not router.is_tree:
         return None
     return next(iter(router.membership.cores(router.name)), None)
 
 
 def _told(core: OnOneTree, neighbor: str) -> dict[str, int]:
-    """How many subscriptions a neighbor could be told of, was told of, and has told of itself."""
+    """The numbers of subscriptions that a neighbor could get, has got, and has sent itself."""
     spread = core.subscriptions
     if neighbor not in spread.links or neighbor not in spread.entries.received:
         return {}
@@ -117,7 +117,7 @@ def _told(core: OnOneTree, neighbor: str) -> dict[str, int]:
 
 
 def _unconfirmed(router: Router, neighbor: str) -> int | None:
-    """How many entries a neighbor was told and has yet to confirm, if tables say so."""
+    """The number of entries that a neighbor has yet to confirm, if tables record it."""
     if not router.tables:
         return None
     tables = [table for table in router.tables.values() if neighbor in table.neighbors()]

@@ -1,4 +1,4 @@
-"""A broker's store and all that belongs to it: opened, restored from, committed to, closed."""
+"""A broker's store with its helpers: opened, restored from, committed to, closed."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from sapwood.wire.messages import AllStated
 from sapwood.wire.publications import decode_publication
 
 SESSION: Final = "session"
-"""The rows with the sessions of clients."""
+"""The kind of the rows with the sessions of clients."""
 
 _LARGE: Final = 1 << 16
 """Bytes of routing state, a thousand subscriptions, for which compiled kernels are loaded first: in
-a second or so, in which plain Python takes in ten thousand."""
+the second or so that it takes, plain Python restores ten thousand."""
 
 _SOME: Final = 100
 """Clients that are detached at a time, so that the loop does not stand still."""
@@ -75,7 +75,7 @@ class Storing:
     ) -> None:
         self._loop = loop = asyncio.get_running_loop()
         self._router = router
-        #: what neighbors were told survives, as both ends of a link have counted it
+        #: the router's messages to neighbors survive, as both ends of a link count them
         self.persists = router.persists
         self._engines = settings.engines
         self._log = log
@@ -114,13 +114,13 @@ class Storing:
         )
         #: the sessions of the router's clients; one that is gone leaves nothing to another
         self._sessions = {name: value.decode() for name, _, value in self.store.rows(SESSION)}
-        #: connections with output that waits for a commit, and how much
+        #: connections with output that waits for a commit, and its bytes
         self._holding: dict[TcpConnection, int] = {}
         self._return: asyncio.TimerHandle | None = None
         self._table_sizes: TimedTableSizeRecorder | None = None
 
     def keep_subscriptions(self, shell: Shell) -> None:
-        """Let there be durable subscriptions."""
+        """Create the durable subscriptions."""
         self.durables = Durables(
             self.store, self.commits, shell, self._log, persists=self._router.persists
         )
@@ -132,9 +132,9 @@ class Storing:
         return self.commits.ticket()
 
     def restore(self, now: float, kernels: KernelLoader) -> list[Effect]:
-        """Let the router be what it was; returns what is to be done. Nobody waits yet.
+        """Restore the router's state; return its effects. No peer waits yet.
 
-        Raises `EnvironmentMissingError` where another version wrote what there is.
+        Raises `EnvironmentMissingError` where another version wrote the state.
         """
         if not self._router.persists:
             return []
@@ -143,7 +143,7 @@ class Storing:
             kernels.have(kernels_for_many(self._engines))
         records, first = self.store.restored()
         try:
-            with loading(kernels), without_garbage():  # nothing goes beside
+            with loading(kernels), without_garbage():  # no work goes beside the loop
                 effects = self._router.handle(Restored(records, first), now)
         except msgspec.MsgspecError as error:  # of a note, or of a part of a checkpoint
             raise of_another_version(self.store.folder, error) from error
@@ -158,7 +158,7 @@ class Storing:
         return effects
 
     def begin(self, handle: Callable[[Input], None], connections: Connections) -> None:
-        """Begin to write table sizes; let the clients go later that do not come back.
+        """Begin to write table sizes; schedule the removal of clients that do not return.
 
         Raises `EnvironmentMissingError`, as `restore`.
         """
@@ -176,7 +176,7 @@ class Storing:
             )
 
     def attached(self, client: str, session: str) -> bool:
-        """A client has come; whether another run of it was here in an earlier life."""
+        """Record a client's session; true if a former run of it is absent since the restart."""
         known = self._sessions.get(client)
         if known != session and self._router.persists:
             self._sessions[client] = session
@@ -184,36 +184,36 @@ class Storing:
         return client in self._router.absent and known != session
 
     def received(self, client: str, session: str, acknowledged: int) -> int:
-        """Up to which number a client's publications are in the log, or acknowledged."""
+        """The last number up to which a client's publications are in the log, or acknowledged."""
         return self.store.publishers.received(client, session, acknowledged)
 
     def remembers(self, client: str, session: str) -> bool:
-        """Whether a client that comes has in force what it stated in an earlier life."""
+        """True if the entries of a returning client, from before the restart, are in force."""
         return client in self._router.absent and self._sessions.get(client) == session
 
     def is_all_stated(self, client: ClientSessionAtBroker, message: object) -> bool:
-        """Whether a client has said that it has stated all; what else it had is let go then."""
+        """True for `AllStated`; a returning client's other entries are withdrawn then."""
         if isinstance(message, AllStated) and client.restated is not None:
             self._returned.let_go(client, client.restated)
         return isinstance(message, AllStated)
 
     def detached(self, client: str) -> None:
-        """A client has gone."""
+        """Forget a client that has gone."""
         self.durables.gone(client)
         if self._sessions.pop(client, None) is not None:
             self.store.delete(SESSION, client, 0)
 
     def retain(self, settings: BrokerSettings) -> None:
-        """Keep more or less of what nobody needs from now on."""
+        """Change the bounds of the kept part of the log."""
         self.store.writer.retain(Retention(settings.keep_bytes_max, settings.keep_age_s))
 
     def changed(self, now: float) -> None:
-        """The router's tables may have changed."""
+        """Take in that the router's tables may have changed."""
         if self._table_sizes is not None:
             self._table_sizes.mark_changed(now)
 
     def _let_go(self, handle: Callable[[Input], None], connections: Connections) -> None:
-        """Detach clients of the earlier life that have not come back, some at a time."""
+        """Detach clients from before the restart that have not returned, some at a time."""
         gone = [name for name in self._router.absent if name not in connections.clients]
         for name in gone[:_SOME]:
             self._log.info("client has not come back", client=name)
@@ -226,7 +226,7 @@ class Storing:
     # Output ------------------------------------------------------------------------------------
 
     def flush(self, tcp: TcpConnection, ticket: int | None, *, is_routed: bool) -> None:
-        """Flush a connection: what stands behind what is not committed is held back."""
+        """Flush a connection: output behind uncommitted records is held back."""
         if ticket is None:
             tcp.flush()
             return
@@ -240,7 +240,7 @@ class Storing:
             self._holding[tcp] = held
 
     def release(self, done: int) -> list[TcpConnection]:
-        """Send what waited for commits up to this one; the connections that waited."""
+        """Send output held for commits up to this one; return the connections that had any."""
         waited = list(self._holding)
         for tcp in waited:
             before = self._holding.pop(tcp)
@@ -252,7 +252,7 @@ class Storing:
         return waited
 
     def forget(self, tcp: TcpConnection) -> None:
-        """Leave a connection alone that is closed."""
+        """Forget a connection that is closed."""
         self.commits.held_bytes -= self._holding.pop(tcp, 0)
 
     # Effects -----------------------------------------------------------------------------------
@@ -273,12 +273,12 @@ class Storing:
     # The end -----------------------------------------------------------------------------------
 
     async def settle(self) -> None:
-        """Return when what was added is committed, or there is no hope of it."""
+        """Return when everything added is committed, or there is no hope of it."""
         self.durables.stop()
         if self._return is not None:
             self._return.cancel()
         if self._table_sizes is not None:
-            self._table_sizes.close()  # what tables hold before clients and links are gone
+            self._table_sizes.close()  # the sizes before clients and links are gone
             self._table_sizes = None
         try:
             await asyncio.wait_for(self.commits.drained(), GOODBYE_S)
@@ -286,19 +286,19 @@ class Storing:
             self._log.error("the disk did not take everything in time")
 
     async def close(self) -> None:
-        """Make durable what is committed, and let go of the folder."""
+        """Make every commit durable, and close the store."""
         await asyncio.to_thread(self.commits.close)
 
 
 def admits(store: Storing | None, client: ClientSessionAtBroker, request: ClientPublish) -> bool:
-    """Whether a publication of a client goes on to the router."""
+    """True if a publication of a client goes on to the router."""
     return store is None or store.keeper.admit(client, request)
 
 
 def admitted(
     store: Storing | None, client: ClientSessionAtBroker, request: ClientPublishMany
 ) -> Iterable[ClientPublishMany]:
-    """What goes on to the router of publications of a client."""
-    if not request.publications:  # the client has sent again what was received
+    """The publications of a client that go on to the router."""
+    if not request.publications:  # the client has sent again publications already received
         return ()
     return (request,) if store is None else store.keeper.admit_many(client, request)

@@ -13,10 +13,10 @@ from sapwood.store.table_sizes import TableSizes
 class TableSizeRecorder:
     """Records table sizes after changes, at most once in an interval.
 
-    `sizes` gives the sizes by name, `clock` the seconds since 1970. Times are those of the event
+    `sizes` returns the sizes by name, `clock` the seconds since 1970. Times are those of the event
     loop, in seconds. One record at the end (`close`) is made in any case.
 
-    #: two records are at least `interval_s` apart, but for the last
+    #: two records are at least `interval_s` apart, except the last
     #: _due is the time of the next record, `None` if nothing changed since the last one
     """
 
@@ -39,7 +39,7 @@ class TableSizeRecorder:
         self._is_failing = False
 
     def next_deadline(self) -> float | None:
-        """When `expire` has something to do; `None` for not before a change."""
+        """The time at which `expire` has work; `None` for not before a change."""
         return self._due
 
     def mark_changed(self, now: float) -> None:
@@ -59,9 +59,9 @@ class TableSizeRecorder:
         self._file.close()
 
     def _record(self) -> bool:
-        """Write the sizes that have changed; `False` where the disk does not take them.
+        """Write the sizes that have changed; `False` where the disk refuses them.
 
-        That costs figures and nothing else, so it is logged once, and tried again.
+        That loses figures and nothing else, so it is logged once, and tried again.
         """
         try:
             self._file.write(self._sizes(), self._clock())

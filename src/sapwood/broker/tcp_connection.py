@@ -24,10 +24,10 @@ from sapwood.wire.messages import Message
 from sapwood.wire.runs import RequestRun, Run, RunFinder
 
 Single: TypeAlias = Greeting | Message | ReadMany
-"""What is handled at a time, in one piece."""
+"""An item that is handled at a time, in one piece."""
 
 Item: TypeAlias = Single | Run
-"""What is handled at a time."""
+"""An item that is handled at a time."""
 
 
 class Host(Protocol):
@@ -36,34 +36,34 @@ class Host(Protocol):
     turns: Turns
 
     def opened(self, tcp: TcpConnection) -> None:
-        """The connection is open."""
+        """Take in that the connection is open."""
 
     def parks(self, tcp: TcpConnection, message: Single) -> bool:
-        """Whether a message has to wait; then `turns.ready` tells when it may be handled."""
+        """True if a message has to wait; `turns.ready` is called when it may be handled."""
 
     def received(self, tcp: TcpConnection, message: Single, now: float) -> None:
-        """A message has arrived. Raises `PeerError` for one that the peer must not send."""
+        """Handle a message. Raises `PeerError` for one that the peer must not send."""
 
     def steps(self, tcp: TcpConnection, run: Run, now: float) -> Iterator[None]:
-        """Publications have arrived together: handles them, and yields before each short step."""
+        """Handle publications that have arrived together; yields before each short step."""
 
     def heard(self, tcp: TcpConnection) -> None:
-        """What has arrived is handled, or as much of it as a turn is enough for."""
+        """Take in that the messages of a turn are handled."""
 
     def handled(self, tcp: TcpConnection) -> None:
         """Flush every connection that got output, this one included."""
 
     def drained(self, tcp: TcpConnection) -> None:
-        """The peer took bytes again after its queue had grown."""
+        """Take in that the peer took bytes again after its queue had grown."""
 
     def ended(self, tcp: TcpConnection) -> None:
-        """The session on the connection has ended; last bytes may still be on the way.
+        """Take in that the session has ended; last bytes may still be on the way.
 
         Called once, before `closed`.
         """
 
     def closed(self, tcp: TcpConnection) -> None:
-        """The connection is closed."""
+        """Take in that the connection is closed."""
 
 
 class TcpConnection(asyncio.Protocol):
@@ -97,24 +97,24 @@ class TcpConnection(asyncio.Protocol):
         self._timer = DeadlineTimer(self._loop.call_at, self._expire)
         #: the host knows that the session has ended
         self._closing = False
-        #: what has arrived and nobody has looked at; the messages of what came before; of those
-        #: the one that was parked, or the one that comes next
+        #: the bytes that are not decoded; the messages of earlier bytes; of these the one that was
+        #: parked, or the one that comes next
         self._unread = b""
         self._messages: Iterator[Item] | None = None
         self._ahead: Item | None = None
         self._parked: Single | None = None
-        #: of those the publications that are being handled, how many, and the time they took so far
+        #: the publications being handled, as steps, their number, and the time they took so far
         self._steps: Iterator[None] | None = None
         self._stepping, self._stepping_s = 0, 0.0
         self._pace = Pace()
         #: messages wait for a turn; the broker does not want to read; the transport is paused
         self._put_off = self._held_back = self._paused = False
-        #: why the connection was lost, once it is, while messages wait for a turn
+        #: the reason why the connection was lost, while messages wait for a turn
         self._lost: str | None = None
         self.spent_s = 0.0
         self.brief_reads = 0
         self.address = "?"
-        #: over UDP: what is sent may be lost, repeated and reordered
+        #: over UDP: output may be lost, repeated and reordered
         self.is_datagram = False
         #: the names in the peer's certificate that TLS has verified; who it is, where that is asked
         self.certified: frozenset[str] = frozenset()
@@ -155,11 +155,11 @@ class TcpConnection(asyncio.Protocol):
         return False
 
     def pause_writing(self) -> None:
-        """The transport has enough for now."""
+        """Hold output back: the transport has enough for now."""
         self.outbox.pause()
 
     def resume_writing(self) -> None:
-        """The transport takes bytes again."""
+        """Write again, as the transport takes bytes again."""
         self.outbox.resume()
         self._host.drained(self)
 
@@ -205,7 +205,7 @@ class TcpConnection(asyncio.Protocol):
             self._host.heard(self)
 
     def _forget(self) -> None:
-        """Forget what has arrived."""
+        """Drop the messages and bytes that have arrived."""
         self._messages, self._ahead, self._steps, self._unread = None, None, None, b""
 
     def _advance(self, expired: Callable[[], bool]) -> Progress:
@@ -237,7 +237,7 @@ class TcpConnection(asyncio.Protocol):
                 has_begun = True
 
     def _take(self, now: float) -> Item | None:
-        """What is to be handled next of all that has arrived."""
+        """The next item of everything that has arrived, or `None`."""
         if self._ahead is not None:
             message, self._ahead = self._ahead, None
             return message
@@ -251,9 +251,9 @@ class TcpConnection(asyncio.Protocol):
         return None
 
     def _step(self, expired: Callable[[], bool], *, has_begun: bool) -> bool:
-        """Handle publications until their turn is over, if it is; learn how long they take.
+        """Handle publications until they are done, or the turn is over; true if it is over.
 
-        One step at least, unless something else `has_begun` the turn.
+        At least one step, unless another item `has_begun` the turn.
         """
         assert self._steps is not None
         clock = self._host.turns.clock
@@ -288,7 +288,7 @@ class TcpConnection(asyncio.Protocol):
                 yield message
 
     def put_off(self) -> None:
-        """Read nothing until all is handled."""
+        """Read nothing until every message is handled."""
         self._put_off = True
         self._adjust_reading()
 
@@ -305,7 +305,7 @@ class TcpConnection(asyncio.Protocol):
     def flush(self, ticket: int | None = None) -> None:
         """Write all output in one batch; begin to close a connection that has ended.
 
-        With a ticket it is held back until the commit is done that has it.
+        With a ticket it is held back until its commit is done.
         """
         if self.client is not None:
             self.client.acknowledge()
@@ -314,7 +314,7 @@ class TcpConnection(asyncio.Protocol):
             self._close()
 
     def answer(self, ticket: int) -> None:
-        """`flush` for output that stands behind nothing: it overtakes what is held back.
+        """`flush` for output that depends on no commit: it overtakes held output.
 
         Only acknowledgements among it are held back, under the ticket.
         """
@@ -331,7 +331,7 @@ class TcpConnection(asyncio.Protocol):
                 self.outbox.hold(piece, ticket)
 
     def pause_reading(self) -> None:
-        """Leave what the peer sends with the operating system."""
+        """Leave the peer's bytes with the operating system."""
         self._held_back = True
         self._adjust_reading()
 
@@ -354,7 +354,7 @@ class TcpConnection(asyncio.Protocol):
             self.connection.keepalive.resume(self._loop.time())
 
     def abort(self) -> None:
-        """Drop the connection with all that is queued."""
+        """Drop the connection with all its queued output."""
         self._transport.abort()
 
     # Time and the end --------------------------------------------------------------------------
@@ -367,8 +367,8 @@ class TcpConnection(asyncio.Protocol):
     def _close(self) -> None:
         """Give the peer the last bytes and the time to read them, but not forever.
 
-        A socket that is closed with unread bytes in it resets the connection, and a reset makes
-        the peer's system throw away what it has not read: the goodbye. So this end only stops
+        A socket that is closed with unread bytes in it resets the connection, and a reset makes the
+        peer's system discard the bytes that it has not read: the goodbye. So this end only stops
         writing, reads on, and closes when the peer does.
         """
         if self._closing:

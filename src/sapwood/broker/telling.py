@@ -1,6 +1,7 @@
-"""Telling neighbors what they are behind with, as fast as their links take it.
+"""Sending neighbors their backlog of messages, as fast as their links take it.
 
-What clients have left behind is withdrawn in the same way, as fast as others leave time for it.
+The entries that clients have left behind are withdrawn in the same way, as fast as others leave
+time for it.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ from sapwood.routing.tables import CLIENTS
 
 
 class Telling:
-    """Gives a router its `Drained`s: one for each turn of the loop and each link that takes more.
+    """Hands a router its `Drained`s: one for each turn of the loop and each link that takes more.
 
-    `behind` are the neighbors that the router has yet to tell something. `drained` is called with
-    one of them, handles the input, and flushes what comes of it. `call_soon` lets others have their
-    turn first.
+    `behind` are the neighbors for which the router has a backlog. `drained` is called with one of
+    them, handles the input, and flushes its output. `call_soon` lets others have their turn first.
     """
 
     def __init__(
@@ -31,11 +31,11 @@ class Telling:
         self._drained = drained
         self._connections = connections
         self._call_soon = call_soon
-        #: the neighbors whose turn comes soon
+        #: the neighbors whose turn is scheduled
         self._soon: set[str] = set()
 
     def check(self) -> None:
-        """Look which links take more: one that has come up, one whose queue became shorter."""
+        """Schedule links that take more: one that has come up, one whose queue became shorter."""
         for neighbor in self._behind():
             if self._takes_more(neighbor) and neighbor not in self._soon:
                 self._soon.add(neighbor)

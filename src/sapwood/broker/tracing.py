@@ -1,16 +1,17 @@
-"""Spans of what a broker does with publications that are traced, for OpenTelemetry.
+"""Spans of a broker's work on traced publications, for OpenTelemetry.
 
-A publication is traced if its envelope has a `traceparent` (W3C Trace Context) that says so. It
-travels unread, as the publisher wrote it, so that all brokers' spans belong to the publisher's::
+A publication is traced if its envelope has a `traceparent` (W3C Trace Context) with the flag for
+it. The `traceparent` travels unchanged, as the publisher wrote it, so that all brokers' spans
+belong to the publisher's::
 
-    the publisher's span
-    ├── accept   at the first broker        ├── receive   at each further one
-    │   ├── match                           │   ├── match
-    │   ├── forward   to each neighbor      │   └── deliver
-    │   └── deliver   to each client or mailbox
+   the publisher's span
+   ├── accept   at the first broker        ├── receive   at each further one
+   │   ├── match                           │   ├── match
+   │   ├── forward   to each neighbor      │   └── deliver
+   │   └── deliver   to each client or mailbox
 
-Where a broker traces nothing nobody looks for any of that. OTLP goes over HTTP: collectors take it
-at any port and through any proxy, and it needs no compiled library, as gRPC does.
+A broker that traces nothing does not read it. OTLP goes over HTTP: collectors accept it at any port
+and through any proxy, and it needs no compiled library, as gRPC does.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
 
 _TRACES_PATH: Final = "/v1/traces"
-"""Where a collector takes spans, below its address (OTLP 1.x)."""
+"""The path of spans at a collector, below its address (OTLP 1.x)."""
 
 _EXPORT_S: Final = 5
 """Seconds for one export, and for the last one when the broker stops."""
@@ -66,15 +67,15 @@ class Tracing:
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("sapwood", __version__)
         self._trace = trace
-        #: the publication that is being routed, and the span that those of its effects are below
+        #: the publication that is being routed, and the parent span of its effects
         self._current: tuple[str, Context] | None = None
 
     def close(self) -> None:
-        """Send what is left; no spans follow."""
+        """Send the remaining spans, and stop."""
         self._provider.shutdown()
 
     def routed(self, request: Input, begin_ns: int) -> None:
-        """An input was routed since `begin_ns`: spans, where it was a traced publication."""
+        """Record the spans of an input routed since `begin_ns`, if it was a traced publication."""
         publication = published(request)
         parent = None if publication is None else self._parent(publication)
         if publication is None or parent is None:
@@ -100,12 +101,12 @@ class Tracing:
         self._current = (publication.id, below)
 
     def forwarded(self, neighbor: str, publication: Publication, hops: int) -> None:
-        """A publication was put on a link."""
+        """Record that a publication was put on a link."""
         about = {"sapwood.neighbor": neighbor, "sapwood.hops": hops}
         self._say("forward", publication, "send", about)
 
     def delivered(self, effect: Deliver, *, is_kept: bool) -> None:
-        """A publication was handed to a client, or to a mailbox where it `is_kept`."""
+        """Record that a publication went to a client, or to a mailbox where it `is_kept`."""
         about: dict[str, Any] = {
             "sapwood.mailbox" if is_kept else "sapwood.client": effect.client,
             "sapwood.subscriptions": list(effect.subscriptions[:16]),
@@ -142,7 +143,7 @@ class Tracing:
 
 
 class TracedRouter(Router):
-    """A router that tells of what it routes."""
+    """A router that records the spans of its publications."""
 
     tracing: Tracing
 
@@ -171,7 +172,7 @@ def router_of(
 
 
 def published(request: Input) -> Publication | None:
-    """The publication that an input brings, if it brings one."""
+    """The publication in an input, or `None`."""
     if isinstance(request, ClientPublish):
         return request.publication
     if isinstance(request, Receive):

@@ -1,4 +1,4 @@
-"""What of durable subscriptions and of the journal is not told to a client that may not see all."""
+"""The parts of durable subscriptions and of the journal that a limited grant hides."""
 
 from __future__ import annotations
 
@@ -30,17 +30,16 @@ from sapwood.wire.interests import from_text
 from sapwood.wire.publications import decode_publication
 
 WITHHELD: Final = "not shown: it has more than may be subscribed to under this identity"
-"""The state of a durable subscription of which nothing but the name is told."""
+"""The state of a durable subscription of which only the name is shown."""
 
 _KEY: Final = "places.key"
 
 
 class Withholding:
-    """What the clients of one broker are not told.
+    """The withholding of state from the clients of one broker.
 
-    Places are sealed under a key in the folder of the store, which is made when somebody first
-    comes who needs it: `start` raises `InputError` where there can be none, and nobody gets places
-    before.
+    Places are sealed with a key in the folder of the store, which is made when it is first needed:
+    `start` raises `InputError` where it cannot be made, and no client gets places before.
     """
 
     def __init__(self, store: Store) -> None:
@@ -49,15 +48,15 @@ class Withholding:
 
     @property
     def places(self) -> SealedPlaces:
-        """Seals places."""
+        """The seals for places."""
         assert self._places is not None, "who is told places has come before"
         return self._places
 
     def start(self, since: Since | None, gate: Gate | None) -> int | None:
-        """Where in the journal `since` is, for a client behind a gate.
+        """The place of `since` in the journal, for a client behind a gate.
 
-        Raises `InputError` for an id that is not there, or only in what may not be seen, and for a
-        place that was not told.
+        Raises `InputError` for an id that is not there, or only in hidden publications, and for a
+        place that was never handed out.
         """
         store = self._store
         grant = None if gate is None or gate.grant.sees_all else gate.grant
@@ -85,7 +84,7 @@ class Withholding:
         return any(sees(grant, one.encoded) for one in self._store.read_places([place]))
 
     def told(self, places: Iterable[int], reached: int, gate: Gate | None) -> tuple[int, ...]:
-        """Places, as a client is told them which has had all below `reached` that it gets."""
+        """Places in the form for a client that has had all below `reached` that it gets."""
         if gate is None or gate.grant.sees_all:
             return tuple(places)
         sealed, last = [], reached - 1
@@ -96,14 +95,15 @@ class Withholding:
 
 
 def sees(grant: Grant, encoded: bytes) -> bool:
-    """Whether a grant lets somebody see a publication that has been taken."""
+    """True if a grant lets a stored publication be seen."""
     return grant.sees(decode_publication(encoded))
 
 
 def shown(reply: DurablesReply, gate: Gate | None) -> DurablesReply:
-    """An answer about durable subscriptions, without what its client may not know of these.
+    """An answer about durable subscriptions, without the parts that its client may not see.
 
-    What waits in a mailbox, and how much, is for who may subscribe to all that its filter accepts.
+    The contents of a mailbox, and their number, are shown only to a client that may subscribe to
+    everything its filter accepts.
     """
     if gate is None or gate.grant.sees_all:
         return reply
@@ -117,7 +117,7 @@ def _shown(state: DurableState, grant: Grant) -> DurableState:
 
 
 def _key(path: Path) -> bytes:
-    """The key in a file, which is made if it is not there; only its owner may read it."""
+    """The key in a file, which is made if it does not exist; only its owner may read it."""
     try:
         with suppress(FileExistsError):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL

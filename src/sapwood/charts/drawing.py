@@ -1,4 +1,4 @@
-"""What all charts share: round ticks, numbers as people read them, texts, and a style sheet."""
+"""Shared parts of all charts: round ticks, numbers as people read them, texts, a style sheet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TICKS: Final = 5
 """Steps of a linear scale, at most."""
 
 _SLACK: Final = 1e-9
-"""What rounding may add to a quotient that is whole."""
+"""The most that rounding may add to a whole quotient."""
 
 
 def ticks(largest: float) -> list[float]:
@@ -60,5 +60,5 @@ def soft_text(x: float, y: float, content: str, anchor: str = "start") -> str:
 
 
 def shortened(name: str, chars: int) -> str:
-    """A name of at most so many characters."""
+    """A name, cut to at most `chars` characters."""
     return name if len(name) <= chars else f"{name[: chars - 1]}…"

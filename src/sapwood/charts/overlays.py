@@ -1,9 +1,10 @@
-"""An overlay of peers as a picture: communities, who is busy, and the way of one publication.
+"""An overlay of peers as a picture: communities, loads, and the way of one publication.
 
-Peers are dots, colored by community (the largest ones; all others are gray), as large as they are
-busy. Thin lines are links; strong ones, drawn above them, are the ways that a publication took, its
-spanning tree. A filled dot wanted the publication, a pale one with a colored rim got it in vain, a
-red ring missed it; who neither wanted nor got it is small and pale.
+Peers are dots, colored by community (the largest ones; all others are gray), as large as their
+load. Thin lines are links; strong ones, drawn above them, are the ways that a publication took, its
+spanning tree. A filled dot is an interested peer that got the publication, a pale one with a
+colored rim got it in vain, a red ring missed it; a small pale dot is a peer that was not interested
+and did not get it.
 
 A tree is drawn in rings: its top level inside, each peer in the middle of its children, and as much
 of the circle for a subtree as it has leaves. In a graph each community is a disk of peers, the
@@ -41,7 +42,7 @@ _LEAST, _MOST = 2.2, 13.0
 
 @dataclass(frozen=True, slots=True)
 class DrawnPeer:
-    """A peer: its community, how busy it is (any scale), and whether it wanted and got."""
+    """A peer: community, load (any scale), whether it was interested, and whether it received."""
 
     community: int
     load: float = 0.0
@@ -153,7 +154,7 @@ def _room(taken: Sequence[tuple[float, float, float]], radius: float) -> Place:
 
 
 def _fitted(places: Sequence[Place]) -> list[Place]:
-    """The same places in the square below the head."""
+    """The places scaled into the square below the head."""
     xs, ys = [x for x, _ in places], [y for _, y in places]
     width = max(max(xs) - min(xs), max(ys) - min(ys), 1e-9)
     scale = (SIZE - 2 * _MARGIN - 2 * _MOST) / width

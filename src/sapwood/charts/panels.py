@@ -26,7 +26,7 @@ _CHAR: Final = 7.2
 """Pixels of a character of a name, about."""
 
 _SHAPES: Final = ((1, 1, 240), (2, 2, 200), (3, 3, 170), (4, 2, 150), (6, 3, 140), (12, 4, 110))
-"""Up to so many panels: so many stand beside each other, so high."""
+"""The largest number of panels, with the number beside each other and their height."""
 
 _MANY: Final = (5, 74)
 """Columns and height where there are more."""
@@ -74,7 +74,7 @@ class _Grid:
 
     @property
     def height(self) -> float:
-        """That of everything."""
+        """The height of the whole picture."""
         return self.corner(self.columns * (self.rows - 1))[1] + self.high + _BOTTOM
 
     def x(self, time: float) -> float:
@@ -87,7 +87,7 @@ class _Grid:
 
 
 def panels(shown: Sequence[Panel], up: str, along: str, ends: tuple[str, str]) -> str:
-    """A grid of panels. `up` and `along` say what the axes are, `ends` are the ends of time."""
+    """A grid of panels. `up` and `along` name the axes, `ends` are the ends of time."""
     grid = _grid(shown)
     drawn = [
         soft_text(_LEFT, 12, up),

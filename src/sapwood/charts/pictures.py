@@ -1,6 +1,6 @@
 """Line charts as pictures of their own, with colors of their own: files that a document shows.
 
-A chart has lines, ticks and a label at the end of each line; more than that wants a library. Axes
+A chart has lines, ticks and a label at the end of each line; more than that needs a library. Axes
 are logarithmic with ticks at powers of ten, or linear from 0 with ticks at round numbers.
 """
 
@@ -104,9 +104,9 @@ def line_chart(
     """The chart as SVG, always the same for the same lines.
 
     Its axes have room for the points `beside`, too, which are those of a chart that stands beside
-    it. What a page may color in its own way has a class: `ground`, `scale`, and `line-1` to
-    `line-8`. Lines without points are left out. Raises `InvalidValueError` if there is no point at
-    all, or one that its axes cannot have: a logarithmic one begins above 0, a linear one with 0.
+    it. Elements that a page may color in its own way have a class: `ground`, `scale`, and `line-1`
+    to `line-8`. Lines without points are left out. Raises `InvalidValueError` if there is no point
+    at all, or one that its axes cannot have: a logarithmic one begins above 0, a linear one with 0.
     """
     drawn = {name: sorted(points) for name, points in lines.items() if points}
     points = [point for line in drawn.values() for point in line]
@@ -166,7 +166,7 @@ def _lines(lines: Mapping[str, Sequence[Point]], x: _Axis, y: _Axis) -> Iterator
 
 
 def _label_heights(line_ends: Mapping[str, float]) -> dict[str, float]:
-    """Where the labels go so that none lies on another: each below the one above it."""
+    """The heights of the labels so that none lies on another: each below the one above it."""
     heights: dict[str, float] = {}
     above = -math.inf
     for name in sorted(line_ends, key=lambda name: (line_ends[name], name)):

@@ -47,7 +47,7 @@ class Line(NamedTuple):
 
 
 class Axes(NamedTuple):
-    """The labels of a plot: what is counted upwards, and what from left to right.
+    """The labels of a plot: of the axis upwards, and of that from left to right.
 
     `ends` are the names of the ends of the lower axis, `unit` follows each number of the left one.
     """
@@ -101,7 +101,7 @@ def columns(rows: Sequence[Bar], axes: Axes = Axes()) -> str:  # noqa: B008 - im
 
 
 def lines(plotted: Sequence[Line], axes: Axes = Axes()) -> str:  # noqa: B008 - immutable
-    """Lines over a common x axis; what is below one of the first or second class is tinted."""
+    """Lines over a common x axis; the area below one of the first or second class is tinted."""
     xs = [x for line in plotted for x, _ in line.points]
     low = min(xs, default=0.0)
     wide = (max(xs, default=0.0) - low) or 1.0
@@ -145,7 +145,7 @@ def legend(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def _scale(steps: Sequence[float], axes: Axes) -> str:
-    """Lines across with their values, and what the axes are."""
+    """Lines across with their values, and the labels of the axes."""
     high = HEIGHT - _BOTTOM - _TOP
     parts = []
     for value in steps:
@@ -161,7 +161,7 @@ def _scale(steps: Sequence[float], axes: Axes) -> str:
 
 
 def _title(row: Bar) -> str:
-    """What is shown of a bar to somebody who points at it."""
+    """The text shown for a bar when the pointer is on it."""
     return row.title or f"{row.name}: {number(row.value)}"
 
 

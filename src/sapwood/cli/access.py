@@ -1,6 +1,6 @@
-"""Options with which a command shows who it is, and checks whom it talks to.
+"""Options by which a command proves its identity, and checks that of its peer.
 
-Secrets are read from files or from the environment: a command line is seen by everybody on the
+Secrets are read from files or from the environment: a command line is visible to all users of the
 machine.
 """
 

@@ -32,7 +32,7 @@ _STANDARD_OUTPUT: Final = "-"
 
 
 class _Type(click.ParamType):  # type: ignore[type-arg]  # older ones are not generic
-    """What an option takes, for click: the same as in a file and in the environment."""
+    """The type of an option for click: its values are as in a file and in the environment."""
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
@@ -41,7 +41,7 @@ class _Type(click.ParamType):  # type: ignore[type-arg]  # older ones are not ge
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Value:
-        """The value that a text says."""
+        """The value of a text; other values are converted already."""
         if not isinstance(value, str):
             assert isinstance(value, int | float), "click hands in texts and what was converted"
             return value
@@ -179,7 +179,7 @@ def _run(told: Configuration, read: Callable[[], Configuration]) -> None:
 
 
 def _check(read: Callable[[], Configuration], *, as_json: bool) -> ExitStatus:
-    """Say what a broker would do."""
+    """Print what a broker with this configuration would do."""
     from sapwood.broker.configuration.checking import Report, check
     from sapwood.broker.configuration.kinds import written
     from sapwood.cli.broker_settings import settings_of

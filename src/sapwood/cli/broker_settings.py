@@ -1,4 +1,4 @@
-"""Settings of a broker from its configuration; errors are said at the place of the option."""
+"""Settings of a broker from its configuration; errors name the place of the option."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def settings_of(told: Configuration) -> BrokerSettings:
     """The settings of a broker. Raises `InputError` that names an option, and where it was given.
 
-    Reads the files of a token, of a DTD, and of what is declared.
+    Reads the files of a token, of a DTD, and of declared kinds.
     """
     try:
         return _settings(told)
@@ -137,7 +137,7 @@ def _address(option: str, text: str, *, listening: bool = False) -> Address:
 
 
 def _declared(path: str | None) -> Declared | None:
-    """What a file declares. Raises `InputError`."""
+    """The declared kinds of a file. Raises `InputError`."""
     if path is None:
         return None
     from sapwood.files.declared import read_declared  # late: it brings the reader of DTDs

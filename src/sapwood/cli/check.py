@@ -1,4 +1,4 @@
-"""`sapwood check`: whether neighbors' tables are what they told each other."""
+"""`sapwood check`: comparison of brokers' tables with what their neighbors sent."""
 
 from __future__ import annotations
 

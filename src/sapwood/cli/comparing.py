@@ -27,7 +27,7 @@ COMPARED: Final = (
     "simple+reuse:always",
     "identity+bloom",
 )
-"""What is compared where no protocol is named: each propagation, and forwarding by digests."""
+"""The compared protocols where none is named: each propagation, and forwarding by digests."""
 
 COLUMNS: Final = (
     "PROTOCOL",
@@ -60,7 +60,7 @@ def run_comparison(
 ) -> ExitStatus:
     """Compare protocols, or those that are worth a look; print the table and what to take.
 
-    Publishers advertise what a file says, and where there is none, everything.
+    Publishers advertise the advertisements of a file, and where there is none, everything.
     """
     from sapwood.simulation.comparison import compare, why
     from sapwood.simulation.optimizing import fitted
@@ -134,7 +134,7 @@ def row(one: Candidate) -> list[str]:
 
 
 def each(seconds: float, count: int) -> float:
-    """Microseconds for each of so many."""
+    """Microseconds for each of `count`; 0 for none."""
     return 1e6 * seconds / count if count else 0.0
 
 

@@ -1,4 +1,4 @@
-"""`sapwood completion`: what a shell needs to complete commands, options and their values."""
+"""`sapwood completion`: scripts by which shells complete commands, options and values."""
 
 from __future__ import annotations
 

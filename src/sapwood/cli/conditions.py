@@ -1,4 +1,4 @@
-"""Options of `sapwood simulate` that say what links, clocks and routers are like."""
+"""Options of `sapwood simulate` for the conditions of links, clocks and routers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _KEPT: Final = "sapwood.conditions"
-"""Where what the options say is kept, among what belongs to a command."""
+"""The key of the options' values in the context of a command."""
 
 _SHARE: Final = click.FloatRange(0, 1)
 _SECONDS: Final = click.FloatRange(0, max=3600)
@@ -71,24 +71,24 @@ _OPTIONS: Final = (
 
 
 def conditions_options(command: F) -> F:
-    """The options; what they say is in the context of the command (`conditions_of`)."""
+    """Add the options; their values are in the context of the command (`conditions_of`)."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def are_given(ctx: click.Context) -> bool:
-    """Whether some option says anything."""
+    """True if one of these options was given."""
     return _KEPT in ctx.meta
 
 
 def fault_words(ctx: click.Context) -> tuple[str, ...]:
-    """The faults that options say."""
+    """The faults given by options, as words."""
     return tuple(ctx.meta.get(_KEPT, {}).get("fault", ()))
 
 
 def conditions_of(ctx: click.Context) -> Conditions:
-    """What the options of a command say; raises `UsageError`."""
+    """The conditions given by the options of a command; raises `UsageError`."""
     from dataclasses import replace
 
     from sapwood.simulation.channels import CALM

@@ -1,7 +1,7 @@
 """Commands that another distribution contributes: the lab's, through entry points.
 
 The product imports nothing of the lab. Where the lab is installed, its commands are found under
-the names that they have always had; where it is not, they say how to get it.
+the names that they have always had; where it is not, they explain how to get it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def contributing_packages(find: Finder = installed) -> tuple[str, ...]:
 
 
 def _absent(name: str, summary: str) -> click.Command:
-    """A command that says what it needs, whatever its arguments are."""
+    """A command that names the missing distribution, whatever its arguments are."""
 
     @click.command(
         name,

@@ -130,7 +130,7 @@ def compared(a: Interest, b: Interest) -> dict[str, Answer]:
 
 
 def are_decided(a: TreePattern, b: TreePattern) -> bool:
-    """Whether covering of two patterns is decided by the rules (`model.documents.containment`)."""
+    """True if covering of two patterns is decided by the rules (`model.documents.containment`)."""
     asked = [*descend(a.root), *descend(b.root)]
     if any(isinstance(one, AnyOf | StringValue | Text) for one in asked):
         return False
@@ -146,13 +146,13 @@ def _asks_values(which: TreePattern) -> bool:
 
 
 def covers(a: Filter, b: Filter) -> Answer:
-    """Whether `a` covers `b`. Yes is proof; no is, where the rules are complete."""
+    """The answer whether `a` covers `b`. Yes is proof; no is, where the rules are complete."""
     holds = a.covers(b)
     return Answer(holds, holds or not (_has_patterns(a) or _has_patterns(b) or _runs_out(a, b)))
 
 
 def intersects(a: Filter, b: Filter) -> Answer:
-    """Whether `a` and `b` intersect. No is proof; yes is, where the rules are complete."""
+    """The answer whether `a` and `b` intersect. No is proof; yes is, where rules are complete."""
     holds = a.intersects(b)
     return Answer(holds, not holds or not (_has_patterns(a) or _has_patterns(b)))
 
@@ -166,7 +166,7 @@ def _has_patterns(which: Filter) -> bool:
 
 
 def _runs_out(a: Filter, b: Filter) -> bool:
-    """Whether the search for a record of `b` outside `a` ends before it has found one."""
+    """True if the search for a record of `b` outside `a` ends before it has found one."""
     allowance = Allowance(COVERING_STEPS_MAX)
     found = any(not held_by(box, a.conjunctions, allowance) for box in b.conjunctions)
     return found and allowance.left < 0

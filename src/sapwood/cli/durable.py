@@ -88,7 +88,7 @@ def _cell(value: Any) -> str:
 
 
 def _ask(broker: str, question: Callable[[Client], Awaitable[Any]]) -> Any:
-    """Ask a broker something, as a client of it."""
+    """Send a request to a broker, as a client of it."""
     import asyncio
 
     from sapwood.client import connect

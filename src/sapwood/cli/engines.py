@@ -1,4 +1,4 @@
-"""`sapwood engines`: what can match."""
+"""`sapwood engines`: the table of matching engines."""
 
 from __future__ import annotations
 

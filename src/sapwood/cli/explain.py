@@ -41,7 +41,7 @@ _GIVEN: Final = "given"
 
 
 class _Named(Protocol):
-    """What has an id."""
+    """A value with an id."""
 
     @property
     def id(self) -> str:
@@ -52,7 +52,7 @@ N = TypeVar("N", bound=_Named)
 
 
 class _Unusable:
-    """The lines of a file that cannot be used, of which only the first is told."""
+    """The lines of a file that cannot be used, of which only the first is shown."""
 
     def __init__(self) -> None:
         self.first: str | None = None
@@ -188,7 +188,7 @@ def command(
 
 
 class _Spelling(NamedTuple):
-    """How the filter on the command line is written; its `dialect` goes for files as well."""
+    """The notation of the filter on the command line; its `dialect` goes for files as well."""
 
     language: Language
     bindings: tuple[tuple[str, str], ...] | None
@@ -196,7 +196,7 @@ class _Spelling(NamedTuple):
 
     @classmethod
     def of(cls, namespaces: tuple[str, ...], dialect: str | None, *, as_xpath: bool) -> _Spelling:
-        """What the options say. Raises `UsageError` where they do not go together."""
+        """The notation given by options. Raises `UsageError` where they do not go together."""
         if namespaces and not as_xpath:
             raise click.UsageError("only XPaths have namespaces; add --xpath")
         if dialect is not None and as_xpath:
@@ -213,7 +213,7 @@ def _filter(
     *,
     as_json: bool,
 ) -> None:
-    """Say what there is to say of one filter."""
+    """Print the properties of one filter."""
     if journal is not None:
         check_journal(journal)
     interest = _interest(text, spelling, "--filter")
@@ -247,7 +247,7 @@ def _interest(text: str, spelling: _Spelling, option: str) -> Interest:
 
 
 def _overlay(brokers: tuple[str, ...], asked: Asked, follow: bool, *, as_json: bool) -> None:  # noqa: FBT001 - the option
-    """Ask running brokers, and say what they say."""
+    """Ask running brokers, and print their answers."""
     from sapwood.asking.answers import ask_overlay, overlay_members, overlay_text
 
     found = ask_overlay(brokers, asked, connection_settings(), follow=follow)

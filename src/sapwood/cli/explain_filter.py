@@ -1,4 +1,4 @@
-"""`sapwood explain --filter`: what covers a filter, what it costs, how often it has matched."""
+"""`sapwood explain --filter`: the covers of a filter, its cost, its matches so far."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHOWN_MAX: Final = 8
 """Covers and conjunctions that are shown; --json has all."""
 
 DEAR_NS: Final = 1_000.0
-"""Nanoseconds from which on a filter is said to be dear: some hundred others cost as much."""
+"""Nanoseconds from which on a filter is called dear: some hundred others cost as much."""
 
 BESIDE_MAX: Final = 100_000
 """Filters of a file that are laid beside the one that is explained, to see how it is looked up: a
@@ -48,7 +48,7 @@ class Cover:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """How many publications of a journal the filter accepts, of how many that are kept."""
+    """The numbers of publications in a journal: those that the filter accepts, and all."""
 
     journal: str
     matched: int
@@ -57,7 +57,7 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What there is to say of a filter.
+    """The properties of a filter.
 
     `of` subscriptions of `source` were looked at for covers; `None` where all that a broker has
     were, or nothing was.
@@ -142,7 +142,7 @@ def _lookups(interest: Interest, beside: Sequence[Filter]) -> tuple[Lookup, ...]
 
 
 def kinds_of(interest: Interest) -> dict[str, int]:
-    """How many predicates a record filter has of each kind; nothing for tree patterns."""
+    """The number of a record filter's predicates by kind; none for tree patterns."""
     if not isinstance(interest, Filter):
         return {}
     each = (one for conjunction in interest.conjunctions for _, one in conjunction.constraints)
@@ -164,7 +164,7 @@ _ABSENT: Final = Constraint(absent=True)
 
 
 def _matched(journal: Path, interest: Interest) -> Matched:
-    """How often a filter accepts what a journal keeps. Raises `InputError` where there is none."""
+    """The matches of a filter among a journal's publications; `InputError` without a journal."""
     from sapwood.pipeline.journals.places import Part, bounds, read
 
     inner = journal / "journal"
@@ -179,7 +179,7 @@ def _matched(journal: Path, interest: Interest) -> Matched:
 
 
 def filter_text(found: About) -> str:
-    """What there is to say, for people."""
+    """The properties of a filter, as text for people."""
     lines = [f"filter: {shortened(str(found.interest))}"]
     if found.never is not None:
         lines.append(f"it can never match: {found.never}")

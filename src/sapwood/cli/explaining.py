@@ -1,4 +1,4 @@
-"""`sapwood simulate --explain`: what became of one publication as to one subscription."""
+"""`sapwood simulate --explain`: the course of one publication towards one subscription."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def explained_members(found: Explained) -> dict[str, object]:
 
 
 def _observed(passage: Passage, found: Explained) -> list[str]:
-    """What happened otherwise than tables have it."""
+    """The differences between what happened and what the tables predict, in words."""
     journey, ended = passage.journey, passage.ended
     if ended == journey.ended:
         if journey.delivered and not found.delivered:

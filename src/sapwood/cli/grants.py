@@ -1,4 +1,4 @@
-"""`sapwood grants`: what an identity may do, before a broker is asked."""
+"""`sapwood grants`: the rights of an identity, without a broker."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def check(
 
 
 def _left(grant: Grant | None, quota: Quota | None, asked: Interest) -> dict[str, str]:
-    """What is left of a filter: all, a part, or nothing and why; and what that costs."""
+    """The rest of a filter under a grant: all, a part, or none and why; and its cost."""
     from sapwood.matching.costs import cost_of, nanoseconds
     from sapwood.session.quotas import Account, Quota, Size, Usage, conjunctions_of
 

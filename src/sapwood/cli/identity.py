@@ -37,7 +37,7 @@ def password(ctx: click.Context, *, name: str) -> None:
     from sapwood.wire.names import check_name
 
     check_name("identity", name)
-    library()  # before somebody types a password for nothing
+    library()  # before a person types a password for nothing
     if sys.stdin.isatty():
         given = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     else:

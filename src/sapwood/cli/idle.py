@@ -1,4 +1,4 @@
-"""Filters that no publication can match, as commands say it."""
+"""Filters that no publication can match, as commands report them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHOWN_MAX: Final = 3
 
 
 def say_idle(lines: Sequence[tuple[int, str]]) -> None:
-    """Say which lines of a file of subscriptions can never match, and why; nothing where none is.
+    """Report the lines of a file of subscriptions that can never match, and why.
 
     Of many, the first few are shown.
     """

@@ -123,7 +123,8 @@ def source(
 
     reading = consumer(servers, group, read_properties(properties))
     with RejectedLog(rejected) as aside:
-        # Processes of one group are one publisher: what one has in doubt another may publish again.
+        # Processes of one group are one publisher: a publication in doubt at one may be published
+        # again by another.
         client = connect(
             broker, f"{group}/{task}", reconnect_s=reconnect_s, settings=connection_settings()
         )

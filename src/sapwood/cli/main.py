@@ -1,4 +1,4 @@
-"""The command `sapwood`: a table of commands, loaded when asked for, and how failures end.
+"""The command `sapwood`: a table of commands, loaded on use, and the end of failures.
 
 Starting fast is part of the contract (`sapwood --help` within 0.2 s), so nothing is imported here
 but click and the error tree; each command lives in a module of its own.
@@ -29,7 +29,7 @@ from sapwood.errors import InvariantError, NeverMatchesWarning, SapwoodError
 
 
 class Entry(NamedTuple):
-    """Where a command lives, as the attribute `command` of a module, and its line in the help.
+    """The place of a command, the attribute `command` of a module, and its line in the help.
 
     `None` is the module of a command that another distribution contributes (`cli/contributed.py`).
     """
@@ -122,7 +122,7 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         "bench": Entry(None, "Measure matching, the network and Spark on this machine."),
     }
 )
-"""In the order of the help: what a newcomer needs first comes first."""
+"""In the order of the help: commands that a newcomer needs first come first."""
 
 
 class CommandTable(click.Group):
@@ -174,7 +174,7 @@ class CommandTable(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn whatever it raises into a message and an exit status."""
         try:
-            with warnings.catch_warnings():  # commands say it in their own words
+            with warnings.catch_warnings():  # commands report it in their own words
                 warnings.simplefilter("ignore", NeverMatchesWarning)
                 return _invoked(super().invoke, ctx)
         except (click.exceptions.Exit, click.UsageError):
@@ -210,7 +210,7 @@ def _invoked(invoke: Callable[[click.Context], Any], ctx: click.Context) -> Any:
 
 
 def _ended_by_system(program: str, error: OSError) -> ExitStatus:
-    """Say at what the system failed, unless the reader of the output went away."""
+    """Report where the system failed, unless the reader of the output went away."""
     if isinstance(error, BrokenPipeError):
         give_up_standard_output()
         return ExitStatus.PIPE_CLOSED

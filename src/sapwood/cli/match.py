@@ -113,7 +113,7 @@ def command(
 
 
 def _build(filters: Reading[Subscription], engines: Engines, *, is_strict: bool) -> Index:
-    """The index of a file's subscriptions; says which can never match, or fails by the first."""
+    """The index of a file's subscriptions; reports those that can never match, or fails."""
     from sapwood.matching.index import Index
 
     index = Index(*engines, warns=False)

@@ -1,6 +1,6 @@
-"""What all commands share: exit statuses, messages, tables, JSON, progress, common options.
+"""Shared parts of commands: exit statuses, messages, tables, JSON, progress, common options.
 
-Results go to standard output, everything said about them to standard error, so that a pipe
+Results go to standard output, messages about them to standard error, so that a pipe
 carries results alone.
 """
 
@@ -19,28 +19,28 @@ import click
 
 COLUMN_GAP: Final = "  "
 LAST_COLUMN_CHARS_MIN: Final = 24
-"""Where a terminal is narrower than this for a table's last column, lines are left to overflow."""
+"""The least width of a table's last column; in narrower terminals lines overflow."""
 
 Advance: TypeAlias = Callable[[int], None]
-"""Says that so many more are done."""
+"""Advances a progress display by a number of units."""
 
 
 class ExitStatus(IntEnum):
-    """How a command ends, for scripts."""
+    """The exit status of a command, for scripts."""
 
     DONE = 0
     #: Done, but something was rejected on the way.
     REJECTED = 1
     #: Could not be done.
     FAILED = 2
-    #: Ended by the keyboard: 128 + SIGINT, as shells say it.
+    #: Ended by the keyboard: 128 + SIGINT, as in shells.
     INTERRUPTED = 130
     #: The reader of the output went away: 128 + SIGPIPE.
     PIPE_CLOSED = 141
 
 
 def is_plain_terminal() -> bool:
-    """Whether whoever looks wants no escape codes, or has a terminal that knows none."""
+    """True if the user has disabled escape codes, or the terminal has none."""
     return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
@@ -55,7 +55,7 @@ def finish_standard_output() -> None:
 
 
 def standard_output_works() -> bool:
-    """Whether all that was written to standard output has arrived."""
+    """True if all that was written to standard output has arrived."""
     try:
         finish_standard_output()
     except (OSError, ValueError):  # ValueError: it was closed
@@ -111,7 +111,7 @@ input_file: Final = click.Path(exists=True, dir_okay=False, readable=True, allow
 
 
 def say(message: str) -> None:
-    """Tell the person in front of the terminal something, on standard error."""
+    """Print a message for the user, on standard error."""
     click.echo(message, err=True)
 
 

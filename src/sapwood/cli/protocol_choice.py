@@ -27,7 +27,7 @@ def chosen_protocol(name: str, dtd: str | None) -> Protocol:
 
 
 def kept_protocol(name: str, dtd: str | None) -> Protocol:
-    """The protocol of a broker that keeps what it is told: it recovers, unless the name says else.
+    """The protocol of a broker with a store: it recovers, unless the name decides otherwise.
 
     That is, unless it names an upkeep, or something that does not go with `recover`. Errors as
     `chosen_protocol`.

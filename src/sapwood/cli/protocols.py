@@ -1,4 +1,4 @@
-"""`sapwood protocols`: what can route."""
+"""`sapwood protocols`: the table of routing protocols."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import click
 from sapwood.cli.output import json_option, print_json, print_table
 
 SLOTS: Final = ("membership", "propagation", "forwarding", "upkeep")
-"""What a protocol has a strategy for."""
+"""The slots: a protocol has a strategy for each."""
 
 BY_INTEREST: Final = ("semantic", "none", "interest", "rejoin")
-"""What semantic overlays have in those places: they have no routers, and only simulations."""
+"""The strategies of semantic overlays, which have no routers, and only simulations."""
 
 
 @click.command
@@ -100,7 +100,7 @@ def _members() -> list[dict[str, Any]]:
 
 
 def _summaries() -> list[str]:
-    """What is said of each, in the same order."""
+    """The summaries of protocols, in the same order."""
     from sapwood.routing.protocols import PROTOCOLS
     from sapwood.simulation.semantic.protocols import SEMANTIC
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sapwood.model.advertised_content import AdvertisedContent
 
 STANDARD_INPUT_NAME: Final = "publications.jsonl"
-"""What standard input is called where a file is put into the working folder for it."""
+"""The name for standard input in the names of files in the working folder."""
 
 STANDARD_INPUT_DEVICE: Final = "/dev/stdin"
 
@@ -183,7 +183,7 @@ class Summary:
 
     @property
     def incomplete(self) -> bool:
-        """Whether something that was read was not published."""
+        """True if a line that was read was not published."""
         return bool(self.lines.rejected or self.published.refused)
 
     def members(self) -> dict[str, Any]:
@@ -301,7 +301,8 @@ class _Refusals:
     """Sets lines aside that the broker refuses.
 
     The client waits while `limits.UNACKNOWLEDGED_MAX` publications are unanswered, so of all that
-    were sent only the last so many can still be refused, and only their lines are held.
+    were sent only the last `UNACKNOWLEDGED_MAX` can still be refused, and only their lines are
+    held.
 
     #: _lines holds, by id and in the order they were sent, at most UNACKNOWLEDGED_MAX + 1 lines,
     #: every one among them whose answer has not come
@@ -321,7 +322,7 @@ class _Refusals:
         self._lines[line.value.publication.id] = line
 
     def set_aside(self) -> None:
-        """Set aside what was refused since the last time."""
+        """Set aside the publications refused since the last time."""
         while self._set_aside < len(self._batch.refused):
             refused = self._batch.refused[self._set_aside]
             self._set_aside += 1

@@ -1,4 +1,4 @@
-"""`sapwood request`: one record that asks for a reply, and the reply."""
+"""`sapwood request`: publishes a record that requests a reply, and prints the reply."""
 
 from __future__ import annotations
 

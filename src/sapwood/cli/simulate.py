@@ -216,7 +216,7 @@ def _evaluated(
 
 
 def _stream(stack: ExitStack, out: str | None, explain: Sequence[tuple[str, str]]) -> BinaryIO:
-    """Where deliveries go: nowhere where an explanation is asked for, and no file named."""
+    """The output of deliveries: none where an explanation is requested and no file is named."""
     if out is not None:
         return stack.enter_context(replacing(out))
     if explain:
@@ -233,7 +233,7 @@ def _told(
     as_json: bool,
     err: bool,
 ) -> ExitStatus:
-    """Say what came of it: to a program, on standard error where deliveries take the other."""
+    """Report the results; JSON goes to standard error where deliveries take standard output."""
     if as_json:
         told = {**summary.members(), "metrics": result.metrics.to_builtins()}
         if result.explained:
@@ -256,7 +256,7 @@ def _status(summary: Summary, advertised: Counts | None, result: Evaluation) -> 
 def _compared(
     files: ScenarioFiles, protocols: Sequence[str], dtd: str | None, aside: str, *, as_json: bool
 ) -> ExitStatus:
-    """Compare protocols on what the files say."""
+    """Compare protocols on the content of the files."""
     with progress("reading", "lines") as advance:
         lines = files.read(advance)
     by_file = files.advertisements is not None
@@ -265,7 +265,7 @@ def _compared(
 
 
 def _unusable(files: ScenarioFiles, aside: str) -> ExitStatus:
-    """Say how many lines could not be used, if any."""
+    """Report the number of lines that could not be used, if any."""
     readings = (files.subscriptions, files.publications, files.advertisements)
     rejected = sum(one.counts.rejected for one in readings if one is not None)
     if rejected:
@@ -361,7 +361,7 @@ def _with_backups(chosen: Protocol, scenario: Scenario, backups: tuple[str, ...]
 
 
 def _backups_by_router(backups: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """What the options say: each is a router, an equals sign, and its backups with commas."""
+    """The backups by router: an option is a router, an equals sign, and backups with commas."""
     found: dict[str, tuple[str, ...]] = {}
     for text in backups:
         router, equals, names = text.partition("=")

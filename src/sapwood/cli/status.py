@@ -1,4 +1,4 @@
-"""`sapwood status`: one broker's state, asked over the port of its clients."""
+"""`sapwood status`: one broker's state, over the port of its clients."""
 
 from __future__ import annotations
 

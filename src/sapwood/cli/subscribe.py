@@ -1,4 +1,4 @@
-"""`sapwood subscribe`: what matches a filter, as it is published."""
+"""`sapwood subscribe`: prints publications that match a filter, as they are published."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sapwood.model.interest import Interest
 
 TAKE: Final = 1024
-"""Deliveries that are written in one go, if so many wait."""
+"""Deliveries that are written in one go, at most."""
 
 
 @click.command
@@ -206,7 +206,7 @@ def command(
 def _given(
     durably: dict[str, Any], fresh_s: float | None, late: str, last_by: tuple[str, ...]
 ) -> dict[str, Any]:
-    """What was asked for beside the filter: durably, the last values, or no older than seconds."""
+    """The options beside the filter: durable, the last values, or an age limit in seconds."""
     if last_by:
         durably |= {"replay": "last", "by": last_by}
     given = {option: value for option, value in durably.items() if value is not None}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sapwood.language.written import Written
 
 STANDARD_INPUT_NAME: Final = "subscriptions.jsonl"
-"""What standard input is called where a file is put into the working folder for it."""
+"""The name for standard input in the names of files in the working folder."""
 
 
 class SubscriptionFile:
@@ -67,7 +67,7 @@ class SubscriptionFile:
         return self._reading.counts.rejected + self._refused
 
     async def subscribe(self, client: Client, broker: str) -> SubscriptionGroup:
-        """Subscribe to all of the file; says so when all that can be is in force."""
+        """Subscribe to all of the file; report when all accepted subscriptions are in force."""
         answered = 0
         with progress("subscribing", "subscriptions") as advance:
 

@@ -1,7 +1,7 @@
-"""Administration from Python: what `sapwood status`, `check`, `explain` and `durable` do.
+"""Administration from Python, as `sapwood status`, `check`, `explain` and `durable` do it.
 
-Blocking, and one connection for each call: what it says is what a broker says at that moment. Where
-brokers know identities, only those that are granted `operate` are answered.
+Blocking, with one connection for each call: the result is the broker's state at that moment. Where
+brokers know identities, only those that are granted `operate` get answers.
 """
 
 from __future__ import annotations
@@ -27,18 +27,19 @@ from sapwood.wire.messages import EdgeState
 from sapwood.wire.status import StatusReply
 
 PAUSE_S: Final = 0.05
-"""Seconds between two questions to a broker whose neighbors have yet to answer."""
+"""Seconds between two requests to a broker whose neighbors have yet to answer."""
 
 _TRIED: Final = "tried"
-"""The id of a publication that was given without one; it is not sent."""
+"""The id of a publication that was given without one; the publication is not sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How the tables of a broker compare with those of its neighbors.
+    """A comparison of a broker's tables with those of its neighbors.
 
-    `edges` are one direction of a link each, with its `sender`, `holder`, `entries`, and how many
-    of these are `wrong`; of the `silent`, as `sender -> holder`, no answer came in time.
+    `edges` are one direction of a link each, with its `sender`, `holder`, the number of `entries`,
+    and the number of `wrong` ones; the edges in `silent`, as `sender -> holder`, did not answer in
+    time.
     """
 
     edges: tuple[EdgeState, ...]
@@ -46,13 +47,13 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether all tables are what their neighbors were told."""
+        """True if all tables agree with the entries that neighbors have sent."""
         return not self.silent and not any(edge.wrong for edge in self.edges)
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """Why a publication comes to subscriptions, or does not; `str` has it in words."""
+    """The reasons why a publication is delivered to subscriptions, or is not; `str` has words."""
 
     answers: Answers
 
@@ -61,15 +62,16 @@ class Explained:
 
     @property
     def members(self) -> dict[str, object]:
-        """The same for programs, as `sapwood explain --json` prints it."""
+        """The explanation for programs, as `sapwood explain --json` prints it."""
         return overlay_members(self.answers)
 
 
 class Admin:
-    """One broker, as who operates it sees it.
+    """One broker, as its operator sees it.
 
-    `address` is `host:port`, or `tls://host:port`; who asks is shown as by `sapwood.connect`. Every
-    method raises `ConnectionLostError` where nobody answers, or does not let this identity ask.
+    `address` is `host:port`, or `tls://host:port`; credentials are given as to `sapwood.connect`.
+    Every method raises `ConnectionLostError` where no broker answers, or the broker refuses this
+    identity.
     """
 
     def __init__(
@@ -95,8 +97,8 @@ class Admin:
     def check(self, within_s: float = 10.0) -> Comparison:
         """Compare the broker's tables with those of its neighbors, which get `within_s` seconds.
 
-        Nothing stops, and nothing changes but by the protocol's own `stabilize`. Raises
-        `InputError` for a protocol whose tables cannot be compared edge by edge.
+        Routing goes on, and only the protocol's own `stabilize` changes tables. Raises `InputError`
+        for a protocol whose tables cannot be compared edge by edge.
         """
         with Checker(self.address, self._settings) as checker:
             edges, silent = checker.compared(within_s, _passing)
@@ -113,14 +115,14 @@ class Admin:
         others: Sequence[str] = (),
         follow: bool = False,
     ) -> Explained:
-        """Why a publication would come to a subscription of this broker's clients, or would not.
+        """Explain why a publication would, or would not, be delivered to a client of this broker.
 
-        The subscription is one with this `filter` (a text, or what `parse_filter` and `parse_xpath`
-        return), of this `client`, or of a `durable` name. The publication, a record or a document,
-        is not sent; without one, only what each router was told is said. `source` is the broker of
-        its publisher, by name: this one, by default. `others` are addresses of brokers to be asked
-        as well, and with `follow` all that these know are. Raises `InputError` where nobody has
-        such a subscription.
+        The subscription is one with this `filter` (a text, or a result of `parse_filter` or
+        `parse_xpath`), of this `client`, or of a `durable` name. The publication, a record or a
+        document, is not sent; without one, the result has only the entries that each router
+        received. `source` is the name of its publisher's broker: this one, by default. `others` are
+        addresses of further brokers to ask, and with `follow` all brokers that these know are
+        asked. Raises `InputError` where no client has such a subscription.
         """
         interest = parse_filter(filter) if isinstance(filter, str) else filter
         asked = Asked(interest, client, durable, _publication(publication), source)
@@ -128,13 +130,13 @@ class Admin:
         return Explained(ask_overlay(brokers, asked, self._settings, follow=follow))
 
     def covering(self, filter: str | Interest) -> tuple[Found, ...]:
-        """The subscriptions that the broker knows whose filters cover this one."""
+        """The subscriptions known to the broker whose filters cover this one."""
         interest = parse_filter(filter) if isinstance(filter, str) else filter
         with Explainer(self.address, self._settings) as explainer:
             return tuple(explainer.covers(interest))
 
     def durables(self) -> list[DurableState]:
-        """The durable subscriptions of the broker, by name, with what waits in each."""
+        """The durable subscriptions of the broker, by name, with the state of each mailbox."""
         with self._client() as client:
             return client.durables()
 
@@ -144,7 +146,7 @@ class Admin:
             return client.durable(name)
 
     def remove_durable(self, name: str) -> None:
-        """Remove a durable subscription, and all that waits in it. Raises `InputError`."""
+        """Remove a durable subscription, and its waiting publications. Raises `InputError`."""
         with self._client() as client:
             client.remove_durable(name)
 

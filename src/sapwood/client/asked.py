@@ -1,4 +1,4 @@
-"""What a client asks its broker for, as the calls that wait for answers see it."""
+"""The entries that a client requests, with the calls that wait for the broker's answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sapwood.wire.interests import AdvertisedText, InterestText
 def subscription_requests(
     session: ClientSession, flush: Callable[[], None]
 ) -> Requests[InterestText, Deliveries]:
-    """The subscriptions of a session; `flush` sends what it has to send."""
+    """The subscriptions of a session; `flush` sends the session's output."""
     subscribing: Requesting[InterestText, Deliveries] = Requesting(
         session.subscribe,
         session.unsubscribe,
@@ -29,7 +29,7 @@ def subscription_requests(
 def advertisement_requests(
     session: ClientSession, flush: Callable[[], None]
 ) -> Requests[AdvertisedText, AdvertisedContent]:
-    """Its advertisements."""
+    """The advertisements of a session; `flush` sends the session's output."""
     advertising: Requesting[AdvertisedText, AdvertisedContent] = Requesting(
         session.advertise, session.unadvertise, flush, ended=lambda _one, _error: None
     )

@@ -33,10 +33,10 @@ from sapwood.session.settings import ConnectionSettings, TlsFiles
 from sapwood.wire.durable import DurableState
 
 PUBLISH_MANY: Final = 512
-"""Publications that `publish_many` hands over to the event loop at a time."""
+"""Publications that `publish_many` passes to the event loop at a time."""
 
 TAKE: Final = 512
-"""Deliveries that an iterator fetches from the event loop at a time, if so many wait."""
+"""Deliveries that an iterator fetches from the event loop at a time, if as many wait."""
 
 T = TypeVar("T")
 
@@ -89,18 +89,18 @@ class BlockingDeliveries:
                 if not self._fetched:
                     raise StopIteration
             delivery = self._fetched.popleft()
-            if self._deliveries.is_wanted(delivery):  # still, or it has waited here for too long
+            if self._deliveries.is_wanted(delivery):  # it may have waited here for too long
                 return delivery
 
     @property
     def late(self) -> int:
-        """How many deliveries were left out because they may have been too old."""
+        """The number of deliveries that were skipped because they may have been too old."""
         return self._deliveries.late
 
     def take(self, count_max: int, timeout_s: float | None = None) -> list[Delivery]:
         """The next deliveries, at least one and at most `count_max`; waits for the first.
 
-        An empty list means that nothing more comes. Raises `TimeoutError` where nothing came in
+        An empty list means that the iterator has ended. Raises `TimeoutError` where nothing came in
         `timeout_s` seconds.
         """
         if self._fetched:
@@ -114,7 +114,7 @@ class BlockingDeliveries:
 
 
 class BlockingSubscription(BlockingDeliveries):
-    """A subscription in force, and the iterator over what it brings."""
+    """A subscription in force, and the iterator over its deliveries."""
 
     def __init__(self, client: BlockingClient, subscription: ClientSubscription) -> None:
         super().__init__(client, subscription)
@@ -138,7 +138,7 @@ class BlockingDurableSubscription(BlockingSubscription):
 
     @property
     def dropped(self) -> int:
-        """What the bounds of the mailbox have let go."""
+        """The number of publications that the bounds of the mailbox have dropped."""
         return self._durable.dropped
 
     def take(self, count_max: int, timeout_s: float | None = None) -> list[Delivery]:
@@ -150,16 +150,16 @@ class BlockingDurableSubscription(BlockingSubscription):
         return taken
 
     def acknowledge(self, delivery: DurableDelivery) -> None:
-        """Be done with a delivery; as `delivery.acknowledge()`."""
+        """Acknowledge a delivery; as `delivery.acknowledge()`."""
         self._call(self._durable.acknowledge, delivery)
 
     def acknowledge_through(self, delivery: DurableDelivery) -> None:
-        """Be done with all up to a delivery that this iterator has handed out."""
+        """Acknowledge all deliveries of this iterator up to this one."""
         fetched = {one.number for one in self._fetched if isinstance(one, DurableDelivery)}
         self._call(self._durable.acknowledge_through, delivery, fetched)
 
     def settled(self) -> None:
-        """Return when the broker has made durable what was acknowledged so far."""
+        """Return when the broker has stored all acknowledgements made so far."""
         self._client.wait(self._durable.settled())
 
     def _call(self, function: Callable[..., None], *arguments: Any) -> None:
@@ -172,7 +172,7 @@ class BlockingDurableSubscription(BlockingSubscription):
 
 
 class BlockingSubscriptionGroup(BlockingDeliveries):
-    """Subscriptions that were requested together, and the iterator over what they bring."""
+    """Subscriptions that were requested together, and the iterator over their deliveries."""
 
     def __init__(self, client: BlockingClient, group: SubscriptionGroup) -> None:
         super().__init__(client, group)
@@ -204,12 +204,12 @@ class BlockingClient:
 
     @property
     def published(self) -> int:
-        """How many publications this client has been given; see `Client.published`."""
+        """The number of publications passed to this client; see `Client.published`."""
         return self._client.published
 
     @property
     def reconnections(self) -> int:
-        """How often the connection was lost and made again."""
+        """The number of times that the connection was lost and made again."""
         return self._client.reconnections
 
     def __enter__(self) -> Self:
@@ -311,7 +311,7 @@ class BlockingClient:
         return self.wait(self._client.durable(name))
 
     def remove_durable(self, name: str) -> None:
-        """Remove a durable subscription, and all that waits in it. Raises `InputError`."""
+        """Remove a durable subscription, and its waiting publications. Raises `InputError`."""
         self.wait(self._client.remove_durable(name))
 
     def subscribe_many(
@@ -349,7 +349,7 @@ class BlockingClient:
         filter: str | AdvertisedContent,
         id: str | None = None,
     ) -> str:
-        """Say what this client will publish; returns the id when the advertisement is in force."""
+        """Advertise future publications; returns the id when the advertisement is in force."""
         return self.wait(self._client.advertise(filter, id))
 
     def unadvertise(self, id: str) -> None:
@@ -399,13 +399,13 @@ class BlockingClient:
     def request(
         self, record: Mapping[str, Any], *, timeout: float, payload: bytes | None = None
     ) -> Delivery:
-        """Publish a record that asks for a reply; returns the first. See `Client.request`."""
+        """Publish a record as a request; returns the first reply. See `Client.request`."""
         return self.wait(self._client.request(record, timeout=timeout, payload=payload))
 
     def reply(
         self, request: Delivery, record: Mapping[str, Any], *, payload: bytes | None = None
     ) -> str:
-        """Publish a reply to a delivery that asks for one; returns its id."""
+        """Publish a reply to a request; returns its id."""
         return self.wait(self._client.reply(request, record, payload=payload))
 
     def flush(self) -> None:
@@ -421,7 +421,7 @@ class BlockingClient:
         try:
             return future.result()
         except BaseException:
-            future.cancel()  # the wait was interrupted, so the work is not wanted any more
+            future.cancel()  # the wait was interrupted, so the result is of no use
             raise
 
     def _stop(self) -> None:

@@ -1,4 +1,4 @@
-"""How the tables of a broker compare with those of its neighbors, asked from afar."""
+"""A comparison of a broker's tables with those of its neighbors, from outside."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Edges: TypeAlias = dict[tuple[str, str], EdgeState]
 
 
 class Checker(Asker):
-    """One connection that asks a broker how its tables compare; a context manager that closes it.
+    """One connection that requests comparisons from a broker; a context manager that closes it.
 
     Raises `ConnectionLostError` where there is no broker, or none any more.
     """
 
     def compared(self, within_s: float, time: Callable[[], float]) -> tuple[Edges, list[str]]:
-        """Let all edges of the broker be compared; returns them, and those that did not answer.
+        """Compare all edges of the broker; return them, and those that did not answer.
 
-        `time` shows seconds and lets a little of it pass. Raises `InputError` for a broker whose
+        `time` returns seconds, and lets a short time pass. Raises `InputError` for a broker whose
         tables cannot be compared edge by edge.
         """
         before = self._edges(compare=True)

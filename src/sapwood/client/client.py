@@ -63,24 +63,24 @@ def connect(
 ) -> Client:
     """A client of the broker at `address` (`host:port`), to be used with `async with`.
 
-    A broker that asks who connects is shown a `user` with its `password`, or a `token`, or the
-    certificate of `tls`. With `tls://` before the address the connection is encrypted, and the
-    broker's certificate checked: by `tls.ca`, or by what the system trusts.
+    A broker with access control gets a `user` with its `password`, or a `token`, or the certificate
+    of `tls`. With `tls://` before the address the connection is encrypted, and the broker's
+    certificate checked: by `tls.ca`, or by the certificates that the system trusts.
 
     `name` is unique among the broker's clients; without one, a random name is used. A client that
     may `reconnect` does so whenever the connection is lost: it subscribes and advertises again, and
     when its advertisements are in force again it sends its unacknowledged publications again, which
-    the broker does not accept twice; what was published while it was away is not delivered. It
-    tries for `reconnect_s` seconds, or for ever.
+    the broker does not accept twice; publications of others meanwhile are not delivered. It tries
+    for `reconnect_s` seconds, or for ever.
 
     With a `state`, a file, the client is the same one when it is started again, its name included:
-    what it had published and has no answer for is sent again and accepted once (`published` says
-    how many publications it has been given so far), and deliveries of durable subscriptions that it
-    had acknowledged are not seen again. Raises `InputError`, `FileFormatError` or
+    its unanswered publications are sent again and accepted once (`published` is the number of
+    publications it has been given so far), and deliveries of durable subscriptions that it had
+    acknowledged are not seen again. Raises `InputError`, `FileFormatError` or
     `EnvironmentMissingError` for a file that cannot be used.
 
-    Entering raises `ConnectionLostError` where no broker answers, and `HandshakeError` where one
-    does not take the client.
+    Entering raises `ConnectionLostError` where no broker answers, and `HandshakeError` where a
+    broker refuses the client.
     """
     return Client(
         parse_address(address),
@@ -134,14 +134,14 @@ class Client(PublishingClient):
         self._subscriptions = subscription_requests(self._session, self._publisher.flush)
         self._advertisements = advertisement_requests(self._session, self._publisher.flush)
         self._queues = DeliveryQueues(self._subscriptions)
-        #: the subscription to replies, as soon as there was a request
+        #: the subscription to replies, after the first request
         self._inbox: asyncio.Task[Inbox] | None = None
         self._task: asyncio.Task[None] | None = None
-        #: what hands out deliveries of durable subscriptions that move here
+        #: the tasks that pass on deliveries of durable subscriptions that move here
         self._moves: set[asyncio.Task[None]] = set()
         self._closed = False
         self._failure: Exception | None = None
-        #: there is a later connection, and not all subscriptions are in force on it yet
+        #: there is a later connection, on which some subscriptions are not in force yet
         self._is_returning = False
 
     # Life --------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ class Client(PublishingClient):
         await self.close()
 
     async def close(self) -> None:
-        """Say goodbye and close the connection; iterators end when they have handed out the rest.
+        """Send a goodbye and close the connection; iterators end after the deliveries that wait.
 
         Publications that are not answered yet may or may not be accepted; `flush` first.
         """
@@ -190,16 +190,16 @@ class Client(PublishingClient):
 
     @property
     def published(self) -> int:
-        """How many publications this client has been given, by all its runs with one state.
+        """The number of publications passed to this client, by all its runs with one state.
 
-        Each of them is accepted once, or refused. A publisher that reads what it publishes from
-        somewhere goes on behind so many.
+        Each of them is accepted once, or refused. A publisher that reads its publications from a
+        source continues there after that number.
         """
         return self._session.window.last
 
     @property
     def reconnections(self) -> int:
-        """How often the connection was lost and made again."""
+        """The number of times that the connection was lost and made again."""
         return max(0, self._session.welcomes - 1)
 
     # Subscriptions -----------------------------------------------------------------------------
@@ -255,36 +255,36 @@ class Client(PublishingClient):
     ) -> Any:
         """Subscribe; returns when the subscription is in force in the whole overlay.
 
-        `filter` is a text (of a `dialect` as in docs/dialects.md, if one is named), or what
-        `sapwood.parse_filter` and `sapwood.parse_xpath` return. The result is an asynchronous
-        iterator of `Delivery`, in which at most `waiting_max` wait; one more, and the subscription
-        is withdrawn and its iterator ends with a `LimitError`. Its `change` gives it another
-        filter. `id` must be new to this client, or is `s1`, `s2`, ....
+        `filter` is a text (of a `dialect` as in docs/dialects.md, if one is named), or a result of
+        `sapwood.parse_filter` or `sapwood.parse_xpath`. The result is an asynchronous iterator of
+        `Delivery`, in which at most `waiting_max` wait; one more, and the subscription is withdrawn
+        and its iterator ends with a `LimitError`. Its `change` gives it another filter. `id` must
+        be new to this client, or is `s1`, `s2`, ....
 
         With a `type` (a dataclass, a `msgspec.Struct`) each delivery has a `value`, its record as
-        one of these (or an `UnfitDeliveryError`), and the filter is held against it.
+        an object of it (or an `UnfitDeliveryError`), and the filter is checked against the type.
 
-        What may be older than `max_age` when it is handed out is `late`: `"mark"` lets
-        `Delivery.timely` say so, `"drop"` leaves it out and counts it (`late` of the iterator).
-        With a durable name `max_age` is about the mailbox instead.
+        A delivery that may be older than `max_age` when it is taken is `late`: with `"mark"` its
+        `timely` is false, with `"drop"` it is skipped and counted (`late` of the iterator). With a
+        durable name `max_age` is a bound of the mailbox instead.
 
-        With a `durable` name the subscription outlives its client: what it accepts waits at the
-        broker, and every client that subscribes under the name is a consumer. Each publication goes
-        to one of them, which acknowledges it (`DurableDelivery.acknowledge`), or else it is
+        With a `durable` name the subscription outlives its client: matching publications wait at
+        the broker, and every client that subscribes under the name is a consumer. Each publication
+        goes to one of them, which acknowledges it (`DurableDelivery.acknowledge`), or else it is
         delivered again, `acknowledge_within` seconds later or when the consumer has gone. At most
         `window` deliveries are with this one unacknowledged. `max_count`, `max_bytes` and `max_age`
-        bound what waits; where it is full the `overflow` goes, `"oldest"` or `"newest"`. What was
-        delivered `max_attempts` times (0: without end) and never acknowledged is let go, or goes to
-        the durable subscription named by `dead_letter`. No filter means the one that the name has.
+        bound the mailbox; where it is full the `overflow` goes, `"oldest"` or `"newest"`. A
+        publication delivered `max_attempts` times (0: without end) and never acknowledged is
+        dropped, or goes to the durable subscription `dead_letter`. No filter means the name's own.
 
         `since` begins in the broker's journal: with `"all"`, at a time (a `datetime`, or ISO 8601),
-        or behind an id; then what comes follows, without a gap or a repetition. A durable name that
-        is there goes on where it is. With `replay="last"` the journal gives, for each value of the
-        attributes `by`, the last publication alone. A name that is at another broker moves here
-        with `moved_from`, its address: what waits there is handed out first, then removed there.
+        or after an id; live publications follow, without a gap or a repetition. An existing durable
+        name continues where it is. With `replay="last"` the journal gives, for each value of the
+        attributes `by`, the last publication alone. A name at another broker moves here with
+        `moved_from`, its address: the publications there are delivered first, then it is removed.
 
         Raises `FilterSyntaxError` or `LimitError` for a filter that cannot be used, and
-        `InputError` for what is no filter, and with the broker's reason where it refuses.
+        `InputError` for a value that is no filter, and with the broker's reason where it refuses.
         """
         self._check_usable()
         record_type = None if type is None else RecordType(type)
@@ -354,7 +354,7 @@ class Client(PublishingClient):
         return (await self._consumers.ask(DurablesAction.SHOW, name)).durables[0]
 
     async def remove_durable(self, name: str) -> None:
-        """Remove a durable subscription, and all that waits in it. Raises `InputError`."""
+        """Remove a durable subscription, and its waiting publications. Raises `InputError`."""
         self._check_usable()
         await self._consumers.ask(DurablesAction.REMOVE, name)
 
@@ -368,16 +368,18 @@ class Client(PublishingClient):
         """Subscribe to many filters at once; returns when each is in force or refused.
 
         `items` are filters as `subscribe` takes them, pairs of an id and a filter, or a mapping of
-        ids to filters. The result is one asynchronous iterator over what all of them bring, each
-        publication once; `waiting_max` as in `subscribe`. `refused` of it says which of them the
-        broker has refused, and why: the others are in force all the same.
+        ids to filters. The result is one asynchronous iterator over the deliveries of all of them,
+        each publication once; `waiting_max` as in `subscribe`. Its `refused` has the broker's
+        reason for each refused filter: the others are in force all the same.
 
-        A million of them take half a minute, and nothing waits for all of that: `items` are read,
-        requested and answered some thousands at a time, and the event loop is free in between.
-        `progress` is called again and again with how many the broker has answered so far.
+        A million of them take half a minute, and no other task waits for all of that: `items` are
+        read, requested and answered some thousands at a time, and the event loop is free in
+        between. `progress` is called again and again with the number of filters that the broker has
+        answered so far.
 
-        Raises `InputError` and `LimitError` for what is no filter, or too long, before any is
-        requested, and `DuplicateIdError`; what `items` or `progress` raise, when none is left.
+        Raises `InputError` and `LimitError` for a value that is no filter, or too long, before any
+        is requested, and `DuplicateIdError`; what `items` or `progress` raise, when all are
+        withdrawn again.
         """
         self._check_usable()
         taken = self._subscriptions
@@ -394,12 +396,12 @@ class Client(PublishingClient):
         | SubscriptionGroup
         | str,
     ) -> None:
-        """Withdraw a subscription, or a group; returns when nothing more will be delivered for it.
+        """Withdraw a subscription, or a group; returns when no further delivery will come for it.
 
-        A durable one stays, and this client is its consumer no more: what it has not acknowledged
-        goes to others (`remove_durable` removes it).
+        A durable one stays, and this client is its consumer no more: its unacknowledged
+        publications go to other consumers (`remove_durable` removes it).
 
-        Its iterator ends when it has handed out what waits. Raises `UnknownIdError`.
+        Its iterator ends after the deliveries that wait. Raises `UnknownIdError`.
         """
         self._check_usable()
         if isinstance(subscription, SubscriptionGroup):
@@ -417,8 +419,8 @@ class Client(PublishingClient):
     def deliveries(self, *, waiting_max: int = DELIVERIES_WAITING_MAX) -> Deliveries:
         """One iterator for all subscriptions: each publication once, with all that it matches.
 
-        From this call on the iterators of the subscriptions get nothing any more. Ends like the
-        iterator of a subscription.
+        From this call on the iterators of the subscriptions get no deliveries any more. Ends like
+        the iterator of a subscription.
         """
         self._check_usable()
         return self._queues.merged(waiting_max)
@@ -428,13 +430,13 @@ class Client(PublishingClient):
     async def request(
         self, record: Mapping[str, Any], *, timeout: float, payload: bytes | None = None
     ) -> Delivery:
-        """Publish a record that asks for a reply; returns the first that comes.
+        """Publish a record as a request; returns the first reply.
 
-        Whoever gets it replies with `reply`. It has two attributes more, `request.from` and
-        `request.number`, and lives as long as is waited for a reply (`ttl`). The subscription to
-        replies is in force in the whole overlay before the first request goes out.
+        A client that gets it replies with `reply`. The record gets two more attributes,
+        `request.from` and `request.number`, and its time to live (`ttl`) is the `timeout`. The
+        subscription to replies is in force in the whole overlay before the first request is sent.
 
-        Raises `TimeoutError` where no reply came in so many seconds, and as `publish`.
+        Raises `TimeoutError` where no reply came in `timeout` seconds, and as `publish`.
         """
         self._check_usable()
         try:
@@ -453,17 +455,17 @@ class Client(PublishingClient):
     async def reply(
         self, request: Delivery, record: Mapping[str, Any], *, payload: bytes | None = None
     ) -> str:
-        """Publish a reply to a delivery that asks for one (`request`); returns its id.
+        """Publish a reply to a delivery that is a request (`request`); returns its id.
 
-        It lives as long as somebody waits for it, as far as that is known. Raises `InputError` for
-        a delivery that asks for none, and as `publish`.
+        The reply lives as long as the requester waits, as far as that is known. Raises `InputError`
+        for a delivery that is no request, and as `publish`.
         """
         self._check_usable()
         answer = answering(request, record)
         return await self.publish(answer, payload=payload, ttl=time_left(request))
 
     async def _replies(self) -> Inbox:
-        """The subscription to replies, in force."""
+        """The inbox, once its subscription is in force."""
         if self._inbox is None or (self._inbox.done() and self._inbox.exception() is not None):
             self._inbox = asyncio.create_task(self._open_inbox())
             self._inbox.add_done_callback(looked_at)
@@ -483,13 +485,13 @@ class Client(PublishingClient):
         filter: str | AdvertisedContent,
         id: str | None = None,
     ) -> str:
-        """Say what this client will publish; returns the advertisement's id when it is in force.
+        """Advertise future publications; returns the advertisement's id when it is in force.
 
-        `filter` may also be what `sapwood.parse_advertisement` returns, or is made of a DTD: the
-        paths that documents will have. From then on the client may publish what one of its
-        advertisements accepts, and nothing else, until it has withdrawn the last. Under a protocol
-        that routes by advertisements, a client has to advertise before it publishes. `id` must be
-        new among the client's advertisements; without one, `a1`, `a2`, ... are used.
+        `filter` may also be a result of `sapwood.parse_advertisement`, or made of a DTD: the paths
+        of future documents. From then on the client may publish what one of its advertisements
+        accepts, and nothing else, until it has withdrawn the last. Under a protocol that routes by
+        advertisements, a client has to advertise before it publishes. `id` must be new among the
+        client's advertisements; without one, `a1`, `a2`, ... are used.
 
         Raises as `subscribe`.
         """
@@ -517,7 +519,7 @@ class Client(PublishingClient):
             raise ConnectionLostError("the client is not connected; use it inside `async with`")
 
     def _received(self, event: ClientEvent) -> None:
-        """Hand an event of the session to the queue, answer or request that it concerns."""
+        """Pass an event of the session to the queue, answer or request that it concerns."""
         if isinstance(event, Delivery):
             self._queues.delivered(event)
         elif isinstance(event, AcceptedReply):
@@ -549,13 +551,13 @@ class Client(PublishingClient):
         self._look_round()
 
     def _look_round(self) -> None:
-        """See whether the connection is made up for."""
+        """Check whether all entries are in force again on the new connection."""
         if self._is_returning and self._session.has_resubscribed:
             self._is_returning = False
             self._say_returned()
 
     def _say_returned(self) -> None:
-        """Say, where it was said that the connection is lost, that it is made up for."""
+        """Log that all entries are in force again, after the log of the lost connection."""
         count = len(self._subscriptions)
         said = f"connected to {self._connector.address} again"
         if count:
@@ -568,7 +570,7 @@ class Client(PublishingClient):
     async def _run(self) -> None:
         try:
             await self._connector.run()
-        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
+        except Exception as error:  # noqa: BLE001 - any error has to reach the calls that wait
             self._failure = error
             self._end(error, error)
 

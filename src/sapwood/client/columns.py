@@ -1,8 +1,8 @@
 """Publications from columns: of Arrow, NumPy or a DataFrame, without a `dict` for each row.
 
-The columns of a table are checked one by one, each at once, and turned into Python values some
-rows at a time. What stands for a row then is an object with a field for each column, which the
-encoder writes as the record: a null is left out, a name may be dotted.
+The columns of a table are checked one by one, each at once, and turned into Python values a number
+of rows at a time. Each row is then an object with a field for each column, which the encoder writes
+as the record: a null is left out, a name may be dotted.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ ROWS: Final = 1024
 
 @runtime_checkable
 class ArrowTable(Protocol):
-    """Whatever hands out its rows as an Arrow stream: tables of pyarrow, pandas, polars, DuckDB."""
+    """A table that exports an Arrow stream: those of pyarrow, pandas, polars, DuckDB."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The stream, in a capsule."""
 
 
 Table: TypeAlias = ArrowTable | Mapping[str, Sequence[Any]] | np.ndarray[Any, Any]
-"""A table: one that speaks Arrow, columns by name, or a structured array of NumPy."""
+"""A table: one with an Arrow stream, columns by name, or a structured array of NumPy."""
 
 _Columns: TypeAlias = dict[str, list[Any]]
 
@@ -48,9 +48,10 @@ def encoded_rows(
     become dotted attributes, lists are carried and no filter sees them; a null, and in a DataFrame
     of pandas NaN, is an attribute that is absent.
 
-    Raises `InvalidValueError` with the column and the row for what no record may hold, when at most
-    `ROWS` rows before that one have not been given yet; `InputError` for what is no table;
-    `EnvironmentMissingError` where the table speaks Arrow and Arrow is not installed.
+    Raises `InvalidValueError` with the column and the row for a value that no record may hold, when
+    at most `ROWS` rows before that one have not been yielded yet; `InputError` for a value that is
+    no table; `EnvironmentMissingError` where the table has an Arrow stream and Arrow is not
+    installed.
     """
     names: tuple[str, ...] | None = None
     make: Callable[..., msgspec.Struct] = msgspec.Struct
@@ -59,7 +60,7 @@ def encoded_rows(
         ids = None if id_column is None else iter(_ids(columns, id_column, first))
         if names is None:
             names = tuple(columns)
-            flatten(dict.fromkeys(names, 0))  # are these names, and not too many?
+            flatten(dict.fromkeys(names, 0))  # raises for invalid names, and for too many
             make = _row_type(names)
         rows: Iterator[tuple[Any, ...]] = zip(*columns.values(), strict=True)
         for row in starmap(make, rows if columns else repeat((), count)):
@@ -89,7 +90,7 @@ def _ids(columns: _Columns, name: str, first: int) -> list[Any]:
 
 
 def _chunks(table: Table) -> Iterator[tuple[_Columns, int]]:
-    """Some rows of a table after the other: columns of plain values, and how many rows."""
+    """The rows of a table in chunks: columns of plain values, and their number of rows."""
     if isinstance(table, np.ndarray):
         if table.dtype.names is None or table.ndim != 1:
             raise InputError(

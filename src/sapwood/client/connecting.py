@@ -1,4 +1,4 @@
-"""Keeping a client connected: connect, wait until the connection is lost, connect again."""
+"""The upkeep of a client's connection: connect, wait until it is lost, connect again."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _LOG: Final = logging.getLogger("sapwood.client")
 
 
 class Connector:
-    """Carries a session over one connection after the other.
+    """Carries a session over its successive connections.
 
-    `reconnect_s` is for how long it tries after a connection was lost: 0 for not at all, `None`
-    for ever. The first connection is tried once.
+    `reconnect_s` is for how long it tries after a connection was lost: 0 for not at all, `None` for
+    ever. The first connection is tried once.
 
-    What the session has to do and waits for nothing is done a step each time the event loop comes
-    by; `on_step` is called after each.
+    The session's work that waits for no answer is done one step per pass of the event loop;
+    `on_step` is called after each.
     """
 
     def __init__(
@@ -48,22 +48,22 @@ class Connector:
         self._on_step = on_step
         self._wire: ClientWire | None = None
         self._closed = False
-        #: a step will be done soon
+        #: a step is scheduled
         self._scheduled = False
 
     @property
     def connected(self) -> bool:
-        """Whether there is a connection, greeted or not."""
+        """True if there is a connection, greeted or not."""
         return self._session.connection is not None
 
     def flush(self) -> None:
-        """Send what the session has to send, if there is a connection."""
+        """Send the session's output, if there is a connection."""
         if self._wire is not None:
             self._wire.flush()
         self._go_on()
 
     def _go_on(self) -> None:
-        """Let a step be done soon, if there is one."""
+        """Schedule a step, if there is work."""
         if not self._scheduled and self._session.has_work:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._step)
@@ -82,7 +82,7 @@ class Connector:
         self.flush()
 
     async def run(self) -> None:
-        """Keep connected until `close`; raises the `SapwoodError` that makes it pointless."""
+        """Keep connected until `close`; raises a `SapwoodError` that makes attempts pointless."""
         loop = asyncio.get_running_loop()
         failures = welcomes = 0
         lost_at = loop.time()
@@ -101,7 +101,7 @@ class Connector:
             await asyncio.sleep(backoff_s(failures, random.random()))  # noqa: S311 - jitter
 
     async def _connect_once(self) -> str:
-        """Be connected for a while; returns why that ended, raises if it is pointless to go on."""
+        """Carry one connection; returns why it ended, raises if a further attempt is pointless."""
         address = self.address
         self._wire = wire = ClientWire(self._session, self._on_event, self._go_on)
         try:
@@ -133,7 +133,7 @@ class Connector:
         return f"the connection to {address} was lost: {ending.reason}{about}"
 
     def _raise_if_pointless(self, ending: Ending) -> None:
-        """Raise the error of an ending that would only repeat itself."""
+        """Raise the error of an ending that would only repeat."""
         text = f"{self.address}: {ending.reason}"
         refused = isinstance(ending.code, RefusalCode)
         if refused and not (ending.retryable and self._session.welcomes):

@@ -45,7 +45,7 @@ _LOG: Final = logging.getLogger("sapwood.client")
 
 
 class Bounds(TypedDict, total=False):
-    """What `subscribe` takes for a mailbox, and for whoever consumes it."""
+    """The arguments of `subscribe` for a mailbox, and for its consumer."""
 
     since: str | datetime | None
     max_count: int | None
@@ -60,7 +60,7 @@ class Bounds(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Durably:
-    """What a consumer asks for beside the filter: see `Client.subscribe`."""
+    """The request of a consumer beside the filter: see `Client.subscribe`."""
 
     durable: str | None = None
     since: str | datetime | None = None
@@ -77,7 +77,7 @@ class Durably:
 
     @property
     def is_asked_for(self) -> bool:
-        """Whether a mailbox is needed at all. Raises `InputError` where its bounds are for none."""
+        """True if a mailbox is needed. Raises `InputError` for bounds without a mailbox."""
         if self.durable is not None or self.since is not None or self.replay is not None:
             return True
         if self != Durably():
@@ -85,7 +85,7 @@ class Durably:
         return False
 
     def wanted(self, interest: Interest | None, receipts: Receipts, waiting_max: int) -> Wanted:
-        """What is requested. Raises `InputError` for what no broker takes."""
+        """The request to send. Raises `InputError` for one that every broker refuses."""
         if self.durable is not None:
             check_name("durable subscription", self.durable)
         elif interest is None:
@@ -142,9 +142,9 @@ def _overflow(given: str) -> Overflow:
 class DurableDelivery(Delivery):
     """A delivery that waits for its acknowledgement.
 
-    `number` counts those of the mailbox, `attempt` how often this one was delivered, to this
-    consumer or another: 1 for what was certainly never delivered before. `place` is that in the
-    broker's journal; who may not see all of that gets a sealed one, which has no order.
+    `number` counts those of the mailbox, `attempt` the deliveries of this publication, to this
+    consumer or another: 1 if it was certainly never delivered before. `place` is that in the
+    broker's journal; an identity with a limited grant gets a sealed one, which has no order.
     """
 
     __slots__ = ("_done", "attempt", "generation", "number", "place")
@@ -163,7 +163,7 @@ class DurableDelivery(Delivery):
         arrived: tuple[int, int, int, bytes],
         done: Callable[[DurableDelivery], None],
     ) -> DurableDelivery:
-        """The delivery of what has arrived; `done` acknowledges it."""
+        """The delivery of these columns; `done` acknowledges it."""
         number, attempt, place, encoded = arrived
         delivery = cls.of(encoded, (id_,))
         delivery.number, delivery.attempt, delivery.place = number, attempt, place
@@ -172,22 +172,23 @@ class DurableDelivery(Delivery):
         return delivery
 
     def acknowledge(self) -> None:
-        """Be done with it: it is not delivered again. A second time changes nothing.
+        """Acknowledge the delivery: it is not delivered again. A second call changes nothing.
 
-        With a state file this is on disk when it returns; at the broker it is once
+        With a state file the acknowledgement is on disk when this returns; at the broker it is once
         `DurableSubscription.settled` returns, and soon in any case.
         """
         self._done(self)
 
     def acknowledged_by(self, done: Callable[[DurableDelivery], None]) -> None:
-        """Let it be acknowledged in another way: from another thread, say."""
+        """Set another function that acknowledges: from another thread, say."""
         self._done = done
 
 
 class DurableSubscription(ClientSubscription):
     """A consumer of a durable subscription: an iterator over deliveries to acknowledge.
 
-    `name` is the durable one, `dropped` counts what the bounds of the mailbox have let go.
+    `name` is the durable one, `dropped` the number of publications that the bounds of the mailbox
+    have dropped.
     """
 
     def __init__(
@@ -195,7 +196,7 @@ class DurableSubscription(ClientSubscription):
     ) -> None:
         super().__init__(id, interest, waiting_max)
         self.name = name
-        #: as the broker has it
+        #: the filter as the broker has it
         self.filter_text: InterestText = ""
         self.generation = ""
         self.dropped = 0
@@ -206,13 +207,14 @@ class DurableSubscription(ClientSubscription):
         return f"DurableSubscription({self.name!r}, {self.filter_text!r})"
 
     def acknowledge(self, delivery: DurableDelivery) -> None:
-        """Be done with a delivery; as `delivery.acknowledge()`."""
+        """Acknowledge a delivery; as `delivery.acknowledge()`."""
         self._acknowledge(delivery, [delivery.number])
 
     def acknowledge_through(self, delivery: DurableDelivery, without: Collection[int] = ()) -> None:
-        """Be done with all up to a delivery that were handed out here, this one included.
+        """Acknowledge all deliveries taken from this iterator up to this one, included.
 
-        What still waits in the iterator is not meant, nor are the numbers `without` which.
+        Deliveries that still wait in the iterator are excepted, and so are the numbers in
+        `without`.
         """
         waiting = {one.number for one in self._waiting if isinstance(one, DurableDelivery)}
         waiting.update(without)
@@ -220,25 +222,25 @@ class DurableSubscription(ClientSubscription):
         self._acknowledge(delivery, [one for one in numbers if one not in waiting])
 
     def _acknowledge(self, delivery: DurableDelivery, numbers: list[int]) -> None:
-        if delivery.generation == self.generation:  # or else it is of one that was removed
+        if delivery.generation == self.generation:  # else of a removed subscription
             self.owner.acknowledge(self.id, numbers)
 
     async def settled(self) -> None:
-        """Return when the broker has made durable what was acknowledged so far."""
+        """Return when the broker has stored all acknowledgements made so far."""
         if not self.owner.is_settled(self.id):
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._settling.append(waiter)
             await waiter
 
     def is_settled(self) -> None:
-        """The broker has made all durable."""
+        """Take in that the broker has stored all acknowledgements."""
         settling, self._settling = self._settling, []
         for waiter in settling:
             if not waiter.done():
                 waiter.set_result(None)
 
     def end(self, error: Exception | None = None) -> None:
-        """Nothing more arrives, and nothing more is made durable."""
+        """End the iterator, and the calls that wait for `settled`."""
         super().end(error)
         settling, self._settling = self._settling, []
         for waiter in settling:
@@ -247,7 +249,7 @@ class DurableSubscription(ClientSubscription):
 
 
 class OwnSubscription(DurableSubscription):
-    """A subscription that began in the journal: what is taken from it is done with."""
+    """A subscription that began in the journal; a delivery is acknowledged when it is taken."""
 
     async def __anext__(self) -> Delivery:
         delivery = await super().__anext__()
@@ -265,9 +267,9 @@ class OwnSubscription(DurableSubscription):
 
 
 class Consumers:
-    """The consumers of one client, and what it asks of durable subscriptions.
+    """The consumers of one client, and its requests about durable subscriptions.
 
-    `flush` sends what the session has to send.
+    `flush` sends the session's output.
     """
 
     def __init__(self, session: ClientSession, flush: Callable[[], None]) -> None:
@@ -292,7 +294,7 @@ class Consumers:
         waiting_max: int,
         record_type: RecordType[Any] | None = None,
     ) -> DurableSubscription:
-        """Be a consumer; returns when the subscription is in force."""
+        """Register a consumer; returns when the subscription is in force."""
         name = durably.durable or ""
         receipts = self._session.consuming.receipts(name)
         wanted = durably.wanted(interest, receipts, waiting_max)
@@ -312,17 +314,17 @@ class Consumers:
         self.schedule()
 
     def up_to(self, id_: str, number: int) -> list[int]:
-        """The numbers that a consumer has, up to one."""
+        """The numbers that a consumer has in hand, up to this one."""
         entry = self._session.consuming.entries.get(id_)
         return [] if entry is None else entry.filter.receipts.up_to(number)
 
     def is_settled(self, id_: str) -> bool:
-        """Whether nothing that a consumer has acknowledged waits to be durable."""
+        """True if every acknowledgement of a consumer is stored by the broker."""
         entry = self._session.consuming.entries.get(id_)
         return entry is None or entry.filter.receipts.are_settled
 
     def schedule(self) -> None:
-        """Send what is acknowledged soon, if something is."""
+        """Schedule the sending of acknowledgements, if there are any."""
         if self._session.consuming.are_waiting and not self._is_scheduled:
             self._is_scheduled = True
             asyncio.get_running_loop().call_soon(self._send)
@@ -335,7 +337,7 @@ class Consumers:
     # What the broker says ----------------------------------------------------------------------
 
     def received(self, event: ConsumerEvent) -> None:
-        """Hand an event on to the consumer that it concerns."""
+        """Pass an event to the consumer that it concerns."""
         subscription = event.entry.owner.value
         assert isinstance(subscription, DurableSubscription), "consumers own such"
         match event:
@@ -368,7 +370,7 @@ class Consumers:
     def _tell_dropped(
         subscription: DurableSubscription, dropped: int, reason: str, *, first: bool = False
     ) -> None:
-        """Say aloud what a mailbox has let go, since the last time or before this consumer came."""
+        """Log the number of dropped publications, since the last time or before this consumer."""
         new = dropped - subscription.dropped
         subscription.dropped = dropped
         if new > 0:
@@ -379,18 +381,18 @@ class Consumers:
             )
 
     def answered(self, event: EntryEvent) -> None:
-        """Hand an answer about a consumer on."""
+        """Pass an answer about a consumer to its call."""
         self.requests.answered(event)
 
     def lost(self, error: Exception) -> None:
-        """The connection is lost, and answers with it."""
+        """Fail the calls that wait for an answer: the connection is lost."""
         asked, self._asked = self._asked, deque()
         for answer in asked:
             if not answer.done():
                 answer.set_exception(error)
 
     def fail(self, error: Exception, iterators: Exception | None) -> None:
-        """No answer will come any more."""
+        """Fail all calls that wait: no answer will come any more."""
         self.lost(error)
         self.requests.fail(error)
         for value in self.requests:
@@ -399,7 +401,7 @@ class Consumers:
     # What is asked of durable subscriptions ----------------------------------------------------
 
     async def ask(self, action: DurablesAction, name: str = "") -> DurablesReply:
-        """Ask the broker. Raises `InputError` where it refuses."""
+        """Send a request to the broker. Raises `InputError` where it refuses."""
         answer: asyncio.Future[DurablesReply] = asyncio.get_running_loop().create_future()
         self._session.ask(DurablesRequest(action, name))
         self._asked.append(answer)
@@ -410,7 +412,7 @@ class Consumers:
         return reply
 
     def replied(self, reply: DurablesReply) -> None:
-        """The broker has answered what was asked first."""
+        """Pass the broker's answer to the oldest request."""
         if self._asked:
             answer = self._asked.popleft()
             if not answer.done():
@@ -427,5 +429,5 @@ class Consumers:
 
 
 def is_consumer(entry: Entry[Any, Any]) -> bool:
-    """Whether an entry of a session is a consumer."""
+    """True if an entry of a session is a consumer."""
     return entry.kind is CONSUMER

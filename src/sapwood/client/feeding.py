@@ -1,4 +1,4 @@
-"""Values from where reading blocks (a file, standard input) into an event loop."""
+"""Values from a blocking source (a file, standard input) for an event loop."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ AHEAD_MAX: Final = 4096
 
 
 async def from_thread(values: Iterable[T], ahead_max: int = AHEAD_MAX) -> AsyncIterator[list[T]]:
-    """The values of an iterable that may block, in lists of those that are there.
+    """The values of an iterable that may block, in lists of those that have been read.
 
-    A thread iterates, at most `ahead_max` values ahead; nothing waits for a list to be full, so a
-    slow source is passed on as it comes. What the iterable raises is raised here, after the
-    values before it.
+    A thread iterates, at most `ahead_max` values ahead; no list waits to be full, so a slow source
+    is passed on as it comes. An error of the iterable is raised here, after the values before it.
     """
     feed = _Feed(values, asyncio.get_running_loop(), ahead_max)
-    # A thread that is stuck in reading must not keep the process alive.
+    # A thread that is blocked in a read must not keep the process alive.
     threading.Thread(target=feed.read, name="sapwood feed", daemon=True).start()
     try:
         while values := await feed.take():
@@ -49,7 +48,7 @@ class _Feed(Generic[T]):
         self._ended = False
         self._stopped = False
         self._error: Exception | None = None
-        #: the task has found nothing and sleeps
+        #: the task has found no value and sleeps
         self._sleeping = False
 
     def read(self) -> None:
@@ -65,7 +64,7 @@ class _Feed(Generic[T]):
             self._wake()
 
     async def take(self) -> list[T]:
-        """All that is there, waiting for the first; empty at the end."""
+        """All values read so far, waiting for the first; empty at the end."""
         while True:
             self._arrived.clear()
             with self._lock:

@@ -1,4 +1,4 @@
-"""What a subscription wants of the age of its deliveries."""
+"""The bounds of a subscription for the age of its deliveries."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple, Self, TypedDict
 from sapwood.errors import InputError
 
 LATE: Final = ("mark", "drop")
-"""What can be done with a delivery that may be older than is wanted."""
+"""The treatments of a delivery that may be too old."""
 
 
 class Live(TypedDict, total=False):
-    """What `subscribe` takes beside a filter, where the subscription has no durable name."""
+    """The arguments of `subscribe` beside a filter, for a subscription without a durable name."""
 
     durable: None
     waiting_max: int
@@ -26,16 +26,16 @@ class Live(TypedDict, total=False):
 
 
 class Freshness(NamedTuple):
-    """How old deliveries may be, and whether others are left out; `None`: it does not matter."""
+    """The greatest age of deliveries, `None` for any, and whether older ones are skipped."""
 
     max_age_ns: int | None = None
     drops_late: bool = False
 
     @classmethod
     def of(cls, given: dict[str, Any], late: str) -> Self:
-        """What is wanted of a subscription that is not durable; takes `max_age` out of `given`.
+        """The bounds of a subscription that is not durable; takes `max_age` out of `given`.
 
-        Raises `InputError` for what cannot be.
+        Raises `InputError` for impossible ones.
         """
         if late not in LATE:
             known = " or ".join(map(repr, LATE))

@@ -24,7 +24,7 @@ Items: TypeAlias = Iterable[Wanted] | Iterable[tuple[str, Wanted]] | Mapping[str
 
 
 class SubscriptionGroup(Deliveries):
-    """Subscriptions that were requested together, and the iterator over what they bring.
+    """Subscriptions that were requested together, and the iterator over their deliveries.
 
     A publication comes once, however many of them it matches.
     """
@@ -44,15 +44,15 @@ class SubscriptionGroup(Deliveries):
 
     @property
     def refused(self) -> Mapping[str, str]:
-        """The reasons of the broker for those that it has refused, by their ids."""
+        """The broker's reasons for the refused subscriptions, by their ids."""
         return MappingProxyType(self.request.reasons)
 
 
 def texts(items: Items, new_id: Callable[[], str]) -> Iterator[tuple[str, InterestText]]:
-    """What travels of each subscription, with its id; `new_id` makes those that are not given.
+    """The wire form of each subscription, with its id; `new_id` makes missing ids.
 
-    A text of a record filter travels as it is: the broker reads it, and refuses what is none. One
-    that no broker would read is refused here. Raises as `given_interest`.
+    The text of a record filter travels as it is: the broker parses it, and refuses an invalid one.
+    A text that is too long for any broker is refused here. Raises as `given_interest`.
     """
     for item in items.items() if isinstance(items, Mapping) else items:
         if isinstance(item, tuple) and not isinstance(item, Written):

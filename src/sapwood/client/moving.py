@@ -2,17 +2,17 @@
 
 ::
 
-    old home                               new home
-    consumed                               made: in force, and gathers
-    barrier: what is on its way arrives        |
-    consumed up to the barrier                 |
-    removed                                consumed, without what came at the old home as well
+   old home                               new home
+   consumed                               made: in force, and gathers
+   barrier: publications under way arrive     |
+   consumed up to the barrier                 |
+   removed                                consumed, without those that the old home had as well
 
-What was accepted before the new one was in force reaches the old home before the barrier returns:
-an advertisement is confirmed by every router, over links that keep the order, so its confirmation
-arrives behind all that was on its way. What is accepted later reaches the new home. What reaches
-both stands, at the old home, between the last number before the new one was made and the last one
-at the barrier; it is known by its ids.
+A publication accepted before the new subscription was in force reaches the old home before the
+barrier returns: an advertisement is confirmed by every router, over links that keep the order, so
+its confirmation arrives behind all publications under way. Later ones reach the new home.
+Publications that reach both have, at the old home, a number after the last one before the new
+subscription was made and up to the last one at the barrier; they are known by their ids.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ Make: TypeAlias = Callable[..., Awaitable[DurableSubscription]]
 """Makes the durable subscription at its new home: takes a filter, and bounds by their names."""
 
 _LOOK_S: Final = 0.02
-"""Seconds between two looks at whether all that the old home had is acknowledged."""
+"""Seconds between two checks whether all publications at the old home are acknowledged."""
 
 _BARRIER: Final = "/sapwood-barrier"
-"""What no document is: advertised to hear that every router has passed on what it had."""
+"""The path of no document: advertised so that its confirmation passes every router."""
 
 
 class MovedSubscription(DurableSubscription):
-    """A consumer that takes what is left at the old home, then what the new one has.
+    """A consumer of the publications left at the old home, then of those at the new one.
 
-    The old home's subscription is removed when all of it is acknowledged.
+    The old home's subscription is removed when all its publications are acknowledged.
     """
 
     def __init__(self, old: DurableSubscription, new: DurableSubscription) -> None:
@@ -53,11 +53,11 @@ class MovedSubscription(DurableSubscription):
         self._new = new
 
     def acknowledge(self, delivery: DurableDelivery) -> None:
-        """Be done with a delivery; as `delivery.acknowledge()`."""
+        """Acknowledge a delivery; as `delivery.acknowledge()`."""
         self._of(delivery).acknowledge(delivery)
 
     def acknowledge_through(self, delivery: DurableDelivery, without: Collection[int] = ()) -> None:
-        """Be done with all of its home up to a delivery that were handed out."""
+        """Acknowledge all deliveries of its home up to this one that were taken."""
         waiting = {
             one.number
             for one in self._waiting
@@ -66,7 +66,7 @@ class MovedSubscription(DurableSubscription):
         self._of(delivery).acknowledge_through(delivery, waiting | set(without))
 
     async def settled(self) -> None:
-        """Return when the brokers have made durable what was acknowledged so far."""
+        """Return when the brokers have stored all acknowledgements made so far."""
         await self._old.settled()
         await self._new.settled()
 
@@ -74,10 +74,10 @@ class MovedSubscription(DurableSubscription):
         return self._old if delivery.generation == self._old.generation else self._new
 
     async def run(self, old_home: Client, first: int, last: int) -> None:
-        """Hand out what both homes have, and what both have once.
+        """Pass on the deliveries of both homes, and those that both have once.
 
-        That is among the numbers of the old one after `first`, up to `last`. Ends with the new
-        home's subscription.
+        The latter are among the numbers of the old home after `first`, up to `last`. Ends with the
+        new home's subscription.
         """
         error: Exception | None = None
         try:
@@ -96,7 +96,7 @@ class MovedSubscription(DurableSubscription):
             self.end(error)
 
     async def _hand_out_old(self, old_home: Client, first: int, last: int) -> set[str]:
-        """Hand out what is left at the old home; the ids of what may come at the new one again."""
+        """Pass on the deliveries left at the old home; return the ids that may come again."""
         both: set[str] = set()
         while not self._new.ended:
             for delivery in await _there(self._old):
@@ -127,10 +127,11 @@ async def _there(subscription: DurableSubscription) -> list[DurableDelivery]:
 async def moved(
     name: str, window: int | None, old_home: Client, make: Make, *, is_new: bool
 ) -> tuple[MovedSubscription, Coroutine[None, None, None]]:
-    """A consumer of a durable subscription that moves here, and the work of handing out.
+    """A consumer of a durable subscription that moves here, and the coroutine of its deliveries.
 
     `old_home` is a client of the broker that it moves from, and `make` makes it here, where it
-    `is_new` unless a move was broken off. Raises `InputError` where others consume it there.
+    `is_new` unless an earlier move was interrupted. Raises `InputError` where others consume it
+    there.
     """
     before = await old_home.durable(name)
     if before.consumers:

@@ -1,4 +1,4 @@
-"""The tree optimizer as a client: hears filters, and subscribes to trees (`routing/.../prefix`)."""
+"""The tree optimizer as a client: reads filters, and subscribes to trees (`routing/.../prefix`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sapwood.wire.messages import FiltersReply, FiltersRequest
 
 
 class FilterReader(Asker):
-    """One connection that asks a broker for all filters; a context manager that closes it.
+    """One connection that requests all filters of a broker; a context manager that closes it.
 
     Raises `ConnectionLostError` where there is no broker, or none any more.
     """
@@ -47,10 +47,10 @@ async def keep_tree(
     rounds: int | None = None,
     settings: ConnectionSettings | None = None,
 ) -> None:
-    """Ask a broker for its filters again and again, and let a client state the trees of them.
+    """Request the broker's filters again and again, and subscribe a client to their trees.
 
-    `told` hears of each version when it is in force; older ones are withdrawn then. It ends after
-    so many `rounds`, or never. Raises what `FilterReader` and `Client.subscribe` raise.
+    `told` is called with each version when it is in force; older ones are withdrawn then. It ends
+    after `rounds` requests, or never. Raises what `FilterReader` and `Client.subscribe` raise.
     """
     asked = 0
     while rounds is None or asked < rounds:

@@ -16,12 +16,13 @@ from sapwood.session.client_session import ClientSession
 from sapwood.wire.publications import encode_publication, encode_record
 
 Content: TypeAlias = Mapping[str, Any] | bytes | Publication
-"""What is published: a record, possibly nested; a document; or both, as a publication."""
+"""The content of a publication: a record, possibly nested; a document; or both, as a publication.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedPublication:
-    """A publication that the broker did not accept, and why."""
+    """A publication that the broker refused, with its reason."""
 
     id: str
     reason: str
@@ -29,7 +30,7 @@ class RefusedPublication:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The result of many publications: how many were accepted, and which were refused."""
+    """The result of many publications: the number accepted, and the refused ones."""
 
     accepted: int
     refused: tuple[RefusedPublication, ...]
@@ -82,7 +83,7 @@ class PublishBatch:
     async def publish(self, publications: Iterable[Content]) -> None:
         """Send publications; waits for answers only while the window is full."""
         prepared, read_clock = self._publisher.prepared, self._publisher.read_clock
-        # A publication ages from when it was taken, also while it is encoded.
+        # A publication ages from the moment when it was taken, also while it is encoded.
         envelope = self._envelope
         await self._send((read_clock(), prepared(one, None, envelope)) for one in publications)
 
@@ -108,18 +109,18 @@ class PublishBatch:
 
 
 _InFlight: TypeAlias = tuple[str, Sink | None]
-"""A publication without its answer: its id, and who gets that; `None` once it was refused."""
+"""A publication without its answer: its id, and the receiver; `None` once it was refused."""
 
 
 class Answers:
-    """Hands the broker's answers to the calls and batches that wait for them.
+    """Passes the broker's answers to the calls and batches that wait for them.
 
     #: _in_flight holds the publications after `answered`, in order, without gaps
     """
 
     def __init__(self, answered: int = 0, in_flight: int = 0) -> None:
         self.answered = answered
-        #: what an earlier run of the client has sent, nobody waits for
+        #: no call waits for the publications of an earlier run
         self._in_flight: deque[_InFlight] = deque([("", None)] * in_flight)
         #: calls that wait until all up to a number are answered; numbers ascend
         self._barriers: deque[tuple[int, asyncio.Future[None]]] = deque()
@@ -138,7 +139,7 @@ class Answers:
             sink.sent += 1
 
     def refused(self, sequence: int, reason: str) -> None:
-        """Hand on a refusal; a repeated one is ignored."""
+        """Pass on a refusal; a repeated one is ignored."""
         if sequence <= self.answered:
             return
         position = sequence - self.answered - 1
@@ -150,7 +151,7 @@ class Answers:
             _set(sink, InputError(f"publication {publication_id!r} was refused: {reason}"))
 
     def through(self, sequence: int) -> None:
-        """Hand on the answer to all publications up to this one."""
+        """Pass on the answer to all publications up to this one."""
         in_flight = self._in_flight
         for _ in range(sequence - self.answered):
             sink = in_flight.popleft()[1]
@@ -211,21 +212,21 @@ class Names:
         return f"{prefix}{self._serial}"
 
     def new(self, prefix: str, taken: Container[str]) -> str:
-        """A name that is not taken by the application either."""
+        """A name that the application does not use either."""
         while (name := self.next(prefix)) in taken:
             pass
         return name
 
 
 FLUSH_BYTES: Final = 65_536
-"""Publications are handed to the transport when so many bytes have come together."""
+"""Output of at least this many bytes is written to the transport at once."""
 
 
 class Publisher:
     """Sends publications as soon as there is room for them in the window, many in one write.
 
-    `send` hands the output of the session to the transport. `runs` is which run of a client with a
-    state this is: ids of its making are new in each.
+    `send` writes the output of the session to the transport. `runs` is the number of earlier runs
+    of a client with a state: new ids are different in each run.
     """
 
     def __init__(
@@ -256,7 +257,7 @@ class Publisher:
 
     @property
     def is_full(self) -> bool:
-        """Whether the next publication has to wait for an answer to an earlier one."""
+        """True if the next publication has to wait for an answer to an earlier one."""
         return self._session.window.full
 
     async def room(self) -> None:
@@ -266,13 +267,13 @@ class Publisher:
             await self.answers.progress()
 
     def read_clock(self) -> int | None:
-        """What the client's clock shows: a publication that waits for room ages from then on."""
+        """The client's clock: a publication that waits for room ages from this reading on."""
         return self._session.read_clock()
 
     def send(self, prepared: Prepared, sink: Sink, born: int | None = None) -> None:
         """Send a publication, for which there is room; `sink` gets the answer.
 
-        It was there already when the clock showed `born`; `None`: it is made now.
+        The publication existed already when the clock showed `born`; `None`: it is made now.
         """
         self._session.publish(prepared.encoded, born)
         self.answers.sent(prepared.id, sink)
@@ -290,10 +291,10 @@ class Publisher:
     def prepared(
         self, given: Content, id_: str | None, envelope: Envelope | None = None
     ) -> Prepared:
-        """What is published, ready to be sent, under its own id, the one given, or a new one.
+        """The encoded publication, under its own id, the one given, or a new one.
 
-        In an envelope, if there is one. Raises `InvalidValueError` or `LimitError` for attributes
-        that cannot be published.
+        It is in an envelope, if there is one. Raises `InvalidValueError` or `LimitError` for
+        attributes that cannot be published.
         """
         if isinstance(given, Publication):
             publication = given if id_ is None else given.renamed(id_)
@@ -310,10 +311,10 @@ class Publisher:
     def with_payload(
         self, given: Content, id_: str | None, payload: bytes | None, *, is_blind: bool
     ) -> Publication:
-        """A publication of something that is published, with a payload beside it.
+        """A publication of this content with a payload beside it.
 
-        Raises `InputError` where it is a publication, which has its own, and `InvalidValueError` or
-        `LimitError` for content that cannot be published.
+        Raises `InputError` for a `Publication`, which has its own payload, and `InvalidValueError`
+        or `LimitError` for content that cannot be published.
         """
         if isinstance(given, Publication):
             raise InputError("a Publication carries its own payload; give it one when it is made")

@@ -1,4 +1,4 @@
-"""The part of a client that publishes."""
+"""The methods of a client that publish."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sapwood.model.envelope import enveloped
 
 
 class PublishingClient:
-    """What a `Client` publishes by; made by it alone.
+    """The publishing half of `Client`, and of no other class.
 
     `_check_usable` raises where the client is not connected (any more).
     """
@@ -36,14 +36,14 @@ class PublishingClient:
     ) -> str:
         """Publish a record or a document; returns the id when the broker has accepted it.
 
-        A `payload` is for subscribers alone: no broker looks into it. With `blind` the content
-        stays at the client's own broker: it finds out who gets the payload, and others read nothing
-        (`docs/forwarding.md` says what they see, and which protocols can do it).
+        A `payload` is for subscribers alone: no broker reads it. With `blind` the content stays at
+        the client's own broker, which finds the receivers of the payload; other brokers cannot read
+        the content (`docs/forwarding.md` has what they see, and the protocols for it).
 
-        With a `ttl` (time to live), in seconds, it is delivered to nobody who would get it later
-        than that, as far as ages are known (`docs/time.md`): on its way, in mailboxes, in the
-        queues of subscriptions. A `traceparent` (W3C Trace Context) names the span that it belongs
-        to: brokers with `--traces` add theirs. A `tracestate` goes with it to subscribers.
+        With a `ttl` (time to live), in seconds, it is not delivered later than that, as far as ages
+        are known (`docs/time.md`): on its way, in mailboxes, in the queues of subscriptions. A
+        `traceparent` (W3C Trace Context) names the span that it belongs to: brokers with `--traces`
+        add theirs. A `tracestate` goes with it to subscribers.
 
         A publication with both a record and a document is published as a `Publication`. Raises
         `InvalidValueError` or `LimitError` for attributes that cannot be published, and
@@ -69,10 +69,9 @@ class PublishingClient:
 
         With a `ttl`, each has that time to live, as in `publish`.
 
-        What is no `Publication` gets an id of the client's making. At most
-        `limits.UNACKNOWLEDGED_MAX` are under way at a time. Raises like `publish` for attributes
-        that cannot be published, those before being published; the result lists what the broker
-        refused.
+        Records and documents get new ids. At most `limits.UNACKNOWLEDGED_MAX` are under way at a
+        time. Raises like `publish` for attributes that cannot be published, those before being
+        published; the result lists the publications that the broker refused.
         """
         batch = self.batch(ttl=ttl)
         if isinstance(publications, AsyncIterable):
@@ -99,7 +98,7 @@ class PublishingClient:
         return await batch.finish()
 
     def batch(self, *, ttl: float | timedelta | None = None) -> PublishBatch:
-        """Many publications that come bit by bit; what `publish_many` is made of."""
+        """An open batch of publications, on which `publish_many` is built."""
         envelope = enveloped(ttl)
         return PublishBatch(self._publisher, self._check_usable, self.flush, envelope)
 

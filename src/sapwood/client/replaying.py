@@ -1,4 +1,4 @@
-"""Reading a broker's journal from afar, blocking, without a session: for whoever reads a part."""
+"""A reader of a broker's journal: blocking, without a session, for a part of the journal."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class JournalReader(Asker):
     """
 
     def bounds(self) -> tuple[int, int]:
-        """The offset of the oldest publication that is kept, and the one the next will have.
+        """The offset of the oldest publication that is stored, and the one the next will have.
 
-        Raises `InputError` for a broker that keeps no journal.
+        Raises `InputError` for a broker without a journal.
         """
         reply = self._ask(ReplayRequest(2**63 - 1, 2**63 - 1))
         return reply.first, reply.end
 
     def read(self, start: int, end: int, interest: Interest | None = None) -> Iterator[bytes]:
-        """The journal's lines from offset `start` up to, and without, `end` or what there is.
+        """The journal's lines from offset `start` up to, and without, `end` or its last.
 
-        With an interest only those come that it accepts: the others stay where they are. Raises
-        `InputError` for a start that is not kept any more.
+        With an interest, only the lines that it accepts: the broker sends no others. Raises
+        `InputError` for a start that is no longer stored.
         """
         text = None if interest is None else to_text(interest)
         while start < end:

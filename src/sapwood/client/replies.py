@@ -1,12 +1,12 @@
-"""Requests that are answered by publications: which ones reply to which, told by attributes.
+"""Requests and replies as publications, which attributes connect.
 
 ::
 
-    the request   {"op": "quote", "symbol": "SAP", "request": {"from": INBOX, "number": 7}}
-    its reply     {"price": 120, "reply": {"to": INBOX, "number": 7}}
+   the request   {"op": "quote", "symbol": "SAP", "request": {"from": INBOX, "number": 7}}
+   its reply     {"price": 120, "reply": {"to": INBOX, "number": 7}}
 
-A client has one inbox, a text that nobody else has, and one subscription, `reply.to = 'INBOX'`,
-made with its first request. Brokers know nothing of all that.
+A client has one inbox, a unique text, and one subscription, `reply.to = 'INBOX'`, made with its
+first request. Brokers need not know of requests.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ REPLY: Final = "reply"
 class Inbox(ClientSubscription):
     """The subscription to all replies of one client: each goes to the request that waits for it.
 
-    Those that nobody waits for any more are dropped, and so are all but the first to a request.
+    Replies after the first one to a request are dropped, and so are those without a waiting
+    request.
     """
 
     def __init__(self, id: str, name: str) -> None:
@@ -38,26 +39,26 @@ class Inbox(ClientSubscription):
         self._number = 0
 
     def asking(self, record: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
-        """The record of a request, and its number. Raises `InputError` for what cannot be one."""
+        """The record of a request, and its number. Raises `InputError` for an unfit record."""
         _check(record, REQUEST)
         self._number += 1
         return self._number, {**record, REQUEST: {"from": self._name, "number": self._number}}
 
     async def reply_to(self, number: int) -> Delivery:
-        """The first reply to a request of this number; raises what ends the client."""
+        """The first reply to the request of this number; raises the error that ends the client."""
         reply = self._asked[number]
         return await reply
 
     def expect(self, number: int) -> None:
-        """A request of this number goes out."""
+        """Register the request of this number, before it is sent."""
         self._asked[number] = asyncio.get_running_loop().create_future()
 
     def forget(self, number: int) -> None:
-        """Nobody waits for a reply to it any more."""
+        """Forget a request, for whose reply no call waits any more."""
         self._asked.pop(number, None)
 
     def put(self, delivery: Delivery) -> bool:
-        """Hand a reply to whoever waits for it."""
+        """Pass a reply to the call that waits for it."""
         reply = delivery.attributes.get(REPLY)
         number = reply.get("number") if isinstance(reply, Mapping) else None
         waiting = self._asked.get(number) if isinstance(number, int) else None
@@ -66,16 +67,16 @@ class Inbox(ClientSubscription):
         return True
 
     def end(self, error: Exception | None = None) -> None:
-        """No reply will come any more."""
+        """Fail the calls that wait: no reply will come any more."""
         super().end(error)
         for waiting in self._asked.values():
             if not waiting.done():
                 waiting.set_exception(error or ConnectionLostError("the client was closed"))
-                waiting.exception()  # nobody may be waiting yet
+                waiting.exception()  # the future's error counts as retrieved
 
 
 def answering(request: Delivery, record: Mapping[str, Any]) -> dict[str, Any]:
-    """The record of a reply to a delivery. Raises `InputError` where that asks for none."""
+    """The record of a reply to a delivery. Raises `InputError` if that is no request."""
     asked = request.attributes.get(REQUEST)
     if not isinstance(asked, Mapping) or not {"from", "number"} <= asked.keys():
         raise InputError(
@@ -87,7 +88,7 @@ def answering(request: Delivery, record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def time_left(request: Delivery) -> float | None:
-    """How long somebody waits for a reply, in seconds; `None` where that is not known."""
+    """The time in seconds for which a requester still waits; `None` where that is not known."""
     ttl, age = request.ttl, request.age_bound
     return None if ttl is None or age is None else max(0.001, ttl - age)
 

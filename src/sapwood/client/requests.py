@@ -1,4 +1,4 @@
-"""The subscriptions of a client, or its advertisements, and the callers that wait for answers."""
+"""The subscriptions of a client, or its advertisements, and the calls that wait for answers."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ F = TypeVar("F")
 T = TypeVar("T")
 
 SLICE_S: Final = 0.005
-"""Seconds for which the event loop does nothing but read what is wanted."""
+"""Seconds for which the event loop does nothing but read the filters to request."""
 
 SLICE_LEAST: Final = 32
-"""So many are read before the clock is looked at."""
+"""The number of filters that are read between two looks at the clock."""
 
 
 @dataclass(slots=True, eq=False)
 class Request(Generic[T]):
     """The application's side of one entry of the session.
 
-    `value` is the application's. `confirmed` and `withdrawn` are waited for; the second is `None`
-    as long as nobody waits for a withdrawal.
+    `value` is the application's. Calls wait for `confirmed` and `withdrawn`; the second is `None`
+    as long as no call waits for a withdrawal.
     """
 
     value: T
@@ -45,21 +45,21 @@ class Request(Generic[T]):
     withdrawn: asyncio.Future[None] | None = None
 
     def leave(self, id_: str) -> tuple[asyncio.Future[None], bool]:  # noqa: ARG002 - there is one
-        """What is done when the entry is gone; whether nobody has waited for that before."""
+        """A future that is done when the entry is gone; true if no call waited for that before."""
         is_first = self.withdrawn is None
         if self.withdrawn is None:
             self.withdrawn = asyncio.get_running_loop().create_future()
         return self.withdrawn, is_first
 
     def in_force(self, entry: Entry[Any, Any]) -> None:  # noqa: ARG002 - there is one
-        """An entry of the request is in force."""
+        """Take in that an entry of the request is in force."""
         finish(self.confirmed, None)
 
     def refused(self, entry: Entry[Any, Any], reason: str) -> None:
-        """The broker refuses an entry of the request; `gone` follows."""
+        """Take in that the broker refuses an entry of the request; `gone` follows."""
 
     def gone(self, entry: Entry[Any, Any], unconfirmed: Exception | None) -> bool:  # noqa: ARG002
-        """An entry of the request is gone; whether none is left.
+        """Take in that an entry of the request is gone; true if it was the last.
 
         A call that waits for it to be in force gets the error.
         """
@@ -68,7 +68,7 @@ class Request(Generic[T]):
         return True
 
     def fail(self, error: Exception) -> None:
-        """No answer will come any more."""
+        """Fail the calls that wait: no answer will come any more."""
         finish(self.confirmed, error)
         finish(self.withdrawn, None)  # withdrawn with the connection
 
@@ -79,10 +79,11 @@ class GroupRequest(Request[T]):
 
     `confirmed` waits until each was in force or is gone, `withdrawn` until all are gone.
 
-    While it `is_reading` the entries that it will have, it does not end when it has none.
+    While it `is_reading` its future entries, it does not end when it has none.
 
-    #: members are the ids of the entries that are not gone; unanswered of them never were in force
-    #: leaving are waited for by those who withdraw single members
+    #: members are the ids of the entries that are not gone; unanswered is how many never were in
+    #: force
+    #: leaving has the futures of calls that withdraw single members
     """
 
     members: dict[str, None] = field(default_factory=dict)
@@ -90,16 +91,16 @@ class GroupRequest(Request[T]):
     unanswered: int = 0
     is_reading: bool = False
     leaving: dict[str, asyncio.Future[None]] = field(default_factory=dict)
-    #: is done when the broker has answered anything
+    #: done when the broker has answered about any entry
     answered: asyncio.Future[None] | None = None
 
     def enter(self, id_: str) -> None:
-        """It has one entry more."""
+        """Add an entry."""
         self.members[id_] = None
         self.unanswered += 1
 
     async def each_answer(self) -> AsyncIterator[int]:
-        """How many were answered, whenever the broker has answered anything; ends with the last."""
+        """The number of answered entries, after each answer of the broker; ends with the last."""
         count = len(self.members)
         while not self.confirmed.done():
             self.answered = asyncio.get_running_loop().create_future()
@@ -107,24 +108,24 @@ class GroupRequest(Request[T]):
             yield count - self.unanswered
 
     def leave(self, id_: str) -> tuple[asyncio.Future[None], bool]:
-        """What is done when that entry is gone; whether nobody has waited for that before."""
+        """A future that is done when that entry is gone; true if no call waited for that before."""
         is_first = id_ not in self.leaving
         if is_first:
             self.leaving[id_] = asyncio.get_running_loop().create_future()
         return self.leaving[id_], is_first
 
     def in_force(self, entry: Entry[Any, Any]) -> None:
-        """An entry of the request is in force."""
+        """Take in that an entry of the request is in force."""
         if not entry.was_in_force:
             entry.was_in_force = True
             self._answered()
 
     def refused(self, entry: Entry[Any, Any], reason: str) -> None:
-        """The broker refuses an entry of the request, which hurts no other."""
+        """Record that the broker refuses an entry of the request; the others are not affected."""
         self.reasons[entry.id] = reason
 
     def gone(self, entry: Entry[Any, Any], unconfirmed: Exception | None) -> bool:  # noqa: ARG002
-        """An entry of the request is gone; whether none is left."""
+        """Take in that an entry of the request is gone; true if it was the last."""
         del self.members[entry.id]
         finish(self.leaving.pop(entry.id, None), None)
         if not entry.was_in_force:
@@ -135,7 +136,7 @@ class GroupRequest(Request[T]):
         return is_over
 
     def fail(self, error: Exception) -> None:
-        """No answer will come any more."""
+        """Fail the calls that wait: no answer will come any more."""
         finish(self.confirmed, error)
         for leaving in (self.withdrawn, *self.leaving.values()):
             finish(leaving, None)
@@ -149,10 +150,10 @@ class GroupRequest(Request[T]):
 
 @dataclass(frozen=True, slots=True)
 class RequestingMany(Generic[F, T]):
-    """How a client requests several entries at a time.
+    """The functions with which a client requests several entries at a time.
 
-    `hold` makes an entry that `request` will let be requested. `withdraw` returns the first entries
-    about which the broker has nothing to answer, if there are some.
+    `hold` makes an entry that `request` will request. `withdraw` returns the first entries that
+    were gone without an answer of the broker, if there are any.
     """
 
     hold: Callable[[str, F, GroupRequest[T]], Entry[F, Any]]
@@ -162,11 +163,11 @@ class RequestingMany(Generic[F, T]):
 
 @dataclass(frozen=True, slots=True)
 class Requesting(Generic[F, T]):
-    """How a client requests entries of one kind.
+    """The functions with which a client requests entries of one kind.
 
-    `withdraw` returns `False` where the broker has nothing to answer. `ended` is called with each
-    value whose entries are gone, and the error that it went by. `many` is there where several
-    entries can be requested together, `change` where an entry can get another filter.
+    `withdraw` returns `False` where the broker will not answer. `ended` is called with each value
+    whose entries are gone, and the error that ended it. `many` is given where several entries can
+    be requested together, `change` where an entry can get another filter.
     """
 
     request: Callable[[str, F, Request[T]], None]
@@ -178,12 +179,12 @@ class Requesting(Generic[F, T]):
 
 
 class Requests(Generic[F, T]):
-    """Requests entries of one kind and hands the broker's answers to the calls that wait.
+    """Requests entries of one kind and passes the broker's answers to the calls that wait.
 
     The session holds the entries; each has its `Request` as its owner.
 
     #: _requests are the owners of all entries, in the order in which they were requested first
-    #: _changing has what is done when the change of an entry is answered, by its id
+    #: _changing has the future of an entry's change, by the entry's id
     """
 
     def __init__(self, entries: ClientEntries[F, Request[T]], requesting: Requesting[F, T]) -> None:
@@ -197,7 +198,7 @@ class Requests(Generic[F, T]):
         return id_ in self._entries
 
     def __len__(self) -> int:
-        """How many entries there are."""
+        """The number of entries."""
         return len(self._entries)
 
     def __iter__(self) -> Iterator[T]:
@@ -205,14 +206,14 @@ class Requests(Generic[F, T]):
         return (request.value for request in self._requests)
 
     def get(self, id_: str) -> T | None:
-        """The value of this id, if there is one."""
+        """The value of this id, or `None`."""
         entry = self._entries.get(id_)
         return None if entry is None else entry.owner.value
 
     # What the application asks for -------------------------------------------------------------
 
     async def add(self, id_: str, filter_: F, value: T) -> None:
-        """Request one more; returns when it is in force. Cancelled, it is withdrawn.
+        """Request an entry; returns when it is in force. Cancelled, it is withdrawn.
 
         Raises `DuplicateIdError`, and `InputError` with the broker's reason where it refuses.
         """
@@ -237,11 +238,11 @@ class Requests(Generic[F, T]):
         request: GroupRequest[T],
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        """Request several for a group; returns when each is in force or refused.
+        """Request several entries for a group; returns when each is in force or refused.
 
-        The event loop is free now and then while it reads what is wanted, and `progress` is called
-        with how many are answered. Cancelled, or when one of the two raises something, it withdraws
-        them. Raises `DuplicateIdError`, before any is requested.
+        The event loop is free now and then while `wanted` is read, and `progress` is called with
+        the number of answered entries. Cancelled, or when one of the two raises an error, it
+        withdraws the entries. Raises `DuplicateIdError`, before any is requested.
         """
         assert self._requesting.many is not None, "there are no groups of this kind"
         self._requests[request] = None
@@ -292,7 +293,7 @@ class Requests(Generic[F, T]):
         return held
 
     async def _give_up(self, request: GroupRequest[T], error: BaseException) -> None:
-        """Withdraw a group that nobody waits for; who is not cancelled waits until that is done."""
+        """Withdraw an abandoned group; a call that is not cancelled waits until that is done."""
         if not request.members:
             self._requests.pop(request, None)
             return
@@ -302,10 +303,10 @@ class Requests(Generic[F, T]):
             await asyncio.shield(gone)
 
     async def change(self, id_: str, filter_: F, value: T) -> None:
-        """Let an entry of a value have another filter; returns when that is in force.
+        """Change the filter of a value's entry; returns when the new one is in force.
 
-        Changes of one entry follow each other. A call that is cancelled takes none back. Raises
-        `UnknownIdError`, and `InputError` where the broker refuses: then all is as it was.
+        Changes of one entry follow each other. A cancelled call does not undo its change. Raises
+        `UnknownIdError`, and `InputError` where the broker refuses: then the entry is as before.
         """
         assert self._requesting.change is not None, "entries of this kind are never changed"
         await asyncio.shield(self._owner_of(id_, value).confirmed)
@@ -327,7 +328,7 @@ class Requests(Generic[F, T]):
         return entry.owner
 
     async def remove(self, id_: str) -> None:
-        """Withdraw one; returns when it is. Raises `UnknownIdError`."""
+        """Withdraw an entry; returns when it is withdrawn. Raises `UnknownIdError`."""
         entry = self._entries.get(id_)
         if entry is None:
             raise UnknownIdError(self._entries.kind.noun, id_)
@@ -339,7 +340,7 @@ class Requests(Generic[F, T]):
         await asyncio.shield(answer)
 
     async def remove_many(self, ids: Collection[str]) -> None:
-        """Withdraw all of a group, which these are; returns when they are withdrawn."""
+        """Withdraw a group, whose ids these are; returns when it is withdrawn."""
         entry = self._entries.get(next(iter(ids), ""))
         if entry is not None and isinstance(entry.owner, GroupRequest):
             answer, is_first = Request.leave(entry.owner, "")
@@ -348,7 +349,7 @@ class Requests(Generic[F, T]):
             await asyncio.shield(answer)
 
     def withdraw(self, id_: str) -> None:
-        """Withdraw one, or all of its group, and do not wait."""
+        """Withdraw an entry, or its whole group, without waiting."""
         entry = self._entries.get(id_)
         if entry is not None and isinstance(entry.owner, GroupRequest):
             self._withdraw_all(entry.owner)
@@ -360,7 +361,7 @@ class Requests(Generic[F, T]):
     # What the broker answers -------------------------------------------------------------------
 
     def answered(self, event: EntryEvent) -> None:
-        """Hand the broker's answer about an entry to the calls that wait for it."""
+        """Pass the broker's answer about an entry to the calls that wait for it."""
         entry = event.entry
         if isinstance(event, EntryConfirmed):
             entry.owner.in_force(entry)
@@ -377,7 +378,7 @@ class Requests(Generic[F, T]):
             self._withdrawn(entry)
 
     def answered_many(self, event: EntriesEvent) -> None:
-        """The same, about several entries."""
+        """Pass the broker's answer about several entries to the calls that wait for them."""
         if isinstance(event, EntriesConfirmed):
             for entry in event.entries:
                 entry.owner.in_force(entry)
@@ -423,7 +424,7 @@ class Requests(Generic[F, T]):
 
 
 def looked_at(done: asyncio.Future[Any]) -> None:
-    """See to it that its error is no mistake where nobody waits for it any more."""
+    """Mark the error of a future as retrieved, as no call may wait for it any more."""
     if not done.cancelled():
         done.exception()
 

@@ -21,17 +21,18 @@ from sapwood.session.delivery import Delivery
 from sapwood.wire.interests import InterestText, to_text
 
 BATCH_MAX: Final = 4096
-"""Deliveries in a list of `batches`, unless another number is asked for."""
+"""Deliveries in a list of `batches`, by default."""
 
 
 class Deliveries:
     """An asynchronous iterator over deliveries, with a bounded queue before it.
 
-    Iterating waits for the next delivery, returns what waits without giving way, and ends when the
-    source has ended (with its error, if it ended by one) and all that waited was handed out.
+    Iterating waits for the next delivery, returns waiting ones without a pause for the event loop,
+    and ends when the source has ended (with its error, if it ended by one) and all that waited were
+    taken.
 
-    A queue that passes `waiting_max` deliveries ends, too, with a `LimitError` after what is in
-    it: nothing is left out without a word.
+    A queue that exceeds `waiting_max` deliveries ends, too, with a `LimitError` after its contents:
+    no delivery is dropped silently.
     """
 
     def __init__(
@@ -43,19 +44,19 @@ class Deliveries:
         drops_late: bool = False,
     ) -> None:
         self.waiting_max = waiting_max
-        #: how many deliveries were left out because they may have been too old
+        #: the number of deliveries that were skipped because they may have been too old
         self.late = 0
         self._max_age_ns = max_age_ns
         self._drops_late = drops_late
-        #: something in it may have a time to live, or had
+        #: a delivery in the queue has, or had, a time to live
         self._may_expire = False
-        #: what records are read as, where the subscription has a type
+        #: the type of the records, where the subscription has one
         self.record_type: RecordType[Any] | None = None
         self._subject = subject
-        #: the ids of the subscriptions that nobody advertises for, as the broker says
+        #: the ids of the subscriptions without an advertisement, by the broker's notices
         self.unadvertised: set[str] = set()
         self._supply_waiters: list[asyncio.Future[None]] = []
-        #: why no publication can match, by the ids of the subscriptions of which that is so
+        #: the reasons why no publication can match, by the ids of the subscriptions
         self.never_match: dict[str, str] = {}
         self._waiting: deque[Delivery] = deque()
         self._waiters: list[asyncio.Future[None]] = []
@@ -63,7 +64,7 @@ class Deliveries:
         self._error: Exception | None = None
 
     def __len__(self) -> int:
-        """How many deliveries wait."""
+        """The number of deliveries that wait."""
         return len(self._waiting)
 
     def __aiter__(self) -> Self:
@@ -82,7 +83,7 @@ class Deliveries:
                 return delivery
 
     def is_wanted(self, delivery: Delivery) -> bool:
-        """Whether a delivery is handed out; one that may be too old by now is counted if not."""
+        """True if a delivery is to be handed out; else it may be too old, and is counted."""
         is_timely = not self._drops_late or delivery.timely
         if is_timely and not (self._may_expire and delivery.has_expired):
             return True
@@ -113,18 +114,18 @@ class Deliveries:
     async def batches(self, count_max: int = BATCH_MAX) -> AsyncIterator[list[Delivery]]:
         """Deliveries in lists of those that wait, at least one and at most `count_max`.
 
-        Nothing waits for a list to be full. Ends as iterating does.
+        No list waits to be full. Ends as iterating does.
         """
         while taken := await self.take(count_max):
             yield taken
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more arrives; deliveries may still wait."""
+        """True if no delivery arrives any more; some may still wait."""
         return self._ended
 
     def put(self, delivery: Delivery) -> bool:
-        """Add a delivery; `False` if that was too much, and the queue has ended."""
+        """Add a delivery; `False` if the queue was full, and has ended."""
         if self._ended:
             return True
         if len(self._waiting) >= self.waiting_max:
@@ -144,7 +145,7 @@ class Deliveries:
         return True
 
     def end(self, error: Exception | None = None) -> None:
-        """Nothing more arrives; only the first call counts."""
+        """End the queue; only the first call counts."""
         if not self._ended:
             self._ended = True
             self._error = error
@@ -164,7 +165,7 @@ class Deliveries:
         self._waiters = _woken(self._waiters)
 
     def supplied(self, id_: str, *, is_there: bool) -> None:
-        """The broker says whether somebody advertises what one of the subscriptions accepts."""
+        """Take in a notice of whether an advertisement for one of the subscriptions exists."""
         if is_there:
             self.unadvertised.discard(id_)
         else:
@@ -172,7 +173,7 @@ class Deliveries:
         self._supply_waiters = _woken(self._supply_waiters)
 
     async def supply_changed(self) -> None:
-        """Return when the broker has said more of who advertises, or nothing more arrives."""
+        """Return after the broker's next notice about advertisements, or at the queue's end."""
         if self._ended:
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -181,7 +182,7 @@ class Deliveries:
 
 
 def _woken(waiters: Iterable[asyncio.Future[None]]) -> list[asyncio.Future[None]]:
-    """Let those go on that wait; nobody waits any more."""
+    """Finish the futures of all that wait; return an empty list."""
     for waiter in waiters:
         if not waiter.done():
             waiter.set_result(None)
@@ -189,16 +190,16 @@ def _woken(waiters: Iterable[asyncio.Future[None]]) -> list[asyncio.Future[None]
 
 
 class ClientSubscription(Deliveries):
-    """A subscription in force, and the iterator over what it brings."""
+    """A subscription in force, and the iterator over its deliveries."""
 
     filter: Interest
     _requests: Requests[Any, Deliveries]
 
     @property
     def advertised(self) -> bool:
-        """Whether somebody may publish what it accepts, as far as the broker has said.
+        """True if a client may publish what the subscription accepts, by the broker's notices.
 
-        Where brokers route by advertisements, that is whether some client advertises it, and
+        Where brokers route by advertisements, that means that a client advertises it, and
         `supply_changed` returns when it changes; everywhere else it is true.
         """
         return not self.unadvertised
@@ -215,11 +216,11 @@ class ClientSubscription(Deliveries):
         subject = f"for subscription {id!r}"
         super().__init__(subject, waiting_max, max_age_ns=max_age_ns, drops_late=drops_late)
         self.id = id
-        if filter is not None:  # or else the broker says which it is
+        if filter is not None:  # else the broker's reply has it
             self.filter = filter
 
     def change_by(self, requests: Requests[Any, Deliveries]) -> None:
-        """Let the subscription be changed through these requests, of which it is one."""
+        """Set the requests, which include this subscription, through which it can be changed."""
         self._requests = requests
 
     async def change(self, filter: str | Interest, *, dialect: str | None = None) -> None:
@@ -227,14 +228,14 @@ class ClientSubscription(Deliveries):
 
         `filter` and `dialect` are as in `Client.subscribe`.
 
-        What both filters accept arrives once all the while. What only the former one accepts may
-        arrive until then, and is among what waits in the iterator; nothing is lost that only the
-        new one accepts and that is published afterwards. Changes follow each other; a connection
-        that is lost meanwhile is made up for.
+        A publication that both filters accept arrives once all the while. One that only the former
+        accepts may arrive until then, and may be among those that wait in the iterator; none that
+        only the new one accepts and that is published afterwards is lost. Changes follow each
+        other; a connection that is lost meanwhile is replaced.
 
-        Raises as `subscribe` for what is no filter, `UnknownIdError` for a subscription that was
-        withdrawn, and `InputError` with the broker's reason where it refuses: then the subscription
-        goes on as it was. A call that is cancelled does not take the change back.
+        Raises as `subscribe` for a value that is no filter, `UnknownIdError` for a subscription
+        that was withdrawn, and `InputError` with the broker's reason where it refuses: then the
+        subscription goes on as it was. A cancelled call does not undo the change.
         """
         interest = given_interest(filter, dialect)
         if self.record_type is not None:
@@ -260,19 +261,20 @@ class DeliveryQueues:
     def __init__(self, subscriptions: Requests[InterestText, Deliveries]) -> None:
         self._subscriptions = subscriptions
         self._merged: Deliveries | None = None
-        #: a subscription that gets its deliveries all the same
+        #: a subscription that gets its deliveries beside the merged iterator
         self.inbox: ClientSubscription | None = None
-        #: those of which the broker has said, on this connection, that something is unsupplied
+        #: the iterators with subscriptions that the broker has reported as unsupplied on this
+        #: connection
         self._unsupplied: set[Deliveries] = set()
 
     def merged(self, waiting_max: int) -> Deliveries:
-        """The iterator over all subscriptions, which get nothing themselves from now on."""
+        """The iterator over all subscriptions, whose own iterators get nothing from now on."""
         if self._merged is None or self._merged.ended:
             self._merged = Deliveries("for all subscriptions", waiting_max)
         return self._merged
 
     def told(self, event: SupplyEvent | NeverEvent) -> None:
-        """The broker says of subscriptions that, or whether, nothing will be delivered."""
+        """Take in a notice that subscriptions can get no deliveries, or can get them again."""
         if isinstance(event, NeverEvent):
             self._never(event)
             return
@@ -285,16 +287,16 @@ class DeliveryQueues:
 
     def _never(self, event: NeverEvent) -> None:
         subscription, why = self._subscriptions.get(event.id), event.reason
-        if isinstance(subscription, ClientSubscription):  # whose text did not travel
+        if isinstance(subscription, ClientSubscription):  # whose text was not sent
             why = why_never(subscription.filter) or why
-        if subscription is None or event.id not in subscription.never_match:  # not said again
+        if subscription is None or event.id not in subscription.never_match:  # already warned
             words = f"subscription {event.id!r} can never match: {why}"
             warnings.warn(words, NeverMatchesWarning, stacklevel=2)
         if subscription is not None:
             subscription.never_match[event.id] = why
 
     def returned(self) -> None:
-        """There is a new connection: the broker says again what nobody advertises."""
+        """Begin a connection, on which the broker repeats its notices of missing advertisements."""
         unsupplied, self._unsupplied = self._unsupplied, set()
         for subscription in unsupplied:
             for id_ in tuple(subscription.unadvertised):
@@ -316,7 +318,7 @@ class DeliveryQueues:
                 self._subscriptions.withdraw(name)
 
     def _concerned(self, names: Sequence[str]) -> Iterable[tuple[str, Deliveries]]:
-        """The iterators that have some of the subscriptions, each once, with one of its own."""
+        """The iterators that have one of the subscriptions, each once, with one of its own."""
         if len(names) == 1:
             subscription = self._subscriptions.get(names[0])
             return () if subscription is None else ((names[0], subscription),)

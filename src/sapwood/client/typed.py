@@ -1,8 +1,8 @@
 """Typed subscriptions: records as objects of a class of the application.
 
 A dataclass, a `msgspec.Struct`, a `TypedDict` or any other class with named fields that msgspec
-knows says what records look like. Fields that are such classes themselves are nested objects, whose
-attributes have dotted names in filters; names are those that msgspec reads and writes (`rename`).
+knows describes the records. Fields of such classes are nested objects, whose attributes have dotted
+names in filters; names are those that msgspec reads and writes (`rename`).
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 _OBJECTS: Final = (inspect.StructType, inspect.DataclassType, inspect.TypedDictType)
-"""What has named fields."""
+"""The kinds of types with named fields."""
 
 _ARRAYS: Final = (
     *(inspect.ListType, inspect.SetType, inspect.FrozenSetType),
     *(inspect.VarTupleType, inspect.CollectionType),
 )
-"""What has elements of one type."""
+"""The kinds of types with elements of one type."""
 
 
 class RecordType(Generic[T]):
-    """A class of the application whose objects records are read as, and the schema that it is.
+    """A class of the application for records, and the schema that it defines.
 
-    Raises `InputError` for what has no named fields.
+    Raises `InputError` for a type without named fields.
     """
 
     __slots__ = ("_type", "schema")
@@ -68,7 +68,7 @@ class RecordType(Generic[T]):
             raise UnfitDeliveryError(id, name, str(error)) from None
 
     def check(self, interest: Interest, *, stacklevel: int) -> None:
-        """Warn, as if from so many calls further out, of what no such record can meet.
+        """Warn of conditions that no record of the type can meet, `stacklevel` calls further out.
 
         Raises `InputError` for a filter of documents.
         """
@@ -85,7 +85,7 @@ def _name(type: object) -> str:
 def _attributes(
     described: inspect.Type, prefix: str, open_names: set[str], within: tuple[object, ...]
 ) -> Iterator[tuple[str, Constraint]]:
-    """The flat attributes of a class with named fields; adds names below which anything may be."""
+    """The flat attributes of a class with named fields; adds names below which any may be."""
     assert isinstance(described, _OBJECTS), "only these have named fields"
     if isinstance(described, inspect.StructType) and isinstance(described.tag, str | int):
         yield f"{prefix}{described.tag_field}", one_of([described.tag])
@@ -127,7 +127,7 @@ def _is_optional(described: inspect.Type) -> bool:
 
 
 def _values(described: inspect.Type) -> Constraint:
-    """The values that a field may have; `ANYTHING` where records say nothing certain of it."""
+    """The values that a field may have; `ANYTHING` where records are not restricted."""
     match described:
         case inspect.BoolType():
             return ANY_BOOLEAN
@@ -212,7 +212,7 @@ class TypedDurableDelivery(TypedDelivery[T_co], Protocol[T_co]):
     place: int
 
     def acknowledge(self) -> None:
-        """Be done with it, whether its record fits or not."""
+        """Acknowledge the delivery, whether its record fits or not."""
         ...
 
 

@@ -51,7 +51,7 @@ class ClientWire(asyncio.Protocol):
         self._after()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """End."""
+        """End the connection."""
         self._timer.stop()
         reason = str(error) if error is not None else "the broker closed the connection"
         for event in self._session.lost(reason):
@@ -61,7 +61,7 @@ class ClientWire(asyncio.Protocol):
             self._lost.set_result(None)
 
     def flush(self) -> None:
-        """Send what is to be sent; begin to close a connection that has ended."""
+        """Send the output; begin to close a connection that has ended."""
         if self._closing or self._transport is None:
             return
         data = self._session.take_outgoing()

@@ -1,13 +1,13 @@
-"""Covers among what is advertised: filters of records, tree patterns, and paths of documents.
+"""Covers among advertised content: filters of records, tree patterns, and paths of documents.
 
-A router has few advertisements from most neighbors, and an index that is compiled takes longer to
-make than a dozen of them to compare. So all are asked, one by one, as long as they are few; from
-then on interests lie in the indexes that routers use for subscriptions. Paths have no index: the
-values are a DTD's worth of paths each, and of those that are equal only one is here.
+A router has few advertisements from most neighbors, and a compiled index takes longer to make than
+a dozen of them to compare. So all are compared, one by one, as long as they are few; from then on
+interests lie in the indexes that routers use for subscriptions. Paths have no index: the values are
+a DTD's worth of paths each, and of equal ones only one is here.
 
-With `few` = 2, and what is where after each step:
+With `few` = 2, and the place of each key after each step:
 
-    step            asked one by one      in the indexes
+    step            compared one by one   in the indexes
     add 0, price    0                     -
     add 1, paths    0 1                   -
     add 2, size     1                     0 2
@@ -26,7 +26,7 @@ from sapwood.model.advertised_content import AdvertisedContent
 from sapwood.model.interest import Interest
 
 FEW: Final = 64
-"""Advertisements that are asked one by one. With so many both ways take about as long, a
+"""Advertisements that are compared one by one. With this many both ways take about as long, a
 millisecond and a half for one more; the compiled index takes a fifth of one to make."""
 
 
@@ -45,7 +45,7 @@ class AdvertisedIndex:
         self._interests: CoveringIndex[Interest] | None = None
 
     def __len__(self) -> int:
-        """How much is here."""
+        """The number of keys."""
         return len(self._scanned) + (0 if self._interests is None else len(self._interests))
 
     def add(self, key: int, filter: AdvertisedContent) -> None:
@@ -65,20 +65,20 @@ class AdvertisedIndex:
             self._interests.remove(key)
 
     def cov(self, filter: AdvertisedContent, limit: int) -> list[int]:
-        """Keys of up to `limit` that cover it, never its own."""
+        """The keys of up to `limit` contents that cover `filter`, never its own."""
         if self._interests is not None and isinstance(filter, Interest):
             return self._interests.cov(filter, limit)
         found = (k for k, one in self._scanned.items() if one.covers(filter) and one != filter)
         return list(islice(found, limit))
 
     def covered(self, filter: AdvertisedContent) -> list[int]:
-        """Keys of all that it covers but itself."""
+        """The keys of all contents that `filter` covers but itself."""
         if self._interests is not None and isinstance(filter, Interest):
             return self._interests.covered(filter)
         return [k for k, one in self._scanned.items() if filter.covers(one) and one != filter]
 
     def validate(self) -> None:
-        """Raise `InvariantError` unless everything is where it is looked for."""
+        """Raise `InvariantError` unless every key is where searches look for it."""
         if self._interests is None:
             return
         self._interests.validate()
@@ -86,7 +86,7 @@ class AdvertisedIndex:
             raise InvariantError("an advertised interest is not in the index of interests")
 
     def _indexed(self) -> CoveringIndex[Interest]:
-        """An index with the interests that were scanned so far, which are not any more."""
+        """Move the interests that were scanned so far into an index; returns that."""
         made = interest_index(COVERING_INDEXES["columnar"])
         scanned = {k: one for k, one in self._scanned.items() if isinstance(one, Interest)}
         for key, interest in scanned.items():

@@ -1,4 +1,4 @@
-"""Covering indexes, relation graphs and what can be made of them, by name.
+"""Covering indexes, relation graphs and their combinations, by name.
 
 A combination is written `graph,index`: `flat-1,columnar`. Graphs that search in themselves stand
 alone: `poset`. An index may take an argument: `flat-1,sfc-z:0.05`.
@@ -37,8 +37,8 @@ from sapwood.model.patterns.pattern import TreePattern
 class IndexInfo:
     """A covering index of record filters by name.
 
-    `exact` means that it finds whatever `Filter.covers` finds. `choose` is there where an argument
-    may stand behind the colon of the name: it makes the index that this asks for, or raises
+    `exact` means that it finds every cover that `Filter.covers` finds. `choose` is set where an
+    argument may stand behind the colon of the name: it makes the index for that argument, or raises
     `InputError`.
     """
 
@@ -60,16 +60,16 @@ class GraphInfo:
 
 
 class MakeManager(Protocol):
-    """Makes an empty manager; one that `is_maximal` withdraws what a newcomer covers."""
+    """Makes an empty manager; if `is_maximal`, it withdraws filters that a new one covers."""
 
     def __call__(self, *, is_maximal: bool = False) -> CoveringManager[Interest]:
-        """One more."""
+        """Make a manager."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CoveringInfo:
-    """A combination by name, and how to make an empty manager of it."""
+    """A combination by name, and its constructor of empty managers."""
 
     name: str
     exact: bool
@@ -102,7 +102,7 @@ def _space_filling(curve: str, epsilon: Fraction = Fraction()) -> CoveringIndex[
 
 
 def _approximate(curve: str) -> Callable[[str], IndexInfo]:
-    """What chooses the index on a curve that may miss a share of the space."""
+    """The function that makes the info of an index on a curve from the share it may miss."""
 
     def choose(text: str) -> IndexInfo:
         epsilon = _share(text, f"sfc-{curve}")
@@ -137,11 +137,11 @@ def _space_filling_cubes() -> CoveringIndex[Filter]:
 
 CUBES_EPSILON: Final = Fraction(1, 20)
 CUBES_BUDGET: Final = 256
-"""Of `sfc-z-cubes`: the share of the volume that is left out, and the cubes a search may look up.
-Filters on one attribute keep the share, of others the largest cubes are searched."""
+"""For `sfc-z-cubes`: the share of the volume that is left out, and the cubes a search may look up.
+Filters on one attribute keep the share; for others the largest cubes are searched."""
 
 DEFAULT_COVERING: Final = "flat-1,columnar"
-"""What finds covers unless another combination is asked for."""
+"""The combination that finds covers by default."""
 
 COVERING_INDEXES: Final = Catalogue(
     "covering index",
@@ -231,9 +231,9 @@ RELATION_GRAPHS: Final = Catalogue(
 
 @dataclass(frozen=True, slots=True)
 class DocumentCoveringInfo:
-    """A relation graph over tree patterns and the index it asks, or that merely holds them.
+    """A relation graph over tree patterns and its index, which may merely hold them.
 
-    `exact` means that they find whatever `TreePattern.covers` finds.
+    `exact` means that they find every cover that `TreePattern.covers` finds.
     """
 
     name: str
@@ -244,7 +244,7 @@ class DocumentCoveringInfo:
 
 
 DEFAULT_DOCUMENT_COVERING: Final = "xsearch"
-"""What finds covers among tree patterns unless another name is given."""
+"""The combination that finds covers among tree patterns by default."""
 
 DOCUMENT_COVERINGS: Final = Catalogue(
     "covering of documents",
@@ -296,7 +296,7 @@ DOCUMENT_COVERINGS: Final = Catalogue(
 
 
 def document_covering_named(name: str) -> DocumentCoveringInfo:
-    """What has that name; raises `UnknownNameError` with the names there are."""
+    """The covering of documents with that name; raises `UnknownNameError` with the known names."""
     return DOCUMENT_COVERINGS.named(name)
 
 
@@ -329,13 +329,13 @@ def _index_named(name: str) -> IndexInfo:
 class Combinations(Mapping[str, CoveringInfo]):
     """Every graph with every index that it can use, and alone if it searches itself.
 
-    Made when they are asked for, since the two catalogues take contributions.
+    Made on access, since the two catalogues take contributions.
     """
 
     __slots__ = ()
 
     def __getitem__(self, name: str) -> CoveringInfo:
-        """The combination of that name; raises `KeyError` if it is none."""
+        """The combination of that name; raises `KeyError` if there is none."""
         graph_name, comma, index_name = name.partition(",")
         graph = RELATION_GRAPHS[graph_name]
         if graph.searches_itself is bool(comma):
@@ -364,7 +364,7 @@ def interest_index(index: IndexInfo) -> CoveringIndex[Interest]:
 
 
 def covering_named(name: str) -> CoveringInfo:
-    """The combination of that name; raises `UnknownNameError` with the names there are."""
+    """The combination of that name; raises `UnknownNameError` with the known names."""
     records, plus, documents = name.partition("+")
     info = COVERINGS.get(records)
     if info is None:
@@ -376,7 +376,7 @@ def _with_documents(records: CoveringInfo, documents: DocumentCoveringInfo) -> C
     """A combination for records with another one for tree patterns beside it."""
     graph, _, index = records.name.partition(",")
     make_graph = RELATION_GRAPHS[graph].make
-    # A graph that searches itself asks nothing, but what is beside it may: so all are held.
+    # A graph that searches itself uses no index, but the graph beside it may: so one is made.
     make_index = _index_named(index).make if index else ReferenceCovering
 
     def make(*, is_maximal: bool = False) -> CoveringManager[Interest]:
@@ -393,5 +393,5 @@ def _with_documents(records: CoveringInfo, documents: DocumentCoveringInfo) -> C
 
 
 def covering_manager(name: str) -> CoveringManager[Interest]:
-    """An empty manager of that name; raises `UnknownNameError` with the names there are."""
+    """An empty manager of that name; raises `UnknownNameError` with the known names."""
     return covering_named(name).make()

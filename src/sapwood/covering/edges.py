@@ -41,7 +41,7 @@ class CoverEdges:
         return self._children.get(key, _NOBODY).keys()
 
     def add(self, key: int, filter: AdvertisedContent, parents: Iterable[int]) -> None:
-        """A new node below some others."""
+        """Add a node below `parents`."""
         assert key not in self.filters, f"key {key} is taken"
         self.filters[key] = filter
         for parent in parents:
@@ -53,7 +53,7 @@ class CoverEdges:
         filters: Sequence[AdvertisedContent],
         parents: Sequence[Sequence[int]],
     ) -> None:
-        """New nodes, each below some others, which may be among those before it."""
+        """Add nodes, each below its parents, which may be among the nodes before it."""
         assert self.filters.keys().isdisjoint(keys), "a key is taken"
         self.filters.update(zip(keys, filters, strict=True))
         for key, above in zip(keys, parents, strict=True):
@@ -61,7 +61,7 @@ class CoverEdges:
                 self.link(parent, key)
 
     def remove(self, key: int) -> tuple[int, ...]:
-        """Drop a node with its edges; returns its former children."""
+        """Remove a node with its edges; returns its former children."""
         children = tuple(self._children.pop(key, ()))
         for child in children:
             _unlink(self._parents, child, key)
@@ -71,15 +71,15 @@ class CoverEdges:
         return children
 
     def link(self, parent: int, child: int) -> None:
-        """An edge between two nodes, where `may_link` allows it."""
+        """Add an edge between two nodes, where `may_link` allows it."""
         self._children.setdefault(parent, {})[child] = None
         self._parents.setdefault(child, {})[parent] = None
 
     def may_link(self, parent: int, child: int) -> bool:
-        """Whether an edge to a node that the parent covers would close no circle.
+        """True if an edge to a node that the parent covers would close no circle.
 
-        A circle means that all on it accept the same records, so two filters of one form cannot
-        be on one. Only for others the ancestors are searched.
+        All filters on a circle accept the same records, so two filters of one form cannot be on
+        one. Only for others the ancestors are searched.
         """
         if has_one_form(self.filters[parent]) and has_one_form(self.filters[child]):
             return True

@@ -1,19 +1,19 @@
 """The flat graph `G_k` (Shen 2007, section 4.3.4, algorithms 4.1 and 4.2).
 
-A node has edges from up to k filters that cover it, whichever the index reports first: whether a
-subscription is covered matters, how tightly does not. k is called the reporting mode; the work
+A node has edges from up to k filters that cover it, the first ones that the index reports: it
+matters that a subscription is covered, not how tightly. k is called the reporting mode; the work
 recommends, and measures, `G_1` as the best.
 
-Insertion asks the index once. Removal asks once for each child that has lost its last cover. A
-child that keeps some parents is not refilled to k, and a newcomer gets no edges to older nodes that
-it covers, so for k > 1 the graph is not the one the definition describes; it is what the algorithms
-keep.
+Insertion queries the index once. Removal queries it once for each child that has lost its last
+cover. A child that keeps some parents is not refilled to k, and a new node gets no edges to older
+nodes that it covers, so for k > 1 the graph is not the one of the definition; it is the one that
+the algorithms maintain.
 
 Where two unequal filters accept the same records the printed removal can leave both without a
-stand-in (each is given the other as its cover). An edge that would close such a circle is refused;
-if that leaves none of the first k, all covers are asked for, which is a second question.
+stand-in (each gets the other as its cover). An edge that would close such a circle is refused; if
+that leaves none of the first k, all covers are searched, which is a second query.
 
-Cost: one question for an insertion; for a removal as many as the node has children with no other
+Cost: one query for an insertion; for a removal as many as the node has children with no other
 parent: at most as many as there were insertions (lemma 1, theorem 1).
 """
 
@@ -55,13 +55,13 @@ class FlatGraph:
     def add_many(
         self, keys: Sequence[int], filters: Sequence[AdvertisedContent], index: BulkIndex[Any]
     ) -> list[bool]:
-        """Insert nodes one after the other, each below up to k covers; the index takes them too."""
+        """Insert nodes one after the other, each below up to k covers; the index gets them, too."""
         found = index.place_many(keys, filters, self.k)
         self._edges.add_many(keys, filters, found)
         return [bool(covers) for covers in found]
 
     def supplant(self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]) -> list[int]:
-        """Put the nodes without parents that a newcomer covers below it; returns their keys."""
+        """Put the nodes without parents that a new node covers below it; returns their keys."""
         edges, found = self._edges, list[int]()
         for other in index.covered(filter):
             if not edges.parents(other) and edges.may_link(key, other):
@@ -70,7 +70,7 @@ class FlatGraph:
         return found
 
     def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:
-        """Drop a node; returns the children for which no cover is left (algorithm 4.2)."""
+        """Remove a node; returns the children for which no cover is left (algorithm 4.2)."""
         children = self._edges.remove(key)
         if not children:
             return ()

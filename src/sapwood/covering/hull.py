@@ -1,12 +1,12 @@
 """The hull of a filter: the smallest product of simple sets, one an attribute, that holds it.
 
-For each attribute a *side* tells what the filter leaves there: the kinds of values (absent, false,
+For each attribute a *side* is what the filter leaves there: the kinds of values (absent, false,
 true, numbers, texts), the interval from the lowest to the highest number, and the range of texts.
-Of the filter::
+The filter::
 
     price > 10 and price <= 20 and symbol in ('ABB', 'IBM')  or  price = 40 and halted
 
-the two conjunctions, and the hull of both, have the sides
+has two conjunctions, which, like the hull of both, have the sides
 
     attribute   first conjunction    second conjunction    hull
     price       numbers ]10, 20]     numbers [40, 40]      numbers ]10, 40], with a gap
@@ -18,9 +18,9 @@ every attribute. That is the test by which most filters are ruled out. The other
 as well where the covering filter is *exact*, that is, its own hull: one conjunction, and no kind of
 values with a gap (Shen 2007, L1054: covering is dominance among points). So `price > 5` is exact
 and holds the hull above, which decides that it covers the filter. `price <> 30` is not; its hull
-has all numbers, and whether it covers is asked of the filters themselves.
+has all numbers, and the filters themselves decide whether it covers.
 
-Who needs hulls keeps them in a form of its own: `columnar/points.py` as points of floats,
+Modules that need hulls keep them in a form of their own: `columnar/points.py` as points of floats,
 `batch/boxes.py` as ranks within a set, `published/sfc/axes.py` as cells of a grid. (Engines that
 match records have lines and points of single conjunctions: another thing, which must lose nothing
 of a constraint.)
@@ -44,13 +44,13 @@ KINDS: Final = ABSENT | FALSE | TRUE | NUMBER | TEXT
 
 
 Side: TypeAlias = tuple[str, int, Number, Number, int, str, str | None, bool]
-"""What a filter leaves for one attribute.
+"""The side of a filter for one attribute: the values that it leaves there.
 
 (attribute, kinds, low, high, open_ends, text, text_end, is_whole): numbers are between `low` and
-`high`, and `open_ends` (a sum of `LOW_OPEN` and `HIGH_OPEN`) tells which of the two are left out.
-Texts are at least `text` and below `text_end`, or without an upper end (`None`). Of a kind that is
-not among `kinds` there are no values, and its ends are those of `NO_VALUE`. `is_whole` tells that
-no kind has a gap between its ends, as far as general `like` patterns do not make one.
+`high`, and `open_ends` (a sum of `LOW_OPEN` and `HIGH_OPEN`) has the excluded ones of these ends.
+Texts are at least `text` and below `text_end`, or without an upper end (`None`). A kind that is not
+among `kinds` has no values, and its ends are those of `NO_VALUE`. `is_whole` is true if no kind has
+a gap between its ends, as far as general `like` patterns do not make one.
 
 So `price > 10 and price <= 20` is `("price", NUMBER, 10, 20, LOW_OPEN, "", "", True)`, and
 `symbol in ('ABB', 'IBM')` is `("symbol", TEXT, inf, -inf, 0, "ABB", "IBM\\0", False)`. A plain
@@ -58,14 +58,14 @@ tuple, because brokers make several of every filter, and these take an eighth of
 """
 
 NO_VALUE: Final[Side] = ("", 0, inf, -inf, 0, "", "", True)
-"""The side of what accepts nothing, whatever the attribute."""
+"""The side of a filter that accepts nothing, whatever the attribute."""
 
 ANY_VALUE: Final[Side] = ("", KINDS, -inf, inf, 0, "", None, True)
 """The side for an attribute that a filter does not constrain."""
 
 
 def holds(outer: Side, inner: Side) -> bool:
-    """Whether a side is at least as wide as another, for every kind of values."""
+    """True if a side is at least as wide as another, for every kind of values."""
     _, kinds, low, high, open_ends, text, text_end, _ = outer
     _, other_kinds, other_low, other_high, other_open_ends, other_text, other_end, _ = inner
     if other_kinds & ~kinds:
@@ -85,7 +85,7 @@ class Hull(NamedTuple):
     """The hull of a filter: the sides for all attributes that each conjunction constrains.
 
     `conjunctions` is the number of the filter's conjunctions: 0 for the filter that accepts
-    nothing, which has no sides. `is_exact` tells that the filter is its own hull.
+    nothing, which has no sides. `is_exact` is true if the filter is its own hull.
     """
 
     sides: Sequence[Side]  # sorted by attribute
@@ -93,14 +93,14 @@ class Hull(NamedTuple):
     is_exact: bool
 
     def side(self, attribute: str) -> Side:
-        """What is left for an attribute."""
+        """The side of an attribute: the values that are left for it."""
         for side in self.sides:
             if side[0] == attribute:
                 return side
         return ANY_VALUE if self.conjunctions else NO_VALUE
 
     def holds(self, other: Hull) -> bool:
-        """Whether every side is at least as wide as that of the other hull."""
+        """True if every side is at least as wide as that of the other hull."""
         if not other.conjunctions:
             return True
         return self.conjunctions > 0 and all(
@@ -109,7 +109,7 @@ class Hull(NamedTuple):
 
 
 NO_ENDS: Final[tuple[Number, Number, int, str, str | None, bool]] = (inf, -inf, 0, "", "", True)
-"""What follows the kinds of a side that has neither numbers nor texts."""
+"""The rest of a side that has neither numbers nor texts, behind its kinds."""
 
 
 def hull_of(filter: Filter) -> Hull:
@@ -122,7 +122,7 @@ def hull_of(filter: Filter) -> Hull:
 
 
 def written_hull(parts: Sequence[Any], is_complete: bool) -> Hull:  # noqa: FBT001 - as `read_form`
-    """The hull of a filter as `language.forms.read_form` gives it: no filter is made for that."""
+    """The hull of a filter as `language.forms.read_form` returns it, without making the filter."""
     if len(parts) != 1:
         return joined([[written_side(written) for written in part] for part in parts])
     sides = [written_side(written) for written in parts[0]]
@@ -132,7 +132,7 @@ def written_hull(parts: Sequence[Any], is_complete: bool) -> Hull:  # noqa: FBT0
 
 
 def conjunction_sides(conjunction: Conjunction) -> tuple[Sequence[Side], bool]:
-    """The sides of one conjunction, and whether it is its own hull."""
+    """The sides of one conjunction, and true if it is its own hull."""
     sides: list[Side] = []
     is_exact = True
     for name, constraint in conjunction.constraints:
@@ -160,7 +160,7 @@ def conjunction_sides(conjunction: Conjunction) -> tuple[Sequence[Side], bool]:
 def written_side(written: Any) -> Side:
     """The side of a constraint in a normal form: (attribute, flags, intervals, ranges)."""
     name, kinds, intervals, ranges = written
-    if len(intervals) == 1 and not ranges:  # as most are
+    if len(intervals) == 1 and not ranges:  # the most frequent form
         low, high, open_ends = intervals[0]
         return name, kinds | NUMBER, low, high, open_ends, "", "", True
     low, high, open_ends, text, text_end, is_whole = NO_ENDS
@@ -176,7 +176,7 @@ def written_side(written: Any) -> Side:
 
 
 def joined(parts: Sequence[Sequence[Side]]) -> Hull:
-    """The hull of several conjunctions, or of none: what all of them constrain, from end to end."""
+    """The hull of any number of conjunctions: the attributes that all constrain, end to end."""
     shared: dict[str, list[Side]] = {}
     for sides in parts:
         for side in sides:
@@ -186,7 +186,7 @@ def joined(parts: Sequence[Sequence[Side]]) -> Hull:
 
 
 def _spanned(name: str, sides: Sequence[Side]) -> Side:
-    """The narrowest side of an attribute that holds all of these; it may have gaps."""
+    """The narrowest side of an attribute that holds all `sides`; it may have gaps."""
     all_kinds = 0
     first: tuple[Number, int] = (inf, 0)
     last: tuple[Number, int] = (-inf, 0)

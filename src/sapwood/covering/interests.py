@@ -1,6 +1,6 @@
 """Filters of records and tree patterns of documents together: an index for each, a graph for each.
 
-Nothing covers across the two languages, so each question goes to one of the pair, and the two share
+Nothing covers across the two languages, so each query goes to one of the pair, and the two share
 nothing but the keys. A pair of indexes may lie below one graph (`flat-1,columnar`), or each index
 below a graph of its own (`flat-1,columnar+subscription-tree`).
 """
@@ -55,7 +55,7 @@ class InterestIndex:
     def place_many(
         self, keys: Sequence[int], filters: Sequence[Interest], limit: int
     ) -> list[list[int]]:
-        """For each interest in order what `cov` says of it, and then `add`; returns the former."""
+        """Run `cov` and then `add` for each interest in order; returns the covers."""
         found: dict[int, list[int]] = {}
         records = [
             (key, one) for key, one in zip(keys, filters, strict=True) if isinstance(one, Filter)
@@ -80,14 +80,14 @@ class InterestIndex:
             self.records.remove(key)
 
     def cov(self, filter: Interest, limit: int) -> list[int]:
-        """Keys of up to `limit` interests that cover it, never its own."""
+        """The keys of up to `limit` interests that cover `filter`, never its own."""
         if isinstance(filter, Filter):
             return self.records.cov(filter, limit)
         assert isinstance(filter, TreePattern)
         return self.documents.cov(filter, limit)
 
     def covered(self, filter: Interest) -> list[int]:
-        """Keys of all that it covers but itself."""
+        """The keys of all interests that `filter` covers but itself."""
         if isinstance(filter, Filter):
             return self.records.covered(filter)
         assert isinstance(filter, TreePattern)
@@ -102,16 +102,16 @@ class InterestIndex:
 
 
 class PatternGraph(Protocol):
-    """A `RelationGraph` that need not take anything but tree patterns."""
+    """A `RelationGraph` that need not take any filters but tree patterns."""
 
     def __len__(self) -> int:
         """The number of nodes."""
 
     def add(self, key: int, filter: TreePattern, index: CoveringIndex[Any]) -> bool:
-        """Insert a pattern; returns whether some node covers it."""
+        """Insert a pattern; returns true if some node covers it."""
 
     def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:
-        """Drop a node; returns its children for which no cover is left."""
+        """Remove a node; returns its children for which no cover is left."""
 
     def parents(self, key: int) -> Collection[int]:
         """The known covers of a node."""
@@ -126,7 +126,7 @@ class PatternGraph(Protocol):
 class InterestGraph:
     """A relation graph of interests, made of two empty ones; an index has to hold both kinds.
 
-    A graph that searches in itself may be among them: it asks the index nothing.
+    One of the two may search in itself; it does not use the index.
 
     #: every key is in exactly one of the two
     """
@@ -146,7 +146,7 @@ class InterestGraph:
         return len(self.records) + len(self.documents)
 
     def add(self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]) -> bool:
-        """Insert an interest; returns whether some node covers it."""
+        """Insert an interest; returns true if some node covers it."""
         if isinstance(filter, Filter):
             return self.records.add(key, filter, index)
         assert isinstance(filter, TreePattern)
@@ -156,14 +156,14 @@ class InterestGraph:
     def supplant(
         self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]
     ) -> Collection[int]:
-        """Put the nodes without parents that a newcomer covers below it; returns their keys."""
+        """Put the nodes without parents that a new node covers below it; returns their keys."""
         graph = self._graph(key)
         if isinstance(graph, SupplantingGraph):
             return graph.supplant(key, filter, index)
         return graph.children(key)
 
     def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:
-        """Drop a node; returns its children for which no cover is left."""
+        """Remove a node; returns its children for which no cover is left."""
         graph = self._graph(key)
         self._patterns.discard(key)
         return graph.remove(key, index)

@@ -1,11 +1,12 @@
-"""Two layers over the subscriptions of one link: what its other end has to know (Shen 2007, 4.2).
+"""Two layers over the subscriptions of one link: the filters that its other end needs (Shen 4.2).
 
-A `CoveringManager` holds every filter that was subscribed, keeps in a relation graph which covers
-which, finds covers with a covering index, and says what to propagate so that at any time, between
-any two messages too, every subscribed filter is covered by a propagated one.
+A `CoveringManager` holds every filter that was subscribed, stores in a relation graph which filters
+cover which, finds covers with a covering index, and returns the filters to propagate so that at any
+time, between any two messages too, every subscribed filter is covered by a propagated one (Shen
+2007, section 4.2).
 
 Equal filters share one node with a counter; only the first subscription and the last removal of a
-filter do anything (L872). A filter that was propagated stays so when a wider one comes later: it is
+filter have an effect (L872). A propagated filter stays so when a wider one is added later: it is
 not withdrawn before it is unsubscribed (L805), unless the manager `is_maximal`.
 """
 
@@ -30,9 +31,9 @@ W = TypeVar("W", bound=AdvertisedContent)
 
 
 class Change(NamedTuple, Generic[W]):
-    """What is to be said on the link: first all of `propagate`, then all of `withdraw`.
+    """The messages for the link: first all of `propagate`, then all of `withdraw`.
 
-    In that order, and on a link that keeps it, nothing is without a cover at any moment.
+    In that order, and on a link that keeps it, no filter is without a cover at any moment.
     """
 
     propagate: tuple[W, ...] = ()
@@ -44,12 +45,11 @@ NOTHING_TO_SAY: Final[Change[Any]] = Change()
 
 @dataclass(slots=True)
 class Work:
-    """What was asked of the index since the beginning: the cost that the theorems speak of.
+    """The queries of the index since the beginning: the cost in the terms of the theorems.
 
     `subscriptions` counts first subscriptions of a filter, `queries` all calls of `cov`,
-    `unsubscribe_queries` those that removals took and `subscribe_queries` the others (lemma 1: the
-    former are at most the latter on average; theorem 1: `G_1` costs at most twice what any `G_k`
-    costs).
+    `unsubscribe_queries` those for removals and `subscribe_queries` the others (lemma 1: the former
+    are at most the latter on average; theorem 1: `G_1` costs at most twice what any `G_k` costs).
     """
 
     subscriptions: int = 0
@@ -66,9 +66,9 @@ class Work:
 class CoveringManager(Generic[W]):
     """Covering detection for one outgoing link: a relation graph over a covering index.
 
-    Both must be empty. A graph that searches in itself takes no index. By Shen's rule what was
-    propagated stays so when a newcomer covers it; a manager that `is_maximal` withdraws it, so that
-    what is propagated are the maximal filters (XPath dissemination, "covering-based routing").
+    Both must be empty. A graph that searches in itself takes no index. By Shen's rule a propagated
+    filter stays so when a new one covers it; a manager that `is_maximal` withdraws it, so that
+    exactly the maximal filters are propagated (XPath dissemination, "covering-based routing").
     Raises `InputError` for a combination that cannot work.
 
     #: if it is maximal, exactly the nodes without parents are propagated
@@ -95,11 +95,11 @@ class CoveringManager(Generic[W]):
         self._asked = _CountedIndex(self._index, self.work)
         #: filter -> its key; exactly the subscribed filters, the nodes and the index's filters
         self._keys: dict[W, int] = {}
-        #: key -> its filter; the inverse
+        #: key -> its filter; the inverse of `_keys`
         self._filters: dict[int, W] = {}
-        #: key -> how many subscriptions have the filter beside the first; at least one
+        #: key -> the number of subscriptions of its filter beside the first; at least one
         self._repeats: dict[int, int] = {}
-        #: the keys of what the neighbor knows; every node without parents is one
+        #: the keys of the filters that the neighbor has; every node without parents is one
         self._propagated: dict[int, None] = {}
         #: keys below len(_filters) + len(_free) that no filter has
         self._free: list[int] = []
@@ -109,11 +109,11 @@ class CoveringManager(Generic[W]):
         return len(self._filters)
 
     def __contains__(self, filter: object) -> bool:
-        """Whether a filter is subscribed."""
+        """True if a filter is subscribed."""
         return filter in self._keys
 
     def subscribe(self, filter: W) -> Change[W]:
-        """Take in a subscription; propagates its filter unless it is known or covered."""
+        """Add a subscription; propagates its filter unless it is known or covered."""
         free = self._free
         fresh = free[0] if free else len(self._filters)
         key = self._keys.setdefault(filter, fresh)  # looking up and storing hash a filter once
@@ -132,7 +132,7 @@ class CoveringManager(Generic[W]):
         return Change((filter,), self._step_down(key) if self._is_maximal else ())
 
     def subscribe_many(self, filters: Sequence[W]) -> Change[W]:
-        """Take in several subscriptions: what `subscribe` of one after the other comes to."""
+        """Add several subscriptions; the net change of `subscribe` for one after the other."""
         graph, index = self._graph, self._asked
         if not (isinstance(graph, BulkGraph) and isinstance(self._index, BulkIndex)):
             return _net([self.subscribe(given) for given in filters])
@@ -152,7 +152,8 @@ class CoveringManager(Generic[W]):
         self._propagated.update(dict.fromkeys(told))
         if not self._is_maximal:
             return Change(tuple([fresh[key] for key in told]))
-        # What steps down before its turn is covered by what made it: that has taken its place.
+        # A filter that has stepped down before its turn makes no other one step down: the filter
+        # that covers it has taken its place.
         return _net(
             [
                 Change((fresh[key],), self._step_down(key) if key in self._propagated else ())
@@ -161,7 +162,7 @@ class CoveringManager(Generic[W]):
         )
 
     def _step_down(self, key: int) -> tuple[W, ...]:
-        """Let a newcomer stand for what it covers of the propagated; returns what that is."""
+        """Let a new filter stand for the propagated ones that it covers; returns these."""
         graph, known, told = self._graph, self._filters, self._propagated
         covered = (
             graph.supplant(key, known[key], self._index)
@@ -174,9 +175,9 @@ class CoveringManager(Generic[W]):
         return tuple(known[other] for other in below)
 
     def unsubscribe(self, filter: W) -> Change[W]:
-        """Remove a subscription; what loses its cover is propagated before the withdrawal.
+        """Remove a subscription; filters without a cover then are propagated before the withdrawal.
 
-        A filter that nobody subscribed is ignored.
+        A filter without a subscription is ignored.
         """
         key = self._keys.pop(filter, None)
         if key is None:
@@ -206,7 +207,7 @@ class CoveringManager(Generic[W]):
 
     @property
     def index(self) -> CoveringIndex[W] | None:
-        """The index below the graph, for what it counts; `None` where the graph searches itself."""
+        """The index below the graph, for its counters; `None` where the graph searches itself."""
         return None if self._graph.searches_itself else self._index
 
     @property
@@ -216,11 +217,11 @@ class CoveringManager(Generic[W]):
 
     @property
     def propagated(self) -> tuple[W, ...]:
-        """What the neighbor knows of, in the order in which it was propagated."""
+        """The filters that the neighbor has, in the order in which they were propagated."""
         return tuple(self._filters[key] for key in self._propagated)
 
     def count(self, filter: W) -> int:
-        """How many subscriptions have this filter."""
+        """The number of subscriptions of this filter."""
         key = self._keys.get(filter)
         return 0 if key is None else 1 + self._repeats.get(key, 0)
 
@@ -232,7 +233,7 @@ class CoveringManager(Generic[W]):
         return self._filters[key]
 
     def covers(self, filter: W) -> tuple[W, ...]:
-        """The covers of a subscribed filter that the graph remembers."""
+        """The covers of a subscribed filter that the graph stores."""
         return tuple(self._filters[key] for key in self._graph.parents(self._keys[filter]))
 
     def dependents(self, filter: W) -> tuple[W, ...]:
@@ -240,7 +241,7 @@ class CoveringManager(Generic[W]):
         return tuple(self._filters[key] for key in self._graph.children(self._keys[filter]))
 
     def validate(self) -> None:
-        """Raise `InvariantError` unless everything subscribed is covered by what was propagated."""
+        """Raise `InvariantError` unless propagated filters cover all subscribed ones."""
         self._graph.validate()
         self._index.validate()
         sizes = {len(self._keys), len(self._graph)}
@@ -266,7 +267,7 @@ class CoveringManager(Generic[W]):
 
 
 def _net(changes: Iterable[Change[W]]) -> Change[W]:
-    """What changes that come with newcomers amount to: what is told and withdrawn is neither."""
+    """The net change of several: a filter that is propagated and withdrawn is in neither list."""
     told: dict[W, None] = {}
     withdrawn: list[W] = []
     for change in changes:
@@ -280,7 +281,7 @@ def _net(changes: Iterable[Change[W]]) -> Change[W]:
 
 
 class _CountedIndex:
-    """An index that counts how often it is asked for covers."""
+    """An index that counts its queries for covers."""
 
     __slots__ = ("_index", "_work")
 
@@ -316,7 +317,7 @@ class _CountedIndex:
 
 
 class _NoIndex:
-    """What stands in for an index below a graph that searches in itself: it holds nothing."""
+    """The stand-in for an index below a graph that searches in itself: it holds nothing."""
 
     __slots__ = ()
 

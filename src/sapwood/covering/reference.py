@@ -1,4 +1,4 @@
-"""The obvious index: ask every filter. It is what the others are compared with."""
+"""The obvious index: compare every filter. Other indexes are compared with it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class ReferenceCovering:
         del self._filters[key]
 
     def cov(self, filter: AdvertisedContent, limit: int) -> list[int]:
-        """The first `limit` filters that cover it."""
+        """The keys of the first `limit` filters that cover `filter`."""
         found = (k for k, f in self._filters.items() if f.covers(filter) and f != filter)
         return list(islice(found, limit))
 
     def covered(self, filter: AdvertisedContent) -> list[int]:
-        """All filters that it covers."""
+        """The keys of all filters that `filter` covers."""
         return [k for k, f in self._filters.items() if filter.covers(f) and f != filter]
 
     def validate(self) -> None:
-        """There is one table, so nothing can disagree."""
+        """Do nothing: there is one table, so nothing can disagree."""

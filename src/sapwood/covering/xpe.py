@@ -9,7 +9,7 @@ from sapwood.model.patterns.pattern import TreePattern
 
 
 class Step(NamedTuple):
-    """One step: how far below the one before, and a name (`None`: any)."""
+    """One step: its axis below the step before, and a name (`None`: any)."""
 
     axis: Axis
     test: NameTest | None
@@ -27,7 +27,7 @@ XPE: TypeAlias = tuple[Step, ...]
 
 
 def steps_of(pattern: TreePattern) -> XPE | None:
-    """The steps of a tree pattern; `None` if it has branches, alternatives or asks for content."""
+    """The steps of a tree pattern; `None` if it has branches, alternatives or reads content."""
     found: list[Step] = []
     condition: Condition = pattern.root
     while isinstance(condition, Below):

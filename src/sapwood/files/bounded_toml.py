@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 def read_bounded_toml(path: Path, kind: type[T], bytes_max: int, what: str) -> T:
-    """What a file of at most so many bytes says, as a Struct of a `kind`.
+    """The content of a file of at most `bytes_max` bytes, as a Struct of a `kind`.
 
-    `what` is what it holds, in words. Raises `InputError` that names the file and what is wrong.
+    `what` names its content in words. Raises `InputError` that names the file and the fault.
     """
     try:
         if path.stat().st_size > bytes_max:

@@ -1,4 +1,4 @@
-"""The file that declares what is published.
+"""The file that declares the kinds of publications.
 
 A TOML file, as in this example with every kind of entry::
 
@@ -62,7 +62,7 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_declared(path: Path) -> Declared:
-    """What a file declares. Raises `InputError` that names the entry and the remedy."""
+    """The declared kinds of a file. Raises `InputError` that names the entry and the remedy."""
     file = read_bounded_toml(path, _File, SCHEMA_BYTES_MAX, "declared schemas")
     kinds = len(file.records) + len(file.documents)
     if not 1 <= kinds <= SCHEMA_KINDS_MAX:
@@ -112,7 +112,7 @@ def _values(said: str | list[str | int | float | bool]) -> Constraint:
 
 
 def _paths(path: Path, entry: _Documents) -> Advertisement:
-    """What documents of a DTD hold."""
+    """The paths of documents under a DTD, as an advertisement."""
     file = path.parent / entry.dtd
     try:
         return advertisement_of(read_dtd(file.read_bytes(), entry.root).paths)

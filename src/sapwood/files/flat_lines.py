@@ -2,7 +2,7 @@
 
 Most lines of most files are. The decoder checks them while it reads them, many at a time; whatever
 it does not pass is for `files.lines.decode_publication`, or `decode_record` where lines are records
-by themselves, which takes it or says what is wrong.
+by themselves, which accepts it or names the error.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def decode_flat_lines(lines: Sequence[bytes]) -> list[FlatLine | None]:
 
 
 def decode_flat_records(lines: Sequence[bytes], id_member: str) -> list[FlatLine | None]:
-    """The same of lines that are records by themselves, each with its id in a member."""
+    """The publications of lines that are records by themselves, each with its id in a member."""
     found = _decoded(lines, _RECORDS, len, _flat_record)
     return [None if record is None else _with_id(record, id_member) for record in found]
 
@@ -85,7 +85,7 @@ def _decoded(
     members_of: Callable[[T], int],
     alone: Callable[[bytes], T | None],
 ) -> list[T | None]:
-    """What `alone` makes of each line, by a decoder of many, which tells how many members it has.
+    """The result of `alone` for each line, by a decoder of many; `members_of` counts its members.
 
     A name that is there twice is one member for the decoder.
     """
@@ -113,7 +113,7 @@ def _decoded(
 
 
 def _members(joined: bytes, lines: int) -> _Places:
-    """How many members each of some joined lines has; -1 for one where that is not plain.
+    """The number of members of each joined line; -1 for a line where that is not plain.
 
     Names are counted by the colons right behind a quote: no fewer than there are, unless a name
     has space behind it.

@@ -1,4 +1,4 @@
-"""One line of a JSON Lines file to a value, and back: pure functions, no files.
+"""Lines of a JSON Lines file to values, and back: pure functions, no files.
 
 ::
 
@@ -50,7 +50,7 @@ _EXAMPLES: Final[Mapping[Language, str]] = MappingProxyType(
 T = TypeVar("T")
 
 _MISSPELLED: Final = 0.8
-"""How alike a key must be to one that is missing to be taken for it (`difflib`'s ratio)."""
+"""The least likeness (`difflib`'s ratio) of a key to a missing one to be taken for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def decode_subscription(line: bytes, dialect: str | None = None) -> Subscription
     """The subscription on one line; a filter that names no dialect is in the one given.
 
     Raises `InputError` (`FilterSyntaxError` with the position for a malformed filter,
-    `LimitError` for one that is too large) with what is wrong and what to do about it.
+    `LimitError` for one that is too large) with the fault and the remedy.
     """
     id_, written, home = split_subscription(line, dialect)
     return Subscription(id_, read_member(written), home)
@@ -122,7 +122,7 @@ def decode_publication(line: bytes) -> PublicationLine:
     The common line is judged by the decoder alone, and any other one is looked at closely.
 
     Raises `InputError` (`InvalidValueError` with the attribute's name for a value no record may
-    hold, `DocumentError` for a document that is none) with what is wrong and what to do about it.
+    hold, `DocumentError` for a document that is none) with the fault and the remedy.
     """
     flat = decode_flat_line(line)
     if flat is not None:
@@ -226,7 +226,7 @@ def encode_publication(publication: Publication, home: str | None = None) -> byt
     if home is not None:
         members["home"] = home
     line = msgspec.json.encode(members, enc_hook=_plain)
-    if b"null" in line:  # The encoder writes a number that JSON cannot say as null.
+    if b"null" in line:  # The encoder writes a number that JSON cannot represent as null.
         _check_finite(publication.attributes)
     return line
 

@@ -46,7 +46,7 @@ T = TypeVar("T")
 H = TypeVar("H", Subscription, PublicationLine, AdvertisementLine)
 
 CheckHome: TypeAlias = Callable[[str], object]
-"""Raises `InputError` for a home that there is not: the `known` of an overlay, say."""
+"""Raises `InputError` for a home that does not exist: for example the `known` of an overlay."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 _GZIP: Final = b"\x1f\x8b"
@@ -57,10 +57,10 @@ _FOREIGN: Final = (
     (b"PK\x03\x04", "is a zip archive; unpack it, or compress with gzip"),
     (b"\x28\xb5\x2f\xfd", "is compressed with zstd; unpack it, or compress with gzip"),
 )
-"""First bytes that say that no line of the file can be good, and what to do instead."""
+"""First bytes of files of which no line can be good, and what to do instead."""
 
 _PIECE_BYTES: Final = 1 << 20
-"""What is read at a time, where there is so much."""
+"""The bytes that are read at a time, where there are as many."""
 
 _MAGIC_BYTES: Final = max(len(magic) for magic, _ in _FOREIGN)
 _READ_BYTES_MAX: Final = len(_BOM) + LINE_BYTES_MAX + len(b"\r\n")
@@ -88,7 +88,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class PublicationBatch:
-    """Some publications of a file, in its order: ids, flat records, and documents.
+    """A batch of publications of a file, in its order: ids, flat records, and documents.
 
     A publication without one of the two has `None` there; `documents` is `None` if none has one.
     """
@@ -122,7 +122,7 @@ class Reading(Generic[T]):
         return (value for _, value, _ in self._good())
 
     def lines(self) -> Iterator[Line[T]]:
-        """The good lines, for whoever may yet have to reject one; in place of the values."""
+        """The good lines, for callers that may yet reject one; in place of the values."""
         return starmap(Line, self._good())
 
     def _good(self) -> Iterator[tuple[int, T, bytes]]:
@@ -164,7 +164,7 @@ class PublicationReading(Reading[PublicationLine]):
         decode: Callable[[bytes], PublicationLine],
         decode_flat: Callable[[list[bytes]], list[FlatLine | None]] | None = None,
     ) -> None:
-        """Read `path`; `decode_flat` passes what is in order at first sight, many at a time.
+        """Read `path`; `decode_flat` passes lines that are in order at first sight, many at a time.
 
         Without one, lines are publications.
         """
@@ -244,9 +244,9 @@ def read_subscriptions(
 def read_subscription_texts(
     path: str, rejections: Rejections, *, dialect: str | None = None
 ) -> Reading[SubscriptionText]:
-    """The same, whose filters nobody has read: a broker will, and refuse what is none.
+    """The subscriptions with unparsed filters: a broker parses them and refuses wrong ones.
 
-    Those in a dialect are read, as no broker does that.
+    Filters in a dialect are parsed here, as no broker does that.
     """
     if dialect is not None:
         DIALECTS.named(dialect)
@@ -292,7 +292,7 @@ def read_advertisements(
 
 
 def _at_home(decode: Callable[[bytes], H], check_home: CheckHome | None) -> Callable[[bytes], H]:
-    """The same, refusing a home that does not pass the check."""
+    """A decoder that refuses a home that does not pass the check."""
     if check_home is None:
         return decode
 
@@ -326,7 +326,7 @@ def _numbered_lines(path: str) -> Iterator[tuple[int, bytes]]:
 def _pieces(path: str) -> Iterator[tuple[int, list[bytes]]]:
     """The lines of `path`, without their ends, as many as are there at a time.
 
-    Each time with the number of the first one. What is read from a pipe comes at once.
+    Each time with the number of the first one. Lines from a pipe come at once.
     """
     number, rest = 1, b""
     with opened(path) as stream:
@@ -345,7 +345,7 @@ def _pieces(path: str) -> Iterator[tuple[int, list[bytes]]]:
                 number += len(lines)
             else:
                 rest += last
-            # What is beyond the limit is passed over, up to the end of the line.
+            # The rest of the line beyond the limit is passed over.
             rest = rest[:_READ_BYTES_MAX]
     if rest:
         yield number, _cleaned([rest], is_first=number == 1)

@@ -1,4 +1,4 @@
-"""Where bad lines go: a file of their own, or straight back to the caller.
+"""Rejections: bad lines go to a file of their own, or straight back to the caller.
 
 A bad line never stops a run and never disappears. The `rejected` file is JSON Lines::
 
@@ -23,7 +23,7 @@ from sapwood.errors import FileFormatError
 from sapwood.files.writing import STANDARD_INPUT, creating, replacing
 
 REJECTED_SUFFIX: Final = ".rejected"
-"""What is added to the name of the file that the rejected lines are put beside."""
+"""The suffix added to the name of the file beside which the rejected lines are put."""
 
 
 def rejected_path(subscriptions: str, publications: str, out: str | None) -> str:
@@ -56,7 +56,7 @@ class StrictRejections:
 
 
 class KeptRejections(Rejections, Protocol):
-    """Takes lines that nobody can read again once what was done with the others is committed."""
+    """Takes lines that cannot be read again once the results of the others are committed."""
 
     def keep(self) -> None:
         """Return when all that was taken is on stable storage."""
@@ -65,8 +65,8 @@ class KeptRejections(Rejections, Protocol):
 class RejectedLog:
     """Appends bad lines to the file `path`, which is there as soon as there is one.
 
-    For work that goes on where it stopped; used as a context manager. `count` says how many, and
-    `first` which was the first and why.
+    For work that goes on where it stopped; used as a context manager. `count` is the number of
+    rejected lines, and `first` names the first one with its reason.
     """
 
     __slots__ = ("_out", "count", "first", "path")
@@ -107,13 +107,13 @@ class RejectedLog:
 class RejectedFile:
     """Writes bad lines to the file `path`, used as a context manager; any thread may reject.
 
-    `count` says how many, `first` which was the first and why. The file is there after a run if,
-    and only if, something was rejected in that run: a leftover from an earlier run is replaced or
-    removed. A run that fails leaves the file as it was.
+    `count` is the number of rejected lines, `first` names the first one with its reason. The file
+    is there after a run if, and only if, something was rejected in that run: a leftover from an
+    earlier run is replaced or removed. A run that fails leaves the file as it was.
 
     A `new` file takes the place of none: where `path` is taken, it is `path.2`, `path.3`, ..., and
-    `path` says which once something was rejected. It stays when the run fails. So it is for lines
-    of standard input, which nobody can read again, and whose file has a name nobody has chosen.
+    `path` names that file once something was rejected. It stays when the run fails. So it is for
+    lines of standard input, which cannot be read again, and whose file has a default name.
 
     #: _out, count and first change under _lock
     """

@@ -1,4 +1,4 @@
-"""Scenarios from files: what `sapwood simulate` runs, for whoever wants it from Python.
+"""Scenarios from files: those that `sapwood simulate` runs, for use from Python.
 
 ::
 
@@ -43,7 +43,7 @@ T = TypeVar("T")
 class ScenarioFiles:
     """The files of a scenario, open to be read once; their counts grow meanwhile.
 
-    Without `advertisements`, nobody advertises. `faults` is `None` where nothing says what fails.
+    Without `advertisements`, no client advertises. `faults` is `None` where no faults are given.
     """
 
     topology: Overlay
@@ -61,12 +61,12 @@ class ScenarioFiles:
         advertise_everything: bool = False,
         advance: Callable[[int], None] = lambda _: None,
     ) -> Scenario:
-        """Everything that is to happen: `read`, and the scenario of what was read."""
+        """The whole scenario: `read`, and the scenario of the lines read."""
         lines = self.read(advance)
         return lines.scenario(name, advertise_everything=advertise_everything)
 
     def read(self, advance: Callable[[int], None] = lambda _: None) -> ScenarioLines:
-        """What the files say; `advance` is called for each good line."""
+        """Read the files; `advance` is called for each good line."""
         return ScenarioLines(
             self.topology,
             tuple(_counted(self.subscriptions, advance)),
@@ -80,7 +80,7 @@ class ScenarioFiles:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioLines:
-    """What the files of a scenario say."""
+    """The good lines of a scenario's files."""
 
     topology: Overlay
     subscriptions: Sequence[Subscription]
@@ -94,8 +94,8 @@ class ScenarioLines:
         """Everything that is to happen; see `subscribe_then_publish`.
 
         Homes that a line does not name are drawn with the seed. With `advertise_everything` each
-        publisher does so, whatever a file says. Conditions hold from the beginning, faults count
-        from the first publication.
+        publisher does so, whatever the file of advertisements has. Conditions hold from the
+        beginning, faults count from the first publication.
         """
         scenario = subscribe_then_publish(
             name,
@@ -143,7 +143,7 @@ def open_scenario(
 
 
 def read_topology(text: str, seed: int) -> Overlay:
-    """The topology that a name (`tree:31:2`) or a TOML file describes; `seed` for what is drawn."""
+    """The topology that a name (`tree:31:2`) or a TOML file describes; `seed` for random ones."""
     if text.endswith(".toml") or Path(text).is_file():
         return read_toml(text, decode_topology)
     return parse_topology(text, Random(f"{seed}/topology").randrange)  # noqa: S311 - reproducible
@@ -164,7 +164,7 @@ def read_faults(
 
 
 def _counted(values: Iterable[T], advance: Callable[[int], None]) -> Iterator[T]:
-    """The same values, each reported as it passes."""
+    """The values, each reported as it passes."""
     for value in values:
         advance(1)
         yield value

@@ -11,7 +11,7 @@ from sapwood.similarity.synopsis import Synopsis
 
 
 def save_synopsis(path: str, synopsis: Synopsis) -> None:
-    """Write a synopsis to a file, in place of what was there before."""
+    """Write a synopsis to a file, in place of its earlier content."""
     with replacing(path) as out:
         out.write(to_bytes(synopsis))
 

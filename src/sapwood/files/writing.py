@@ -15,14 +15,14 @@ from sapwood.errors import FileFormatError
 
 STANDARD_INPUT: Final = "-"
 STANDARD_OUTPUT: Final = "-"
-"""What stands for them where a file can be named."""
+"""The name of standard input or output in the place of a file's."""
 
 
 @contextmanager
 def replacing(path: str) -> Iterator[BinaryIO]:
     """A file to write that takes the place of `path` when the block ends without an error.
 
-    Until then `path` stays as it was, so that nobody ever reads half a result. A device or a pipe
+    Until then `path` stays as it was, so that no reader ever sees half a result. A device or a pipe
     cannot be replaced and is written to directly. Raises `FileFormatError` if the file cannot be
     made.
     """
@@ -64,7 +64,7 @@ def creating(path: str) -> tuple[BinaryIO, str]:
 class DeliveryWriter:
     """Writes deliveries as JSON Lines: one line per pair of publication and subscription.
 
-    `count` says how many pairs were written.
+    `count` is the number of pairs written.
     """
 
     __slots__ = ("_out", "_tails", "count")
@@ -90,7 +90,7 @@ class DeliveryWriter:
 
 
 def _opened(target: Path, path: str) -> BinaryIO:
-    """`target` opened for writing; `path` is what the caller called it."""
+    """`target` opened for writing; `path` is the caller's name of it."""
     try:
         return target.open("wb")
     except FileNotFoundError:

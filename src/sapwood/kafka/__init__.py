@@ -1,5 +1,5 @@
-"""A bridge to Kafka: topics into publications, and what a filter accepts into a topic.
+"""A bridge to Kafka: records of topics as publications, and deliveries as records of a topic.
 
-Needs the extra `kafka` (confluent-kafka, which is librdkafka). Neither end knows of the other's
-brokers more than any client does.
+Needs the extra `kafka` (confluent-kafka, which is librdkafka). For the brokers at either end, the
+bridge is an ordinary client.
 """

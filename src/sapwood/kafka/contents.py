@@ -1,4 +1,4 @@
-"""What a record of a Kafka topic says as a publication, and a delivery as a record."""
+"""Records of Kafka topics as publications, and deliveries as records."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sapwood.model.publication import Publication
 from sapwood.session.delivery import Delivery
 
 MEMBER: Final = "kafka"
-"""The member of a record that says where it comes from: `kafka.topic`, `kafka.partition`, ..."""
+"""The member of a record for its origin: `kafka.topic`, `kafka.partition`, ..."""
 
 FORMS: Final = ("json", "xml", "payload")
-"""What values of a topic are: JSON objects, XML documents, or bytes that nobody looks into."""
+"""The forms of a topic's values: JSON objects, XML documents, or bytes that are not parsed."""
 
 ID_HEADER: Final = "sapwood-id"
 TYPE_HEADER: Final = "content-type"
@@ -37,12 +37,12 @@ class Consumed(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The id of its publication: the same whenever, and by whomever, it is read."""
+        """The id of its publication: the same at every read of the record, by any bridge."""
         return f"{self.topic}-{self.partition}-{self.offset}"
 
 
 class Produced(NamedTuple):
-    """What a record is made of."""
+    """The key, value and headers of a record to produce."""
 
     key: bytes | None
     value: bytes
@@ -70,7 +70,7 @@ def publication_of(record: Consumed, form: str) -> Publication:
 
 
 def _place(record: Consumed) -> dict[str, Any]:
-    """Where a record comes from, as nested attributes; bytes that are no text are left out."""
+    """The origin of a record, as nested attributes; bytes that are no text are left out."""
     place: dict[str, Any] = {
         "topic": record.topic,
         "partition": record.partition,
@@ -85,7 +85,7 @@ def _place(record: Consumed) -> dict[str, Any]:
     for name, value in record.headers:
         text = _text(value)
         if text is not None:
-            headers[name] = text  # of several of one name the last, as consumers take it
+            headers[name] = text  # the last of several of one name, as consumers take it
     if headers:
         place["headers"] = headers
     return place

@@ -1,4 +1,4 @@
-"""What the bridge needs of confluent-kafka, imported late, and its errors in our words."""
+"""The interface of confluent-kafka for the bridge, imported late, and its errors in our words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from sapwood.errors import ConnectionLostError, EnvironmentMissingError, InputError
 
 WAIT_S: Final = 0.2
-"""Seconds that one call waits for something to come."""
+"""Seconds for which one call waits for records."""
 
 _OURS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -24,7 +24,7 @@ _OURS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 class Consumer(Protocol):
-    """What is used of a consumer."""
+    """The methods of a consumer that the bridge calls."""
 
     def subscribe(
         self, topics: list[str], *, on_assign: Callable[..., None], on_revoke: Callable[..., None]
@@ -33,11 +33,11 @@ class Consumer(Protocol):
         ...
 
     def consume(self, num_messages: int, timeout: float) -> list[Any]:
-        """Records, and errors in their places, within so many seconds."""
+        """Records, and errors in their places, within `timeout` seconds."""
         ...
 
     def commit(self, *, offsets: list[Any], asynchronous: bool) -> Any:
-        """Be done with what is before offsets."""
+        """Commit offsets: the records before them are done."""
         ...
 
     def close(self) -> None:
@@ -46,18 +46,18 @@ class Consumer(Protocol):
 
 
 class Producer(Protocol):
-    """What is used of a producer."""
+    """The methods of a producer that the bridge calls."""
 
     def produce(self, topic: str, value: bytes, key: bytes | None, **more: Any) -> None:
-        """Have a record written. Raises `BufferError` where too many wait."""
+        """Queue a record to be written. Raises `BufferError` where too many wait."""
         ...
 
     def poll(self, timeout: float) -> int:
-        """Have what was written told."""
+        """Call the functions for records that were written."""
         ...
 
     def flush(self, timeout: float) -> int:
-        """Wait for so many seconds at most; how many are not written yet."""
+        """Wait for at most `timeout` seconds; return the number of records not written yet."""
         ...
 
 
@@ -82,17 +82,17 @@ def producer(servers: str, properties: Mapping[str, str]) -> Producer:
 
 
 def partition(topic: str, number: int, offset: int) -> Any:
-    """A place in a topic, as the library wants it."""
+    """A place in a topic, as the library represents it."""
     return _library().TopicPartition(topic, number, offset)
 
 
 def is_end(error: Any) -> bool:
-    """Whether an error is the end of a partition, which is none."""
+    """True if an error is only the end of a partition."""
     return bool(error.code() == _library().KafkaError._PARTITION_EOF)
 
 
 def lost(error: Any) -> ConnectionLostError:
-    """An error of the library, for people."""
+    """An error of the library, in readable form."""
     return ConnectionLostError(f"Kafka: {error.str() if hasattr(error, 'str') else error}")
 
 

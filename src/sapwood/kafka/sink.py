@@ -1,7 +1,8 @@
-"""From a durable subscription to a topic of Kafka: acknowledged when all replicas have the record.
+"""From a durable subscription to a Kafka topic: acknowledged when all replicas have the record.
 
-A sink that is killed between the two writes a record again: consumers of the topic know it by the
-header `sapwood-id`. The producer itself repeats nothing (idempotence), whatever it sends again.
+A sink that is killed between the two writes a record again: consumers of the topic recognize it by
+the header `sapwood-id`. The producer itself repeats no record (idempotence), whatever it sends
+again.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from sapwood.kafka.contents import record_of
 from sapwood.kafka.library import WAIT_S, Producer, lost
 
 _BUSY_S: Final = 0.01
-"""Seconds between two looks while the producer's queue is full."""
+"""Seconds between two attempts while the producer's queue is full."""
 
 
 class Sink:
-    """Writes what a durable subscription brings into a topic, until `count` are done."""
+    """Writes the deliveries of a durable subscription into a topic, until `count` are done."""
 
     def __init__(
         self,
@@ -38,7 +39,7 @@ class Sink:
         self._failed: Any = None
 
     async def run(self) -> int:
-        """Take, write, acknowledge; returns how many. Raises `ConnectionLostError`."""
+        """Take, write, acknowledge; return the number of records. Raises `ConnectionLostError`."""
         batches = self._subscription.batches()
         async for batch in batches:
             left = len(batch) if self._count is None else self._count - self.written
@@ -51,7 +52,7 @@ class Sink:
         return self.written
 
     async def _write(self, deliveries: list[DurableDelivery]) -> None:
-        """Write some, and acknowledge them when the last one of them is written."""
+        """Write deliveries, and acknowledge them when the last one of them is written."""
         for delivery in deliveries:
             await self._produce(delivery)
         while await asyncio.to_thread(self._producer.flush, WAIT_S):

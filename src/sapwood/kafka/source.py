@@ -1,9 +1,9 @@
-"""From topics of Kafka to a broker: each record a publication, its offset committed afterwards.
+"""From Kafka topics to a broker: each record a publication, its offset committed afterwards.
 
-Records of one read are published together; when the broker has accepted them, and what it refused
-is set aside, the offsets behind them are committed. A bridge that is killed in between publishes
-them again, under the same ids and as the same publisher, and a broker with a store publishes each
-id once (docs/durability.md). Without a store they may come twice.
+Records of one read are published together; when the broker has accepted them, and refused ones are
+set aside, the offsets behind them are committed. A bridge that is killed in between publishes them
+again, under the same ids and as the same publisher, and a broker with a store publishes each id
+once (docs/durability.md). Without a store they may come twice.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from sapwood.kafka.library import WAIT_S, Consumer, is_end, lost, partition
 from sapwood.model.publication import Publication
 
 RECORDS_AT_ONCE: Final = 1000
-"""Records between two commits at most; so many may be published again after a crash."""
+"""The most records between two commits; as many may be published again after a crash."""
 
 
 @dataclass(slots=True)
 class Moved:
-    """What a source has done: `published` were accepted, `rejected` set aside."""
+    """The progress of a source: `published` records were accepted, `rejected` ones set aside."""
 
     published: int = 0
     rejected: int = 0
 
     @property
     def done(self) -> int:
-        """Records that are behind it."""
+        """The number of records that are done."""
         return self.published + self.rejected
 
 
@@ -45,9 +45,9 @@ class _Read:
 
 
 class Source:
-    """Publishes what a consumer reads, until `count` records are done, or without an end.
+    """Publishes the records that a consumer reads, until `count` are done, or without end.
 
-    With `is_drained`, it ends when it has come to the end of all the partitions that it reads.
+    With `is_drained`, it ends at the end of all the partitions that it reads.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Source:
         self._assigned: set[tuple[str, int]] = set()
 
     async def run(self, topics: list[str]) -> Moved:
-        """Read, publish, commit. Raises `ConnectionLostError` where one of the two is gone."""
+        """Read, publish, commit. Raises `ConnectionLostError` where one of the two ends is lost."""
         consumer = self._consumer
         consumer.subscribe(topics, on_assign=self._on_assign, on_revoke=self._on_revoke)
         while not self._is_done():
@@ -87,7 +87,7 @@ class Source:
         self._assigned |= {(one.topic, one.partition) for one in partitions}
 
     def _on_revoke(self, _: Any, partitions: list[Any]) -> None:
-        # Between two reads, so all that was read of them is committed.
+        # Called between two reads, when all records read from them are committed.
         for one in partitions:
             self._assigned.discard((one.topic, one.partition))
             self._ended.discard((one.topic, one.partition))
@@ -98,7 +98,7 @@ class Source:
         return self._is_drained and bool(self._assigned) and self._assigned <= self._ended
 
     def _consume(self) -> _Read:
-        """Wait for records; what is not one is an end of a partition, or raised."""
+        """Wait for records; other messages are the ends of partitions, or raised as errors."""
         most = RECORDS_AT_ONCE
         if self._count is not None:
             most = min(most, self._count - self.moved.done)

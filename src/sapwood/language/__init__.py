@@ -21,10 +21,10 @@ def parse_filter(
     With a `dialect`, one of `sapwood.language.dialects.DIALECTS` by name, the text is a JMS
     selector, an SNS filter policy and so on (docs/dialects.md).
 
-    Raises `FilterSyntaxError` with the position of what does not fit, and `LimitError` for a
-    filter that is too long, too deep, has too many conjunctions, or takes more than `steps_max`
-    of work, and `InputError` for what is no text, or says in its dialect
-    what no filter can.
+    Raises `FilterSyntaxError` with the position of the first token that does not fit, and
+    `LimitError` for a filter that is too long, too deep, has too many conjunctions, or takes more
+    than `steps_max` of work, and `InputError` for a value that is no text, or a text of a dialect
+    that no filter can represent.
     """
     if not isinstance(text, str):
         raise InputError(f'a filter is a text such as "price > 10", not {type(text).__name__}')
@@ -41,10 +41,10 @@ def parse_filter(
 
 
 def translate_filter(text: str, dialect: str | None) -> str:
-    """The text of a filter in the language of this package, of one in a `dialect`.
+    """The text of a filter in the language of this package, from one in a `dialect`.
 
-    A text without a dialect is as it is, and not looked at. For who sits in an event loop: what
-    takes more than `FILTER_STEPS_AT_ONCE` of work is refused. Raises as `parse_filter` does.
+    A text without a dialect is returned as it is, unread. For callers in an event loop: a filter
+    that takes more than `FILTER_STEPS_AT_ONCE` of work is refused. Raises as `parse_filter` does.
     """
     if dialect is None:
         return text

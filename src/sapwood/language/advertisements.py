@@ -28,7 +28,7 @@ _NAME: Final = re.compile(NCNAME)
 def parse_advertisement(text: str) -> Advertisement:
     """Read an advertisement of documents, such as `/news/body(/list/item)+/paragraph`.
 
-    Raises `FilterSyntaxError` with the position of what does not fit, and `LimitError` for a text,
+    Raises `FilterSyntaxError` with the position of the first error, and `LimitError` for a text,
     a number of steps or a nesting beyond `limits.ADVERTISEMENT_...`.
     """
     if not isinstance(text, str):
@@ -131,7 +131,7 @@ class _Parser:
         return True
 
     def skip(self) -> None:
-        """Pass over white space."""
+        """Skip white space."""
         space = _SPACE.match(self.text, self.at)
         assert space is not None, "no white space is white space too"
         self.at = space.end()

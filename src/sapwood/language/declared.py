@@ -1,4 +1,4 @@
-"""What is published, as it was declared: filters are held against it before they are in force."""
+"""The declared content of publications: filters are checked against it before they are in force."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sapwood.model.interest import Interest
 from sapwood.model.schema import Schema
 
 _CONJUNCTIONS_MAX: Final = 64
-"""Conjunctions of a filter that are held against schemas: what people write has fewer."""
+"""Conjunctions of a filter that are checked against schemas: filters of people have fewer."""
 
 _REASONS_MAX: Final = 3
-"""Sentences that are looked for: to find out which attribute may be meant takes a while."""
+"""Sentences that are searched: to find the attribute that may be meant takes a while."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Kinds of records, and what documents there are, each with a name.
+    """Declared kinds of records, and declared documents, each with a name.
 
-    Where no kind of records is declared filters of records are not judged, nor those of documents
+    Where no kind of records is declared filters of records are not checked, nor those of documents
     where no documents are.
     """
 
@@ -30,11 +30,11 @@ class Declared:
     documents: tuple[tuple[str, AdvertisedContent], ...] = ()
 
     def why_never(self, interest: Interest) -> str | None:
-        """Why nothing that is declared can match, in a sentence; `None` where something may.
+        """The reason why no declared content can match, in a sentence; `None` where some may.
 
-        Each conjunction of a filter has to be impossible for every kind of records; then it says
-        what is wrong for the kind that comes nearest. An XPath is impossible where no document of a
-        declared DTD has what it asks for.
+        Each conjunction of a filter has to be impossible for every kind of records; the reason is
+        that of the kind that comes nearest. An XPath is impossible where no document of a declared
+        DTD has the elements that it requires.
         """
         if isinstance(interest, Filter):
             return self._why_no_record(interest) if self.records else None

@@ -1,4 +1,4 @@
-"""Why a publication matches a subscription or does not, in words and as JSON."""
+"""Explanations why a publication matches a subscription or does not, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ WAYS_SHOWN_MAX: Final = 8
 
 
 def explanation_lines(found: Explanation) -> list[str]:
-    """Whether it matches, and by what or why not, for people."""
+    """The outcome, and the conjunctions that hold or the reasons why none does, for people."""
     verb = "matches" if found.matches else "does not match"
     lines = [f"the publication {verb} the subscription"]
     return lines + way_lines(found)
 
 
 def way_lines(found: Explanation) -> list[str]:
-    """By what it matches, or why not, for people."""
+    """The conjunctions that hold, or the reasons why none does, for people."""
     lines = [] if found.note is None else [found.note]
     shown = found.ways[:WAYS_SHOWN_MAX]
     for way in shown:
@@ -31,7 +31,7 @@ def way_lines(found: Explanation) -> list[str]:
 
 
 def explanation_members(found: Explanation) -> dict[str, object]:
-    """The same for programs."""
+    """The explanation as members of a JSON object, for programs."""
     return {"matches": found.matches, "note": found.note, "ways": found.ways}
 
 

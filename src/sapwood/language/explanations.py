@@ -1,4 +1,4 @@
-"""Why a publication matches an interest of either language, or does not."""
+"""Explanations why a publication matches an interest of either language, or does not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sapwood.model.publication import Publication
 
 
 def explain(interest: Interest, publication: Publication) -> Explanation:
-    """Why the publication matches or does not; `note` says so of what no publication can match.
+    """The explanation why the publication matches or does not; `note` if no publication can match.
 
     Raises `DocumentError` and `LimitError` for a document that cannot be read, as matching does.
     """

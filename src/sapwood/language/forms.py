@@ -40,12 +40,12 @@ def encode_form(filter: Interest) -> bytes:
 
 
 def is_pattern_form(form: bytes) -> bool:
-    """Whether this is the normal form of a tree pattern."""
+    """True if this is the normal form of a tree pattern."""
     return form.startswith(PATTERN_MARK)
 
 
 def is_packed(form: bytes) -> bool:
-    """Whether this is the normal form of a record filter, in the bytes of `model.packing`."""
+    """True if this is the normal form of a record filter, in the bytes of `model.packing`."""
     return form[:1] in _ARRAYS
 
 
@@ -70,11 +70,11 @@ def decode_form(form: bytes) -> Filter:
 
 
 def read_form(form: bytes) -> tuple[Sequence[Any], bool]:
-    """The conjunctions of a record filter, unmade, and whether they say all that the filter says.
+    """The conjunctions of a record filter, unmade, and true if they are equivalent to it.
 
     Each is a sequence of (attribute, flags, intervals as (low, high, flags of open ends), ranges of
-    texts). They do not say all of a filter with general `like` patterns, but never too little:
-    whatever it accepts they accept.
+    texts). They are weaker than a filter with general `like` patterns, but never stricter: they
+    accept all records that it accepts.
     """
     found = _decoder().decode(form)
     if isinstance(found, str):

@@ -1,4 +1,4 @@
-"""What to write in the place of what other filter languages have and this one has not."""
+"""Hints: the forms of this language for constructs that only other filter languages have."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ALTERNATIVES: Final[Mapping[str, str]] = MappingProxyType(
 
 _OPERATORS: Final = ("between", "in", "like", "is", "and", "or")
 _MISSPELLED: Final = 0.7
-"""How alike a word must be to an operator to be taken for it (`difflib`'s ratio)."""
+"""The least ratio of `difflib` at which a word is taken for a misspelled operator."""
 
 _SHOWN_CHARS_MAX: Final = 40
 """A word that is longer is not repeated in a hint."""
@@ -43,14 +43,14 @@ _ANY_NAME: Final = "x"
 
 
 def about_call(function: str) -> str:
-    """What to write in the place of a function of that name, whose argument comes next."""
+    """The hint for a call of a function with that name, whose argument comes next."""
     alternative = _ALTERNATIVES.get(_plain(function))
     reason = "a filter has no functions"
     return reason if alternative is None else f"{reason}; {alternative.format(_ANY_NAME)}"
 
 
 def about_word(attribute: str, word: Token) -> str | None:
-    """What to write in the place of a word after an attribute's name, if that can be told."""
+    """The hint for a word after an attribute's name, or `None`."""
     alternative = _ALTERNATIVES.get(_plain(word.text))
     if alternative is not None:
         return alternative.format(attribute if attribute.isidentifier() else _ANY_NAME)
@@ -59,7 +59,7 @@ def about_word(attribute: str, word: Token) -> str | None:
 
 
 def about_text(token: Token) -> str:
-    """What to add where a name stands in the place of a text; nothing for any other token."""
+    """The addition to an error where a name stands in the place of a text; else an empty text."""
     if token.kind is not Kind.NAME or len(token.text) > _SHOWN_CHARS_MAX:
         return ""
     escaped = str(token.value).replace("'", "''")

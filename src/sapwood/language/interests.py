@@ -1,7 +1,7 @@
-"""Interests that travel together: as values, or in the forms that came, which somebody has to read.
+"""Interests that travel together: as values, or in the forms in which they came, still unread.
 
-Reading a form takes some microseconds and can fail. So a frame is taken apart without it, and
-whoever is to hand the message on reads the forms, frame by frame and between the turns of others.
+Reading a form takes some microseconds and can fail. So a frame is taken apart without it, and the
+code that passes the message on reads the forms, frame by frame and between other tasks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sapwood.model.interest import Interest
 class Interests:
     """Several interests in order.
 
-    #: either all are values, or none is and their forms are there, with what reads one
+    #: either all are values, or none is and all are forms, with the function that reads one
     """
 
     __slots__ = ("_forms", "_read_form", "_values")
@@ -28,7 +28,7 @@ class Interests:
 
     @classmethod
     def unread(cls, forms: Sequence[Any], read: Callable[[Any], Interest]) -> Interests:
-        """Interests whose forms nobody has read; `read` does, and raises `InputError`."""
+        """Interests whose forms are unread; `read` reads one, and raises `InputError`."""
         interests = cls(())
         interests._values, interests._forms, interests._read_form = None, tuple(forms), read
         return interests
@@ -60,7 +60,7 @@ class Interests:
         return self._values
 
     def read(self) -> None:
-        """Read the forms, if they are not read yet; errors as what reads one has them."""
+        """Read the forms, if they are not read yet; errors as those of the reading function."""
         if self._values is None:
             assert self._read_form is not None, "forms come with what reads them"
             self._values = tuple(map(self._read_form, self._forms))

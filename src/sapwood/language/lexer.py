@@ -35,7 +35,7 @@ class Token(NamedTuple):
 
 
 NUMBER: Final = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-"""How a number is written."""
+"""The regular expression of a number."""
 
 _TOKEN: Final = re.compile(
     rf"""
@@ -142,7 +142,7 @@ def _number(match: re.Match[str]) -> int | float:
 
 
 def number_of(written: str) -> int | float | None:
-    """The number that such a text stands for; `None` for one that is too large for its type."""
+    """The number of a text that matches `NUMBER`; `None` if it is too large for its type."""
     if _FRACTION.isdisjoint(written):
         whole = int(written) if len(written) <= 20 else INTEGER_MAX + 1
         return whole if INTEGER_MIN <= whole <= INTEGER_MAX else None

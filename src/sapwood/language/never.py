@@ -1,4 +1,4 @@
-"""Why an interest accepts nothing, for whoever wrote it."""
+"""The reasons why an interest accepts nothing, for its author."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 
 _OPERANDS_MAX: Final = 32
-"""Operands of `and` of which each two are compared: what people write has fewer."""
+"""Operands of `and` of which each pair is compared: filters that people write have fewer."""
 
 _SHOWN_CHARS_MAX: Final = 200
 """A part of a filter that is longer is not repeated."""
 
 
 def why_never(interest: Interest) -> str | None:
-    """Why no publication can match, in a sentence; `None` where some may, as far as can be told."""
+    """The reason why no publication can match, in a sentence; `None` where none is found."""
     if not interest.accepts_nothing:
         return None
     if isinstance(interest, Filter):
@@ -34,7 +34,7 @@ def why_never(interest: Interest) -> str | None:
 
 
 def warn_if_never(id: str, interest: Interest, *, stacklevel: int) -> None:
-    """Warn of a filter that can never match, as if from so many calls further out."""
+    """Warn of a filter that can never match, as if from `stacklevel` calls further out."""
     why = why_never(interest)
     if why is not None:
         words = f"filter {id!r} can never match: {why}"
@@ -64,7 +64,7 @@ def _why_no_record(source: str | None) -> str | None:
 
 
 def _parts(node: Node) -> list[Node]:
-    """The operands of `and`, that of any depth."""
+    """The operands of `and` at any depth."""
     if not isinstance(node, And):
         return [node]
     return [part for operand in node.operands for part in _parts(operand)]

@@ -37,7 +37,7 @@ def normal_form(
 
 
 def _chars_max(of: Filter) -> int:
-    """An upper bound of the length of a filter's text: printing costs more than all the rest."""
+    """An upper bound of the length of a filter's text: printing costs more than all other steps."""
     return sum(
         len(" or true")
         + sum(len(" and ") + constraint_chars_max(*side) for side in conjunction.constraints)

@@ -80,7 +80,7 @@ class _Parser:
 
     def primary(self) -> Node:
         token = self.token
-        if token.kind is Kind.NAME:  # as most do
+        if token.kind is Kind.NAME:  # most begin with a name
             attribute = self.attribute("expected an attribute name")
             if self.begins_parenthesis() and token.text.lower() in FUNCTIONS:
                 return self.reading(token)
@@ -129,7 +129,7 @@ class _Parser:
         return attribute
 
     def reading(self, function: Token) -> Node:
-        """A condition on what the text of an attribute reads as."""
+        """A condition on a reading of an attribute's text."""
         name = function.text.lower()
         attribute = self.read_attribute()
         operators = (Kind.OPERATOR, Kind.KEYWORD)
@@ -170,7 +170,7 @@ class _Parser:
         return Comparison(attribute, Operator.EQUAL, value=True)
 
     def refuse_foreign(self, attribute: str) -> None:
-        """Raise, with what to write in its place, for what other languages have after a name."""
+        """Raise, with the right form, for a construct that other languages have after a name."""
         if self.begins_parenthesis():
             raise self.error(about_call(attribute))
         token = self.token

@@ -1,10 +1,10 @@
-"""Plain filters, read off their text without tokens and without a syntax tree.
+"""Plain filters, read from their text without tokens and without a syntax tree.
 
 Most filters are conjunctions of comparisons with literals: `symbol = 'IBM' and price between 10 and
-20`. What these accept of each attribute can be seen from left to right, in a fraction of the time.
-Whatever else there is in a text (`or`, `not`, lists, patterns, quotes in texts, names beyond ASCII,
-errors, contradictions) is left to the parser and the rewrites. So this module decides nothing about
-the language: where it gives an answer, they give the same one.
+20`. The values that these accept of each attribute can be seen from left to right, in a fraction of
+the time. All other constructs in a text (`or`, `not`, lists, patterns, quotes in texts, names
+beyond ASCII, errors, contradictions) are left to the parser and the rewrites. So this module
+decides nothing about the language: where it returns a result, they return the same one.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from sapwood.model.printing import KEYWORDS
 from sapwood.model.strings import successor
 
 _CHARS_MAX: Final = FILTER_TEXT_CHARS_MAX // 64
-"""Longer texts could pass a limit in their normal form, which only the parser looks after."""
+"""Longer texts could pass a limit in their normal form, which only the parser checks."""
 
 _NAMES_REMEMBERED: Final = 1024
-"""Names of which it is remembered whether they are keywords."""
+"""Names of which it is cached whether they are keywords."""
 
 _SPANS_REMEMBERED: Final = 8192
-"""Comparisons with numbers, of which it is remembered what they accept; 2 MB. Sets of filters have
-few numbers, or many: looking for one of many costs a tenth of what it takes to read it."""
+"""Comparisons with numbers whose spans are cached; 2 MB. Sets of filters have few numbers, or many:
+looking up one of many costs a tenth of reading it."""
 
 _JOINT: Final = " and "
 _BETWEEN: Final = "between"
@@ -56,10 +56,10 @@ _PREDICATE: Final = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-"""One predicate, and what joins it to the next one or that it is the last."""
+"""One predicate, and the word that joins it to the next one, or the end."""
 
 Span: TypeAlias = tuple[Number, Number, bool, bool]
-"""The numbers from one to another, and whether the ends are left out: an `Interval`, unmade."""
+"""The two ends of an interval, and whether each is left out: an `Interval` not yet built."""
 
 
 class Plain(NamedTuple):
@@ -76,15 +76,15 @@ def plain_filter(text: str) -> Filter | None:
 
 
 def plain_packed(text: str) -> bytes | None:
-    """The normal form of a text as bytes (`model.packing`), or `None` for one that is not plain."""
+    """The normal form of a text as bytes (`model.packing`), or `None` if it is not plain."""
     return _put_together(text) or _read_whole(text)
 
 
 def _predicate(text: str) -> tuple[str, bytes] | None:
-    """The attribute of a plain predicate and the bytes of its constraint; `None` for another."""
+    """The attribute of a plain predicate and the bytes of its constraint; else `None`."""
     plain = read_plain(text)
     part = () if plain is None else _constraints(plain)
-    # Several are joined by another word than `_JOINT`.
+    # If there are several, another word than `_JOINT` joins them.
     return (part[0][0], packed_constraint(part[0])) if len(part) == 1 else None
 
 
@@ -94,8 +94,8 @@ _PREDICATES: Final = Recurring(_predicate)
 def _put_together(text: str) -> bytes | None:
     """The bytes of a conjunction of known predicates about different attributes, else `None`.
 
-    A text that a predicate asks for may have ` and ` in it, as `between` has: what is on either
-    side of that is no predicate.
+    A text constant may have ` and ` in it, as `between` has: the parts on either side of that are
+    no predicates.
     """
     if not _PREDICATES.is_looking or len(text) > _CHARS_MAX or _BETWEEN in text:
         return None
@@ -141,7 +141,7 @@ def read_plain(text: str) -> Plain | None:
     """The plain filter of a text, or `None` for a text that is not plain.
 
     Never raises: a text that is no filter is not plain. Spans are not empty, and numbers are in
-    their one form.
+    their normal form.
     """
     if len(text) > _CHARS_MAX or not text.isascii():
         return None
@@ -175,7 +175,7 @@ def read_plain(text: str) -> Plain | None:
 
 @lru_cache(maxsize=_NAMES_REMEMBERED)
 def _is_keyword(name: str) -> bool:
-    """Whether a name is none; sets of filters have few of them."""
+    """True if a name is a keyword; sets of filters have few names."""
     return name.lower() in KEYWORDS
 
 
@@ -183,7 +183,7 @@ def _is_keyword(name: str) -> bool:
 def _span(
     operator: str | None, value: str | None, low: str | None, high: str | None
 ) -> Span | None:
-    """The numbers that one predicate accepts; `None` for none, and for texts that are no number."""
+    """The numbers that one predicate accepts; `None` for no numbers, and for other texts."""
     if operator is None:
         assert low is not None, "it is between"
         assert high is not None, "it is between"
@@ -203,7 +203,7 @@ def _span(
 
 
 def _both(one: Span, other: Span | None) -> Span | None:
-    """The numbers in both spans; `None` for none."""
+    """The numbers in both spans; `None` if there are none."""
     if other is None:
         return None
     # Of two equal ends the open one is the narrower.
@@ -215,6 +215,6 @@ def _both(one: Span, other: Span | None) -> Span | None:
 
 
 def _number(written: str) -> Number | None:
-    """The number in its one form, as `model.numbers`; `None` for one that is too large."""
+    """The number in its normal form, as in `model.numbers`; `None` if it is too large."""
     value = number_of(written)
     return None if value is None else canonical_number(value)

@@ -1,4 +1,4 @@
-"""Plain filters from text to normal form and back, without a syntax tree and without filters."""
+"""Conversions of plain filters from text to normal form and back, without trees and filters."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sapwood.model.packing import HIGH_OPEN, LOW_OPEN
 from sapwood.model.printing import print_attribute, print_value
 
 _NAMES_REMEMBERED: Final = 1024
-"""Attribute names whose printed form a worker remembers."""
+"""Attribute names whose printed form a worker caches."""
 
 
 def plain_form(text: str) -> bytes | None:
-    """The normal form (`normalforms`) of a record filter, or `None` for one that is not plain.
+    """The normal form (`language.forms`) of a record filter, or `None` for one that is not plain.
 
     Never raises: a text that is no filter is not plain.
     """
@@ -36,7 +36,7 @@ def written_form(form: bytes) -> Written:
 
 
 def _condition(name: str, flags: int, intervals: Any, ranges: Any) -> str | None:
-    """The text of one constraint: of one interval or one text, and `None` of any other."""
+    """The text of a constraint of one interval or one text; `None` for any other."""
     if flags or len(intervals) + len(ranges) != 1:
         return None
     name = _attribute(name)
@@ -59,5 +59,5 @@ def _condition(name: str, flags: int, intervals: Any, ranges: Any) -> str | None
 
 @lru_cache(maxsize=_NAMES_REMEMBERED)
 def _attribute(name: str) -> str:
-    """A name as it is printed; sets have few of them."""
+    """A name as it is printed, cached; sets of filters have few names."""
     return print_attribute(name)

@@ -1,4 +1,4 @@
-"""Conditions on what a text reads as: their constants, in the form that readings have."""
+"""Conditions on readings of texts: their constants, in the form that readings have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Leaf: TypeAlias = Comparison | Between | In | Like | Exists
 
 
 def readable(function: str, leaf: _Leaf) -> _Leaf:
-    """The condition on a reading by `function`; timestamps are brought into their one form.
+    """The condition on a reading by `function`; timestamps are brought into their normal form.
 
     Raises `InputError` where a constant is of another kind than readings by that function are.
     """

@@ -1,8 +1,8 @@
 """Parts of filters that come again and again, read once.
 
 Sets of filters that test attributes for some dozens of values each have the same thousand
-constraints in a hundred thousand combinations. What a part says does not depend on the others, so
-whoever reads filters may put them together from parts that are known, in a third of the time.
+constraints in a hundred thousand combinations. The meaning of a part does not depend on the others,
+so a reader of filters may compose them of parts that are known, in a third of the time.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Final, Generic, TypeVar
 
 _REMEMBERED_MAX: Final = 8192
-"""Parts that are known, 2 MB, and so many that were met once; then all are forgotten."""
+"""Parts that are cached, 2 MB, and parts that were met once, at most; then all are dropped."""
 
 _PASSED_OVER: Final = 3
-"""Filters that nobody looks at after one with a part that is not known: where each has others,
-looking costs next to nothing."""
+"""Filters that are skipped after one with an unknown part: where each filter has other parts, the
+look-ups cost next to nothing."""
 
 Part = TypeVar("Part", bound=Hashable)
 Read = TypeVar("Read")
 
 
 class Recurring(Generic[Part, Read]):
-    """What `read` says of parts that were met twice; `None` for what cannot be read by itself.
+    """A cache of `read` for parts that were met twice; `None` for parts that it cannot read alone.
 
-    Several threads may ask: what is forgotten or counted twice by that is met again.
+    Several threads may use it: a part that is dropped or counted twice by that is met again.
     """
 
     __slots__ = ("_known", "_left", "_met", "_read")
@@ -33,19 +33,19 @@ class Recurring(Generic[Part, Read]):
         self._read = read
         self._known: dict[Part, Read] = {}
         self._met: set[Part] = set()
-        #: filters that are to be passed over
+        #: the number of filters still to be skipped
         self._left = 0
 
     @property
     def is_looking(self) -> bool:
-        """Whether the parts of the next filter are looked up; to be asked once for each."""
+        """True if the parts of the next filter are to be looked up; read it once a filter."""
         if self._left:
             self._left -= 1
             return False
         return True
 
     def known(self, parts: Sequence[Part]) -> list[Read] | None:
-        """What each of some parts says, if all of them are known."""
+        """The readings of all parts; `None` unless all of them are known."""
         known = self._known
         try:
             return [known[part] for part in parts]
@@ -56,7 +56,7 @@ class Recurring(Generic[Part, Read]):
             return None
 
     def _meet(self, part: Part) -> None:
-        """Read a part that is not known and comes for the second time."""
+        """Read an unknown part when it is met for the second time."""
         if part in self._known:
             return
         if part not in self._met:

@@ -22,7 +22,7 @@ class Operator(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """`true` or `false`: every record, or none."""
+    """`true` or `false`: accepts every record, or none."""
 
     value: bool
 
@@ -71,9 +71,9 @@ class Exists:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """`function(attribute)` in the place of the attribute: what its text reads as.
+    """`function(attribute)` in the place of the attribute: a condition on the reading of its text.
 
-    `exists function(attribute)`: it is a text that has such a reading.
+    `exists function(attribute)`: the attribute is a text that has such a reading.
     """
 
     function: str
@@ -94,19 +94,19 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """Conjunction of two or more."""
+    """Conjunction of two or more operands."""
 
     operands: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Disjunction of two or more."""
+    """Disjunction of two or more operands."""
 
     operands: tuple[Node, ...]
 
 
 Condition: TypeAlias = Comparison | Between | In | Like | Exists | Read
-"""A leaf that says something about one attribute."""
+"""A leaf that is a condition on one attribute."""
 
 Node: TypeAlias = Constant | Condition | Not | And | Or

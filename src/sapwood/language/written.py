@@ -1,7 +1,7 @@
-"""Interests as text: how filters of either language stand in files, on the wire and in an index.
+"""Interests as text: the form of filters of either language in files, on the wire and in indexes.
 
-The two languages cannot be told apart by their text (`a` is a filter of either), so the text never
-goes without the name of its language.
+The text alone does not identify its language (`a` is a filter of either), so it never goes without
+the name of its language.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ class Written(NamedTuple):
 
     @property
     def namespaces(self) -> dict[str, str] | None:
-        """Prefix to namespace."""
+        """The namespaces by prefix."""
         return None if self.bindings is None else dict(self.bindings)
 
 
 def read_interest(written: Written, *, steps_max: int = NORMAL_FORM_STEPS_MAX) -> Interest:
-    """The interest that was written.
+    """The interest of a text.
 
     Raises `FilterSyntaxError` with the position, `LimitError` for a text that is too large, and
-    `InputError` for what can only be advertised.
+    `InputError` for content that can only be advertised.
     """
     advertised = read_advertised(written, steps_max=steps_max)
     if not isinstance(advertised, Interest):
@@ -59,7 +59,7 @@ def read_interest(written: Written, *, steps_max: int = NORMAL_FORM_STEPS_MAX) -
 def read_advertised(
     written: Written, *, steps_max: int = NORMAL_FORM_STEPS_MAX
 ) -> AdvertisedContent:
-    """The advertised content that was written; errors as `read_interest`."""
+    """The advertised content of a text; errors as `read_interest`."""
     if written.language == "filter":
         return parse_filter(written.text, dialect=written.dialect, steps_max=steps_max)
     if written.language == "paths":
@@ -70,8 +70,8 @@ def read_advertised(
 def given_interest(given: Interest | str, dialect: str | None = None) -> Interest:
     """The interest of a subscription, given as such or as the text of a record filter.
 
-    With a `dialect` it is a text of that. Raises `InputError` with what is accepted for anything
-    else, and as `read_interest`.
+    With a `dialect` it is a text of that. Raises `InputError` with the accepted types for any other
+    value, and errors as `read_interest`.
     """
     if dialect is not None:
         return parse_filter(cast("str", given), dialect=dialect)
@@ -106,7 +106,7 @@ def as_given(interest: AdvertisedContent) -> Written:
 
 
 def canonical(interest: AdvertisedContent) -> Written:
-    """The canonical text: equal interests are written alike."""
+    """The canonical text: equal interests have equal texts."""
     if isinstance(interest, Filter):
         return Written("filter", str(interest))
     if isinstance(interest, Advertisement):

@@ -1,7 +1,7 @@
-"""Every bound in Sapwood: its unit, why it exists, and who else draws the line there.
+"""Every bound in Sapwood: its unit, its reason, and its precedents in other systems.
 
-A bound protects the many from the one: a filter, a record or a peer that would take memory or
-time without end is refused early, with an error that names the bound (`LimitError.name`).
+A bound protects the others from the one: a filter, record or peer that would take memory or time
+without end is refused early, with an error that names the bound (`LimitError.name`).
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ CONJUNCTIONS_MAX: Final = 1024
 alternatives at 1,024 as well."""
 
 CANONICAL_CONJUNCTIONS_MAX: Final = 24
-"""Up to so many conjunctions the normal form is canonical (equal filters, equal forms); beyond,
-only covered conjunctions are dropped and adjacent ones joined, because the canonical form can be
-exponentially larger than the filter (`sapwood.model.canonical`)."""
+"""Up to this number of conjunctions the normal form is canonical (equal filters, equal forms);
+beyond, only covered conjunctions are dropped and adjacent ones joined, because the canonical form
+can be exponentially larger than the filter (`sapwood.model.canonical`)."""
 
 CANONICAL_STEPS_MAX: Final = 32_768
 """Comparisons of boxes that one canonical form may take before it settles for less: a tenth of a
 second. Most filters need less than a hundred."""
 
 COVERING_STEPS_MAX: Final = 65_536
-"""Comparisons of boxes that one covering proof between two disjunctions may take before it says
-that it cannot tell: some tenths of a second."""
+"""Comparisons of boxes that one covering proof between two disjunctions may take before it gives
+up: some tenths of a second."""
 
 COVERING_QUESTION_STEPS: Final = 16_384
-"""Comparisons of boxes that one question of a router may take: which of its filters cover this one?
+"""Comparisons of boxes in one search of a router for the filters that cover another one.
 Some 20 ms, in which a broker does nothing else. Past them covers are missed: more messages."""
 
 NORMAL_FORM_STEPS_MAX: Final = 786_432
@@ -66,7 +66,7 @@ NORMAL_FORM_STEPS_MAX: Final = 786_432
 
 FILTER_STEPS_AT_ONCE: Final = 2048
 """Steps of one normal form that a broker takes in its event loop: some milliseconds, enough for
-nearly all filters. What takes more is done beside the loop, while its client waits."""
+nearly all filters. A longer one is computed beside the loop, while its client waits."""
 
 FILTER_CHARS_AT_ONCE: Final = 2048
 """Characters of a filter, an XPath or an advertisement that a broker reads in its event loop; a
@@ -86,12 +86,12 @@ SUCCESSORS_MAX: Final = 16
 range with long ends from being written out as thousands of long texts."""
 
 DIGEST_BYTES_MAX: Final = 65_536
-"""Bytes that a forwarding strategy may write beside one publication for the next routers. A key of
+"""Bytes that a forwarding strategy may add to one publication for the next routers. A key of
 16 bytes for each of some thousand subscriptions on the way fits, and so does a Bloom filter of half
 a million bits; what is longer costs a link more than the content matches that it saves."""
 
 UPKEEP_NOTE_BYTES_MAX: Final = 4096
-"""Bytes that an upkeep strategy may say at once beside a message, or by itself: sequence numbers,
+"""Bytes that an upkeep strategy may send in one note beside a message, or alone: sequence numbers,
 times, the sketch of a table at 4 bits for each of 8,000 entries. What is longer goes in several."""
 
 # Network: frames -------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ encoded publication may have FRAME_BYTES_MAX less this, so that no hop has to re
 has no room in it: between brokers, a message that is longer than a frame travels in parts."""
 
 GREETING_BYTES_MAX: Final = 8192
-"""Bytes of the first frame of a connection, before anybody has said who they are: twice a token.
+"""Bytes of the first frame of a connection, before its peer is known: twice a token.
 Precedent: the control line of NATS, 4 KiB; a header of nginx, 8 KiB."""
 
 CREDENTIAL_CHARS_MAX: Final = 4096
@@ -138,35 +138,35 @@ REASON_CHARS_MAX: Final = 300
 person, too little to smuggle a payload."""
 
 SCHEMA_BYTES_MAX: Final = 1_048_576
-"""Bytes of the file that declares what is published: a thousand attributes take 30 KB."""
+"""Bytes of the file that declares publications: a thousand attributes take 30 KB."""
 
 SCHEMA_KINDS_MAX: Final = 64
-"""Kinds of records and documents in it: a filter is held against each, in the broker's loop."""
+"""Kinds of records and documents in it: a filter is compared with each, in the broker's loop."""
 
 IDENTITIES_BYTES_MAX: Final = 64 * 2**20
 """Bytes of a file of identities: some 300,000 entries with a password each."""
 
 USAGES_MAX: Final = 65_536
-"""Identities with a quota of which a broker knows what they use, 400 bytes each. Beyond, some are
-forgotten that are not connected. Precedent: SESSIONS_REMEMBERED_MAX."""
+"""Identities with a quota whose usage a broker records, 400 bytes each. Beyond, some that are not
+connected are forgotten. Precedent: SESSIONS_REMEMBERED_MAX."""
 
 CONFIGURATION_BYTES_MAX: Final = 65_536
 """Bytes of a broker's configuration file, 64 KiB: ten times the commented one with all options."""
 
 HTTP_CONNECTIONS_MAX: Final = 64
-"""Connections and requests at a time on a broker's HTTP port; more are told 503."""
+"""Connections and requests at a time on a broker's HTTP port; more are answered with 503."""
 
 ACCESS_CHECK_S: Final = 10.0
 """Seconds until files of identities and certificates that have changed are read again, and until a
 connection whose token has expired ends."""
 
 PASSWORDS_REMEMBERED_MAX: Final = 65_536
-"""Passwords that were right, of which a broker remembers so much (32 bytes each) that it need not
-hash them again when clients come back, all at once."""
+"""Valid passwords that a broker remembers (32 bytes each), so that it need not hash them again when
+clients come back, all at once."""
 
 AUTHENTICATIONS_WAITING_MAX: Final = 256
-"""Greetings that wait until their password is hashed: at 50 ms each that is what is done within
-twice `GREETING_S`. One more is told to come back later."""
+"""Greetings that wait until their password is hashed: at 50 ms each they are done within twice
+`GREETING_S`. One more is refused, to try again later."""
 
 # Network: sessions -----------------------------------------------------------------------------
 
@@ -182,20 +182,20 @@ KEEPALIVE_MISSED_MAX: Final = 2
 """Pings in a row that may stay unanswered until the peer counts as dead. Precedent: NATS 2."""
 
 PINGS_AT_ONCE_MAX: Final = 1000
-"""Pings in the bytes of one read; who sends more is disconnected. Keep-alive sends one in seconds,
-and each is answered."""
+"""Pings in the bytes of one read; a peer that sends more is disconnected. Keep-alive sends one in
+seconds, and each is answered."""
 
 GOODBYE_S: Final = 5.0
 """Seconds that a closing connection may take to send what is still queued, goodbye included."""
 
 SUBSCRIBE_MANY_MAX: Final = 16_384
-"""Subscriptions in one frame of a client. A broker takes them in bit by bit, between the turns of
-others, and reads nothing more of that client meanwhile: half a second at most."""
+"""Subscriptions in one frame of a client. A broker registers them bit by bit, between the turns of
+others, and reads no more of that client meanwhile: half a second at most."""
 
 SUBSCRIPTIONS_UNANSWERED_MAX: Final = 8192
 """Subscriptions of those requested or withdrawn together that may wait for the broker's answer; the
-client says more as answers come, so that neither end holds a million in its queues. A broker is
-busy with so many for a fifth of a second, longer than an answer is under way."""
+client sends more as answers come, so that neither end holds a million in its queues. They keep a
+broker busy for a fifth of a second, longer than an answer is under way."""
 
 SUBSCRIPTIONS_WANTED_AT_ONCE_MAX: Final = 2048
 """Subscriptions that a client requests or withdraws at once, in a few milliseconds, for which its
@@ -230,7 +230,7 @@ sockets, the journal's segments, what imports open for a moment."""
 
 ACCEPTS_WAITING_MAX: Final = 1024
 """Connections that wait in the system to be accepted. One is accepted each time the event loop
-comes by, so that many that come at once delay nobody."""
+comes by, so that many at once delay no client."""
 
 # Network: shares of the event loop ---------------------------------------------------------------
 
@@ -240,19 +240,19 @@ message. Ten such turns still answer a well-behaved client within a tenth of a s
 ones would spend more on changing between connections than on their messages."""
 
 TURN_MIN_S: Final = 0.0005
-"""The least of it that each gets where others wait, and what tells a connection that exchanges some
-messages at a time from one that brings more than can be handled: two hundred who have brought much
-have each had a turn after a tenth of a second, or half a second where half of `TURN_S` went to each
-at once in publications. A turn costs 20 us; what it wrote is flushed with others'."""
+"""The least of it that each gets where others wait, and the bound between a connection with some
+messages at a time and one that sends more than can be handled: two hundred of the latter have each
+had a turn after a tenth of a second, or half a second where half of `TURN_S` went to each at once
+in publications. A turn costs 20 us; what it wrote is flushed with others'."""
 
 BRIEF_READS: Final = 16
 """Reads in a row that were each done within a turn, after which a connection comes before those for
 which a turn was not enough: some tens of milliseconds of one message at a time."""
 
 LINK_WEIGHT: Final = 16
-"""How many shares of the loop a link has where a client has one. A link carries what all clients
-beyond it say, and who publishes there is held back where it does not keep up; how many they are is
-not known here."""
+"""The shares of the loop that a link has where a client has one. A link carries the messages of all
+clients beyond it, and their publishers are held back where it does not keep up; the number of these
+clients is not known here."""
 
 SWITCH_S: Final = 0.001
 """Seconds after which the interpreter takes turns between a broker's event loop and work beside it.
@@ -268,14 +268,14 @@ SIDE_REST_S: Final = 1.0
 The longest piece, a normal form of NORMAL_FORM_STEPS_MAX, takes about a second."""
 
 SIDE_MOMENT_S: Final = 0.5
-"""Seconds after which the thread beside the loop looks whether subscriptions have come for now; a
+"""Seconds after which the thread beside the loop checks whether no more subscriptions come; a
 client that subscribes in bulk brings thousands within each."""
 
 BODY_BYTES_AT_ONCE: Final = 65_536
 """Bytes of a publication that a broker reads in its event loop; a longer one is read beside it."""
 
 REFUSALS_REMEMBERED_MAX: Final = 1024
-"""Refused filters whose reason a broker keeps, by digest, oldest forgotten first: what was refused
+"""Refused filters whose reason a broker keeps, by digest, oldest forgotten first: a filter refused
 for the work that it takes is not worked out again. 0.4 KB each."""
 
 # Network: queues -------------------------------------------------------------------------------
@@ -285,8 +285,8 @@ OUTGOING_BYTES_MAX: Final = 33_554_432
 `max_pending`, 64 MiB; less here, as much as all clients together may have by default."""
 
 OUTGOING_TOTAL_BYTES_MAX: Final = 33_554_432
-"""Bytes that wait for all clients together, beside what the operating system and the transports
-hold (TRANSPORT_BYTES_MAX each); beyond, the client with the longest queue is disconnected as a slow
+"""Bytes that wait for all clients together, beside what system and transports hold
+(TRANSPORT_BYTES_MAX each); beyond, the client with the longest queue is disconnected as a slow
 consumer, and the next. Only clients that do not keep up have such queues: 32 MiB is a hundred of
 them a third of a megabyte behind, and keeps a broker's memory where an operator expects it."""
 
@@ -305,8 +305,8 @@ compose, some milliseconds."""
 
 PUBLICATIONS_AT_FIRST: Final = 32
 COMPOSED_BYTES: Final = 4_194_304
-"""Publications of a connection that are handled at once before it is known how long they take, and
-bytes of deliveries that are composed at once, beside those of one publication."""
+"""Publications of a connection that are handled at once before their cost is known, and bytes of
+deliveries that are composed at once, beside those of one publication."""
 
 TRANSPORT_BYTES_MAX: Final = 262_144
 """Bytes handed to the operating system's queue at a time; the rest stays in our own queue, where
@@ -344,8 +344,8 @@ HOPS_MAX: Final = 1023
 a cycle. Precedent: IP stops at 255 hops."""
 
 SUBSCRIPTIONS_AT_ONCE_MAX: Final = 256
-"""Subscriptions that a router takes in, withdraws or tells of at once: five to fifteen
-milliseconds, for which all others wait. What is said of more is said in several messages."""
+"""Subscriptions that a router registers, withdraws or forwards at once: five to fifteen
+milliseconds, for which all others wait. More of them go in several messages."""
 
 # Overlays --------------------------------------------------------------------------------------
 
@@ -354,14 +354,14 @@ OVERLAY_ROUTERS_MAX: Final = 10_000
 megabytes; precedent: the largest overlay in the routing literature we follow has 127 routers."""
 
 MESH_ROUTERS_MAX: Final = 512
-"""Routers of one overlay with circles. Each router routes on a tree for each of them and is told of
-all the links of each tree, so messages and tables grow with the square of this. Precedent: areas
-of OSPF, whose routers too know all links, are planned for some hundred routers."""
+"""Routers of one overlay with circles. Each router routes on a tree for each of them and is sent
+all the links of each tree, so messages and tables grow with the square of this. Precedent: areas of
+OSPF, whose routers too know all links, are planned for some hundred routers."""
 
 MESH_HELD_MAX: Final = 65_536
-"""Publications of one source that a router holds because they came on a newer tree than others
-that are still on their way on the old one: the difference of the two ways, some tenths of a second.
-Beyond, what is still on the old one is given up. Precedent: DELIVERIES_WAITING_MAX."""
+"""Publications of one source that a router holds because they came on a newer tree than others that
+are still on their way on the old one: the difference of the two ways, some tenths of a second.
+Beyond, those still on the old one are given up. Precedent: DELIVERIES_WAITING_MAX."""
 
 MESH_HOLD_S: Final = 5.0
 """Seconds that a link which has returned has to stay up before it is routed on where there is
@@ -369,7 +369,7 @@ another way, and that links have to stay as they are before trees change for the
 link dampening on routers, whose suppressed interfaces come back after some seconds up."""
 
 MESH_HOLD_MAX_S: Final = 3600.0
-"""Seconds that can be asked for in its place: an hour. Precedent: the longest time for which
+"""The largest MESH_HOLD_S that may be configured, an hour. Precedent: the longest time for which
 routers suppress a route that flaps (RFC 2439)."""
 
 MESH_PAUSE_MIN_S: Final = 0.25
@@ -378,7 +378,7 @@ several times what a version needs to take over. Doubles from one time to the ne
 short delay of the back-off of RFC 8405, a fifth of a second."""
 
 MESH_PAUSE_MAX_S: Final = 1.0
-"""The most seconds that this wait becomes: so long may those beyond a cut be out of reach where
+"""The most seconds that this wait becomes, for which routers beyond a cut may be out of reach where
 links fail one after the other."""
 
 LINK_LATENCY_MAX_S: Final = 3600.0
@@ -392,24 +392,24 @@ circles ends as an error. Some ten minutes of work; precedent: dask bounds a tes
 
 SIMULATION_CALM_ROUNDS: Final = 8
 """Times that each router with a timer ticks without a change before an overlay counts as quiet. A
-lease that outlives three refreshes runs out within four ticks of who holds it; twice that."""
+lease that outlives three refreshes runs out within four ticks of its holder; twice that."""
 
 SIMULATION_RESTLESS_TICKS_MAX: Final = 10_000
-"""Ticks that a router may take, on the average, while an overlay is waited for to become quiet, so
-that timers that change something for ever end as an error: hours at a second each, and far more
-than the calm takes that the last limit asks for."""
+"""Ticks that a router may take, on the average, until an overlay is quiet, so that timers that
+change something for ever end as an error: hours at a second each, and far more than the calm rounds
+of the last limit take."""
 
 SIMULATION_STORY_LINES: Final = 200
 """Last steps of a simulation that are kept in words, to be shown when something goes wrong."""
 
 ORACLE_PAIRS_MAX: Final = 10_000_000
-"""Pairs (publication, filter text) that the oracle evaluates one by one, about 40 s. Beyond
-that it checks publications drawn with the seed for losses, and says how many; each delivery is
-checked in any case."""
+"""Pairs (publication, filter text) that the oracle evaluates one by one, about 40 s. Beyond that it
+checks publications drawn with the seed for losses, and reports how many; each delivery is checked
+in any case."""
 
 VIEWED_CHANGES_MAX: Final = 5
 """Links that changed since an overlay with circles was last at rest, of which a source may know or
-not, each by itself. The oracle looks at a tree for each of these views; beyond, whatever goes down
+not, each by itself. The oracle considers a tree for each of these views; beyond, any failed link
 excuses all."""
 
 VERDICT_EXAMPLES_MAX: Final = 20
@@ -418,8 +418,8 @@ VERDICT_EXAMPLES_MAX: Final = 20
 # Covering --------------------------------------------------------------------------------------
 
 CANDIDATES_HELD_MAX: Final = 1_048_576
-"""Pairs of filters of which one may cover the other that a task of `compile` holds while it looks
-closer: 16 MB, and some 100 MB in Python."""
+"""Pairs of filters of which one may cover the other that a task of `compile` holds to compare them:
+16 MB, and some 100 MB in Python."""
 
 COVERING_ATTRIBUTES_MAX: Final = 64
 """Attributes of filters that a columnar covering index keeps in a table where many have the same:
@@ -429,7 +429,7 @@ Precedent: the covering literature we follow measures up to 6 attributes."""
 # Documents -------------------------------------------------------------------------------------
 
 DOCUMENT_BYTES_MAX: Final = 1_048_576
-"""Bytes of one XML document, as it came; can be raised. Precedent: NATS `max_payload` and the
+"""Bytes of one XML document, as received; can be raised. Precedent: NATS `max_payload` and the
 frames of this wire are 1 MiB."""
 
 DOCUMENT_DEPTH_MAX: Final = 64
@@ -512,10 +512,10 @@ EXPANSION_DEPTH_MAX: Final = 10
 
 EXPANSION_NODES_MAX: Final = 10_000
 """Elements of one expanded pattern, some 5 MB: beyond, `//` is not followed further down. Wide,
-recursive DTDs such as NITF's have more paths than anybody wants to compare."""
+recursive DTDs such as NITF's have more paths than are worth comparing."""
 
 SIMILARITY_COMBINATIONS_MAX: Final = 4096
-"""Ways to place the branches of a pattern that are weighed together; of more the heaviest stay.
+"""Ways to place the branches of a pattern that are weighed together; of more the heaviest are kept.
 With the work's patterns (branching 0.1) there are less than ten."""
 
 SIMILARITIES_KNOWN_MAX: Final = 1_048_576
@@ -530,18 +530,18 @@ ADVERTISEMENT_STEPS_MAX: Final = 8192
 """Steps of one advertisement: its automaton has a state for each, and a bit for each in each."""
 
 ADVERTISEMENT_READS_MAX: Final = 1_048_576
-"""States that are looked at, again and again counted, in one such comparison: about a second.
-Beyond, the answer is the careful one. NITF's DTD takes some 30,000."""
+"""States that are visited, repeatedly counted, in one such comparison: about a second. Beyond, the
+answer is the safe one. NITF's DTD takes some 30,000."""
 
 ADVERTISEMENTS_MAX: Final = 65_536
-"""Advertisements that one DTD is taken apart into, to be counted and looked at."""
+"""Advertisements into which one DTD is split, to be counted and looked at."""
 
 ADVERTISEMENT_NESTING_MAX: Final = 64
 """Parentheses inside each other in an advertisement, levels, as for documents."""
 
 ADVERTISEMENT_STATES_MAX: Final = 4096
-"""Sets of states that are looked at to compare an advertisement with a pattern that branches or
-with another advertisement; beyond, the answer is the careful one. NITF's DTD takes some 2,200."""
+"""Sets of states that are visited to compare an advertisement with a pattern that branches or with
+another advertisement; beyond, the answer is the safe one. NITF's DTD takes some 2,200."""
 
 COVERING_ALTERNATIVES_MAX: Final = 64
 """Alternatives without `or` of an expression that are compared for covering, each with each: some
@@ -555,12 +555,12 @@ JOURNAL_BYTES_MAX: Final = 17_179_869_184
 Kafka bounds a partition by time or bytes, NATS JetStream a stream by `max_bytes`."""
 
 JOURNAL_SEGMENT_BYTES_MAX: Final = 16_777_216
-"""Bytes of one file of a journal, 16 MiB, give or take what is written at once: what goes at a time
-when the journal is full, and what a search for an offset reads at most."""
+"""Bytes of one file of a journal, 16 MiB, give or take one write: the unit that goes when the
+journal is full, and the most that a search for an offset reads."""
 
 JOURNAL_LINE_BYTES_MAX: Final = 2_093_056
 """Bytes of one publication as a line of a journal: FRAME_BYTES_MAX less the overhead of a frame, so
-that it can be sent to a reader as it is. JSON takes more room than what travels, so a publication
+that it can be sent to a reader as it is. JSON takes more room than the wire form, so a publication
 can be too long for a journal and not for a broker without one."""
 
 JOURNAL_IDS_REMEMBERED_MAX: Final = 262_144
@@ -571,18 +571,18 @@ JOURNAL_PLACES_REMEMBERED_MAX: Final = 256
 """Places in a journal where readers have stopped, so that going on needs no search."""
 
 REPLAY_LINES_MAX: Final = 1_024
-"""Publications of the journal that a broker looks at for one request: some ten milliseconds, in
-which it does nothing else. A reader asks again from where the answer ends."""
+"""Publications of the journal that a broker reads for one request: some ten milliseconds, in which
+it does nothing else. A reader continues from the end of the answer."""
 
 REPLAY_BYTES_MAX: Final = 262_144
 """Bytes of publications in one answer from the journal, beyond the first."""
 
 TABLE_SIZES_S: Final = 1.0
-"""Seconds between two looks at how large a broker's tables are, at least: short enough to see a few
-thousand subscriptions come and go, long enough that looking and writing down cost nothing."""
+"""Seconds between two records of a broker's table sizes, at least: short enough to see a few
+thousand subscriptions come and go, long enough that recording them costs nothing."""
 
 TABLE_SIZES_BYTES_MAX: Final = 33_554_432
-"""Bytes of what a broker writes down of its table sizes, 32 MiB; beyond, the older half goes. Where
+"""Bytes of a broker's records of its table sizes, 32 MiB; beyond, the older half goes. Where
 all five tables change all the time, that is most of a day; where they do once a minute, fifty."""
 
 # Covering: merging -----------------------------------------------------------------------------
@@ -592,9 +592,9 @@ MERGED_TEXT_CHARS_MAX: Final = 4096
 hundred values fits; filters themselves may have FILTER_TEXT_CHARS_MAX."""
 
 MERGING_PASS_MIN: Final = 4
-"""So many subscriptions at least come to a link between two passes of merging over it; beyond 32 of
-them, an eighth of what the link knows, so that passes cost each subscription the same."""
+"""The fewest subscriptions that come to a link between two passes of merging over it; beyond 32 of
+them, an eighth of those on the link, so that passes cost each subscription the same."""
 
 REPLACED_KEYS_MAX: Final = 256
-"""Subscriptions that one message takes the place of; what there is beyond is withdrawn one by one.
+"""Subscriptions that one message replaces; the others are withdrawn one by one.
 With the longest filter and keys of the longest names it fits into FRAME_BYTES_FLOOR."""

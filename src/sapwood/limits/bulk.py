@@ -5,6 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 SUBSCRIPTIONS_AT_FIRST: Final = 32
-"""Subscriptions of a client's first request for many that are taken in before its others wait for
-compiled kernels that are being loaded: three milliseconds of plain Python, and neighbors hear that
-there is something to load theirs for."""
+"""Subscriptions of a client's first bulk request that are registered before the others wait for
+compiled kernels that are being loaded: three milliseconds of plain Python, and neighbors get a
+message for which to load theirs."""

@@ -1,4 +1,4 @@
-"""Bounds of what keeps an overlay going when links and routers fail."""
+"""Bounds of the strategies that keep an overlay going when links and routers fail."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ PHI_THRESHOLD: Final = 8.0
 Precedent: Akka and Cassandra 8."""
 
 PHI_THRESHOLD_MAX: Final = 100.0
-"""The largest threshold that can be asked for: beyond, floats do not tell chances from nothing."""
+"""The largest threshold that may be configured: beyond, floats do not distinguish chances from 0.
+"""
 
 PHI_INTERVALS_MAX: Final = 200
 """Intervals between signs of life that are remembered of each neighbor. Precedent: Akka and the
 authors 1,000; fewer follow a change of load sooner."""
 
 PHI_DEVIATION_MIN_S: Final = 0.1
-"""Seconds that intervals deviate at least: signs of life like clockwork leave no chance for any
-delay. Precedent: Akka 100 ms."""
+"""The least deviation of intervals, seconds: perfectly regular signs of life would leave no chance
+for any delay. Precedent: Akka 100 ms."""
 
 # Redundant paths -------------------------------------------------------------------------------
 
@@ -33,6 +34,6 @@ REDUNDANT_PATHS_MAX: Final = 8
 own, and few overlays have more that share nothing. Precedent: three copies are what stores keep."""
 
 REDUNDANT_HELD_MAX: Final = 65_536
-"""Publications of one source that a router holds because they came on one path, and what was
-published before may still come on another. Beyond, it waits no longer: what comes late then is
-dropped, rather than twice or out of order. Precedent: MESH_HELD_MAX."""
+"""Publications of one source that a router holds because they came on one path, while earlier ones
+may still come on another. Beyond, it waits no longer: a publication that comes late is then
+dropped, rather than delivered twice or out of order. Precedent: MESH_HELD_MAX."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 JAVA_ANSWER_S: Final = 20.0
-"""Seconds a `java` may take to say its version: a cold disk needs some, a launcher script that
+"""Seconds in which `java` has to print its version: a cold disk needs some, a launcher script that
 waits for input would hang for ever."""
 
 PIPELINE_SUBSCRIPTIONS_MAX: Final = 10_000_000
@@ -26,9 +26,8 @@ PAIRS_PER_BATCH_MAX: Final = 65_536
 the number of matches. Precedent: DataFusion's and DuckDB's batches have 8 Ki and 120 Ki rows."""
 
 RECORDS_PER_MATCH_MAX: Final = 10_000
-"""Records that are handed to the index at once: enough to make the call's own cost vanish, and
-for many of them to share what they are compared with. Precedent: Spark's Arrow batches have 10,000
-rows."""
+"""Records that are matched by the index at once: enough to make the call's own cost vanish, and to
+let many of them share comparisons. Precedent: Spark's Arrow batches have 10,000 rows."""
 
 MATCHES_HELD_MAX: Final = 8_388_608
 """Matches that a Python worker may hold at a time, beside those of one publication, at some 30
@@ -43,9 +42,8 @@ ROW_GROUP_BYTES: Final = 33_554_432
 of documents are a few thousand, and the worker holds them once more while it packs them."""
 
 LAKE_FILES_MAX: Final = 10_000
-"""Parquet files of a lake whose footers the driver reads, at about a millisecond each, to tell each
-worker which of them it reads. Of a larger lake the JVM reads the rows, and brings them to the
-workers."""
+"""Parquet files of a lake whose footers the driver reads, at about a millisecond each, to assign
+them to workers. Of a larger lake the JVM reads the rows, and brings them to the workers."""
 
 BROADCAST_FILTER_CHARS_MAX: Final = 268_435_456
 """Characters of filters whose index goes to every executor as a whole: measured at some four bytes
@@ -71,7 +69,7 @@ COVER_GROUP_PATTERNS_MAX: Final = 25_000
 MB."""
 
 COVER_SAMPLE_FILTERS: Final = 20_000
-"""Filters by which it is decided how groups are made: some 300 ends of intervals in a cell of the
+"""Filters by which the division into groups is decided: some 300 ends of intervals in a cell of the
 grid over an attribute's numbers."""
 
 COVER_ROUNDS_MAX: Final = 16
@@ -106,7 +104,7 @@ has the rest."""
 
 STREAM_JOURNAL_ROWS_PER_BATCH: Final = 1_000_000
 """Publications of a journal in one batch of a stream, unless configured: some seconds of work, so
-that a query that begins with a long history shows what it does."""
+that a query that begins with a long history shows progress."""
 
 NEAR_GROUP_FILTERS_MAX: Final = 50_000
 """Distinct filters of one kind that one task compares for near pairs: of tree patterns some 70

@@ -6,7 +6,7 @@ from typing import Final
 
 RELATIONS_BYTES_MAX: Final = 1 << 26
 """Bytes of remembered relations between interests, one a pair: 64 MiB, all pairs of 8,000 different
-interests. Beyond it all are forgotten and found again when they are needed."""
+interests. Beyond it all are forgotten and computed again when they are needed."""
 
 PATTERN_PAIRS: Final = 25
 """Pairs of a record and a filter that the reference evaluation decides while it decides one of a
@@ -44,8 +44,8 @@ RANDOM_NEIGHBORS: Final = 1
 
 PROXIMITY_BYTES_MAX: Final = 1 << 27
 """Bytes of remembered proximities, four a pair: 128 MiB, all pairs of 5,700 different interests.
-Beyond it all are forgotten and found again when they are needed."""
+Beyond it all are forgotten and computed again when they are needed."""
 
 PICTURE_PEERS_MAX: Final = 5_000
 """Peers of one picture: 5,000 dots and 50,000 lines, some 2 MB, are all that one can see, and more
-than many a viewer likes. A part of the subscriptions makes a smaller one."""
+than many viewers handle well. A part of the subscriptions makes a smaller one."""

@@ -12,30 +12,29 @@ IDENTIFIER_DIGITS_MAX: Final = 64
 """Digits of an identifier or of a range in a message: those of base 2."""
 
 LEAVES_HALF: Final = 4
-"""Leaves on either side of a router. If so many neighbors in a row crash at once, the circle is cut
-there until others are heard of. Precedent: Pastry 8 or 16."""
+"""Leaves on either side of a router. If that many neighbors in a row crash at once, the circle is
+cut there until it learns of others. Precedent: Pastry 8 or 16."""
 
 CONTACTS_MAX: Final = 256
 """Routers that are named in one message: leaves and a routing table of 16 rows in base 16."""
 
 ADDRESS_CHARS_MAX: Final = 300
-"""Characters of where a router listens: the name of a host has at most 253, a
-port 5."""
+"""Characters of the address at which a router listens: a host's name has at most 253, a port 5."""
 
 SEEK_HOPS_MAX: Final = 64
-"""Routers that a search for somebody in a range may pass: every hop is nearer to the range, and on
-circles that are whole about one for each digit that routers differ in."""
+"""Routers that a search for a router in a range may pass: every hop is nearer to the range, and on
+whole circles there is about one hop for each digit that routers differ in."""
 
 RANGES_REPAIR_S: Final = 30.0
-"""Seconds between two comparisons of a router's tables with those of the routers it routes by: how
-long it may take, for each digit, until a table that is wrong is right. Precedent: Cassandra's and
-Dynamo's gossip and Chord's stabilization, a second to a minute."""
+"""Seconds between two comparisons of a router's tables with those of the routers it routes by: the
+time, for each digit, until a wrong table is right. Precedent: Cassandra's and Dynamo's gossip and
+Chord's stabilization, a second to a minute."""
 
 RANGES_STRIKES: Final = 2
-"""Comparisons in a row in which an entry, or a whole range, is missed before it is dropped: what
-has just been told to one may be under way to the other."""
+"""Comparisons in a row in which an entry, or a whole range, is missed before it is dropped: an
+entry that one router has just got may be under way to the other."""
 
 ERRANDS_REMEMBERED_MAX: Final = 65_536
-"""Broadcasts that a router remembers to have seen, so that what comes again round a failure is not
-taken twice. At 10,000 publications a second those of 6 seconds, in which links that are gone are
+"""Broadcasts that a router remembers to have seen, so that one that comes again round a failure is
+not handled twice. At 10,000 publications a second those of 6 seconds, in which failed links are
 noticed. Precedent: BitTorrent's and libp2p's seen caches, 2 minutes of a thousandth of that."""

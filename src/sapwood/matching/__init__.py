@@ -1,8 +1,8 @@
-"""Sets of filters: which of them accept a publication.
+"""Indexes: sets of filters that return the filters which accept a publication.
 
-`Index` is what users see: filters by id. Behind it stands one of several engines (`ENGINES`), each
-an implementation of `protocol.Engine`; `check_index` is the conformance suite that all of them
-pass, with the corpus of cases in `corpus/`. Everything is imported when it is first used.
+`Index` is the public class: filters by id. Behind it stands one of several engines (`ENGINES`),
+each an implementation of `protocol.Engine`; `check_index` is the conformance suite that all of them
+pass, with the corpus of cases in `corpus/`. Each module is imported when it is first used.
 """
 
 from __future__ import annotations

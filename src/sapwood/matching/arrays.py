@@ -1,4 +1,4 @@
-"""Marks on the annotations of arrays that kernels take; see `compiling.signatures`."""
+"""Marks on the annotations of arrays that kernels take as arguments; see `compiling.signatures`."""
 
 from __future__ import annotations
 

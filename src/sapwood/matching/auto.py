@@ -1,15 +1,16 @@
-"""The engine that users get: plain and cheap to change while small, compiled when that pays.
+"""The default engine: plain and cheap to change while small, compiled when that pays.
 
-It begins as the counting engine, which needs no compiled code. From a few filters on the columnar
+It begins as the counting engine, which needs no compiled code. Above a few filters the columnar
 engine is faster at everything, if its kernels are at hand; while they are not, counting goes on and
-a loader hears what that costs (`readiness.Awaiting`).
+the cost of that is reported to a loader (`readiness.Awaiting`).
 
-The columnar engine takes over as a *successor*: it grows beside counting, some filters with every
-match and every change, and counting alone answers until the successor has all. So no match and no
-addition waits for all filters to move, every match sees one whole engine, and the change from one
-to the other is a single assignment between two inputs. A set that becomes very small goes back.
+The columnar engine takes over as a *successor*: it grows beside counting, by some filters with
+every match and every change, and counting alone matches until the successor has all filters. So no
+match and no addition waits for all filters to move, every match sees one whole engine, and the
+change from one to the other is a single assignment between two inputs. A set that becomes very
+small goes back to counting.
 
-Both are exact, so nobody can tell which one answered.
+Both engines are exact, so their results are the same.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ from sapwood.model.publication import Record, Value
 
 _MATCH_WORK: Final = 16
 _FILTERS_A_WORK: Final = 4
-"""What counting takes longer for a record than columnar, in about microseconds: this much, and one
-for so many filters."""
+"""The time by which counting takes longer for a record than columnar, in about microseconds:
+`_MATCH_WORK`, and one for each `_FILTERS_A_WORK` filters."""
 
 _ADD_WORK: Final = 100
 """An addition counts as much: many filters come before many publications do."""
@@ -50,11 +51,11 @@ _ADD_WORK: Final = 100
 _TRIED_MAX: Final = 16
 _TRIED_A_WORK: Final = 4
 """Conjunctions that are tried one by one in less time than counting takes: half a microsecond each,
-where counting takes 5 to 20 for a record. So many count as a microsecond more than columnar takes,
-which has to be handed the record."""
+where counting takes 5 to 20 for a record. `_TRIED_A_WORK` of them count as a microsecond more than
+columnar takes, which has the overhead of passing the record."""
 
 _FOLD_WORK: Final = 1000
-"""A fold, for each filter: whoever folds is about to match a lot, and ready to wait."""
+"""A fold, for each filter: a caller that folds is about to match a lot, and ready to wait."""
 
 _SAVED_PLAIN_MAX: Final = 4096
 """Filters that are made a segment by plain Python, in about a fifth of a second; it takes longer
@@ -73,47 +74,48 @@ class AutoPolicy:
     10, 62 and 8 with 100, 124 and 6 with 500, 1,277 and 13 with 10,000 (workload MIX).
     """
 
-    #: filters from which on it takes over
+    #: the number of filters from which on the columnar engine takes over
     compiled_from: int = 16
     #: records in one batch for which it takes over whatever the number of filters: it takes 2
     #: microseconds for each where counting takes 5 to 20, and folding takes 4 milliseconds
     batch_from: int = 512
-    #: filters down to which it stays; counting is as fast there, and as cheap as can be to change
+    #: the number of filters down to which it stays; counting is as fast there, and as cheap as can
+    #: be to change
     compiled_until: int = 4
     #: filters that move with a match, or with a change: about a millisecond
     moved_at_once: int = 128
-    #: filters that move with each one that is added together with others
+    #: filters that move with each filter of an `add_many`
     moved_with_each: int = 4
     #: filters that move at once at most where a worker is beside the caller: some 20 milliseconds
     moved_max: int = 2048
-    #: filters between which all are folded when the last one has moved, in 4 to 50 milliseconds.
-    #: Trying fewer one by one takes no longer than counting; the next match folds more, bit by bit.
-    #: Where a worker folds beside the caller it is left to that one
+    #: the numbers of filters between which all are folded when the last one has moved, in 4 to 50
+    #: milliseconds. Trying fewer one by one takes no longer than counting; the next match folds
+    #: more, bit by bit. A worker beside the caller, if there is one, does this instead
     folded_from: int = 64
     folded_until: int = 8192
 
 
 _Test: TypeAlias = tuple[str, Callable[[Value | None], bool]]
-"""An attribute, and what its value has to pass."""
+"""An attribute, and the test that its value has to pass."""
 
 _Trial: TypeAlias = tuple[int, tuple[_Test, ...]]
 """A slot, and all tests of one of its conjunctions."""
 
 
 class _Plain(CountingEngine):
-    """Counting that keeps the filters as they came."""
+    """A counting engine that also keeps the filters as they were added."""
 
     def __init__(self) -> None:
         super().__init__()
         #: slot -> its filter; exactly the taken slots
         self.filters: dict[int, Filter] = {}
-        #: conjunctions of all of them
+        #: the number of conjunctions of all filters
         self._conjunctions = 0
-        #: what is tried of them; depends on `filters`, and is empty after they have changed
+        #: the filters as `match` tries them; depends on `filters`, and is empty after a change
         self._trials: tuple[_Trial, ...] = ()
 
     def add(self, slot: int, filter: Filter) -> None:
-        """Take `slot` for `filter`."""
+        """Put `filter` into `slot`."""
         super().add(slot, filter)
         self.filters[slot] = filter
         self._conjunctions += len(filter.conjunctions)
@@ -126,7 +128,7 @@ class _Plain(CountingEngine):
         self._trials = ()
 
     def match(self, record: Record) -> list[int]:
-        """The slots whose filters accept `record`, ascending; a few are tried one by one."""
+        """The slots whose filters accept `record`, ascending; few filters are tried one by one."""
         if self._conjunctions > _TRIED_MAX:
             return super().match(record)
         trials, value_of = self._trials or self._all_trials(), record.get
@@ -140,7 +142,7 @@ class _Plain(CountingEngine):
         return sorted(set(found)) if len(found) > 1 else found
 
     def work_of(self, records: int) -> int:
-        """What matching so many records takes longer than in a columnar engine, in microseconds."""
+        """Microseconds by which counting `records` records takes longer than columnar would."""
         if self._conjunctions <= _TRIED_MAX:
             return records * self._conjunctions // _TRIED_A_WORK
         return records * (_MATCH_WORK + len(self.filters) // _FILTERS_A_WORK)
@@ -154,14 +156,14 @@ class _Plain(CountingEngine):
         return self._trials
 
     def validate(self) -> None:
-        """As counting does, and filters and slots agree."""
+        """Check the counting engine, and that its filters and slots agree."""
         super().validate()
         if self.filters.keys() != self._taken.keys():
             raise InvariantError("the filters kept are not those of the taken slots")
 
 
 class AutoEngine:
-    """Counting, and then columnar (see the module).
+    """The counting engine at first, and the columnar one later (see the module).
 
     #: the engine that serves has every taken slot
     #: there is a successor only where counting serves; each of its slots is taken and has the same
@@ -173,9 +175,9 @@ class AutoEngine:
         self._policy = policy
         self._serving: _Plain | ColumnarEngine = _Plain()
         self._successor: ColumnarEngine | None = None
-        #: slots to move, the last one first; those that are free or have moved do no harm
+        #: slots to move, the last one first; slots that are free or have moved are skipped
         self._to_move: list[int] = []
-        #: whoever replaces or fills one of these, or changes the engine that serves, holds this
+        #: held while one of these is replaced or filled, or the engine that serves is changed
         self._lock = Lock()
 
     def __len__(self) -> int:
@@ -184,11 +186,11 @@ class AutoEngine:
 
     @property
     def serving(self) -> str:
-        """The name of the engine that answers: counting or columnar."""
+        """The name of the engine that matches: counting or columnar."""
         return "counting" if isinstance(self._serving, _Plain) else "columnar"
 
     def add(self, slot: int, filter: Filter) -> None:
-        """Take `slot` for `filter`; where filters are moving, some others move."""
+        """Put `filter` into `slot`; while filters are moving, move some more."""
         self._awaiting.expect()
         with self._lock:
             self._serving.add(slot, filter)
@@ -198,7 +200,7 @@ class AutoEngine:
                 self._advance(self._serving, _ADD_WORK, 1)
 
     def add_many(self, filters: Sequence[tuple[int, Filter]]) -> None:
-        """Take each slot for its filter; many of them go where they are to stay at once."""
+        """Put each filter into its slot; a large batch goes into the columnar engine at once."""
         self._awaiting.expect()
         with self._lock:
             serving = self._serving
@@ -211,7 +213,7 @@ class AutoEngine:
                 work = 0
             successor = self._successor
             if successor is not None:
-                # More than are added, or those that stay would never become fewer.
+                # Move more than are added, or the number of those left would never shrink.
                 self._move(serving, successor, self._policy.moved_with_each * len(filters))
                 if not self._to_move:
                     successor.add_many(filters)
@@ -225,7 +227,7 @@ class AutoEngine:
                 self._advance(serving, work, 1)
 
     def remove(self, slot: int) -> None:
-        """Free `slot`; where filters are moving, some others move."""
+        """Free `slot`; while filters are moving, move some more."""
         with self._lock:
             serving, successor = self._serving, self._successor
             serving.remove(slot)
@@ -247,7 +249,7 @@ class AutoEngine:
         return serving.filter(slot)
 
     def holds(self, slot: int) -> bool:
-        """Whether a slot is taken."""
+        """True if a slot is taken."""
         serving = self._serving
         return slot in serving.filters if isinstance(serving, _Plain) else serving.holds(slot)
 
@@ -257,7 +259,7 @@ class AutoEngine:
         return sorted(serving.filters) if isinstance(serving, _Plain) else serving.taken()
 
     def memory(self) -> Mapping[str, int]:
-        """Bytes by part: of all objects while counting serves, of arrays then."""
+        """Bytes by part: of all objects while counting serves, of arrays while columnar does."""
         serving = self._serving
         if isinstance(serving, _Plain):
             return {"objects": held_bytes(serving, self._successor)}
@@ -268,11 +270,11 @@ class AutoEngine:
         return self._engine(1).match(record)
 
     def match_any(self, record: Record) -> bool:
-        """Whether any filter accepts `record`; may stop at the first."""
+        """True if any filter accepts `record`; may stop at the first."""
         return self._engine(1).match_any(record)
 
     def match_count(self, record: Record) -> int:
-        """How many filters accept `record`."""
+        """The number of filters that accept `record`."""
         return self._engine(1).match_count(record)
 
     def match_slots(self, records: Sequence[Record]) -> SlotBatch:
@@ -287,11 +289,11 @@ class AutoEngine:
         return engine.found(record, limit)
 
     def reads(self, attribute: str) -> bool:
-        """Whether a filter may read an attribute."""
+        """True if a filter may read an attribute."""
         return self._serving.reads(attribute)
 
     def flattener(self) -> Flattener | None:
-        """What makes `EncodedRecords`; `None` while counting serves."""
+        """The function that makes `EncodedRecords`; `None` while counting serves."""
         serving = self._serving
         return None if isinstance(serving, _Plain) else serving.flattener()
 
@@ -305,21 +307,21 @@ class AutoEngine:
     def found_many(
         self, records: Sequence[Record], max_matches: int = ALL, limit: int = ALL
     ) -> SlotBatch:
-        """The matches of many records, the slots of each in any order; may end early, but has one.
+        """The matches of many records, the slots of each in any order; at least of one record.
 
         See `protocol.Unsorted`.
         """
         engine = self._engine(len(records), is_encoded=isinstance(records, EncodedRecords))
         if isinstance(engine, _Plain):
-            # Counting matches all that it gets, and a record has no more matches than filters.
+            # Counting matches all records given, and a record has no more matches than filters.
             return engine.match_slots(records[: max(1, max_matches // max(1, len(engine)))])
         return engine.found_many(records, max_matches, limit)
 
     def fold(self) -> None:
-        """Move what is to move, and fold the columnar engine."""
+        """Move all filters that are to move, and fold the columnar engine."""
         while isinstance(serving := self._serving, _Plain):
             with self._lock:
-                # Each turn moves some, so that whoever adds meanwhile waits for these alone.
+                # Each turn moves some, so that an addition meanwhile waits for these alone.
                 work = 0 if self._successor is not None else _FOLD_WORK * len(serving)
                 self._advance(serving, work, 1)
                 if self._successor is None:
@@ -327,7 +329,7 @@ class AutoEngine:
         self._serving.fold()
 
     def save(self, folder: Path) -> None:
-        """Write what a columnar engine writes."""
+        """Write the files that a columnar engine writes."""
         serving = self._serving
         if isinstance(serving, _Plain):
             stored = sorted(serving.filters.items())
@@ -342,7 +344,7 @@ class AutoEngine:
             serving.save(folder)
 
     def load(self, folder: Path, filters: Iterable[tuple[int, Filter]]) -> None:
-        """Map what a columnar engine wrote, and go on with that unless it is small."""
+        """Map the files of a columnar engine, and go on with that one unless it is small."""
         assert not len(self), "an engine is loaded when it is empty"
         engine = ColumnarEngine()
         engine.load(folder, filters)
@@ -350,7 +352,7 @@ class AutoEngine:
         self._serving = _plain_of(engine) if len(engine) <= few else engine
 
     def validate(self) -> None:
-        """The engines agree with themselves, and a successor with the one that serves."""
+        """Check both engines, and that a successor agrees with the one that serves."""
         serving, successor = self._serving, self._successor
         serving.validate()
         if successor is None:
@@ -363,18 +365,18 @@ class AutoEngine:
             raise InvariantError("a slot is not going to move to the successor")
 
     def _prepare(self, serving: _Plain, work: int, *, is_encoded: bool = False) -> None:
-        """Begin with a successor if kernels are at hand, after so much more work without.
+        """Begin with a successor if kernels are at hand; `work` is what counting has cost since.
 
         Needs the lock.
         """
-        # Who has records in MessagePack has had them made by kernels.
+        # Records in MessagePack are made by kernels, so kernels are at hand.
         look = self._awaiting.at_hand if is_encoded else partial(self._awaiting.compiled, work)
         if look() is not None:
             self._successor = ColumnarEngine()
             self._to_move = sorted(serving.filters, reverse=True)
 
     def _move(self, serving: _Plain, successor: ColumnarEngine, count: int) -> None:
-        """Move so many filters; where a worker is beside, somebody waits: not too many then.
+        """Move `count` filters; at most `moved_max` where a worker is beside, as a caller waits.
 
         Needs the lock.
         """
@@ -382,15 +384,15 @@ class AutoEngine:
         moved: dict[int, Filter] = {}
         while self._to_move and len(moved) < left:
             slot = self._to_move.pop()
-            # A slot may have been freed since, and taken again, and then it is there twice.
+            # A slot may have been freed since and taken again; then `_to_move` has it twice.
             if slot in serving.filters and not successor.holds(slot):
                 moved[slot] = serving.filters[slot]
         successor.add_many([*moved.items()])
 
     def _engine(self, records: int, *, is_encoded: bool = False) -> _Plain | ColumnarEngine:
-        """The engine to match so many records with."""
+        """The engine to match `records` records with."""
         serving = self._serving
-        # Whoever comes second matches with what there is.
+        # A thread that does not get the lock matches with the engine that serves.
         if isinstance(serving, _Plain) and self._lock.acquire(blocking=False):
             try:
                 work = serving.work_of(records)
@@ -403,7 +405,7 @@ class AutoEngine:
     def _advance(
         self, serving: _Plain, work: int, records: int, *, is_encoded: bool = False
     ) -> None:
-        """Take notice of work that counting does, for so many records, and move some filters.
+        """Account for `work` that counting does for `records` records, and move some filters.
 
         Needs the lock. The loader may load kernels meanwhile, or begin to.
         """
@@ -421,7 +423,7 @@ class AutoEngine:
         self._move(serving, successor, left)
         if not self._to_move:
             policy = self._policy
-            # To try a filter by itself, a record has to be decoded.
+            # To try a filter by itself, a record has to be decoded; encoded ones need a segment.
             folded_from = 1 if is_encoded else policy.folded_from
             is_alone = worker() is None or is_encoded
             if is_alone and folded_from <= len(successor) <= policy.folded_until:

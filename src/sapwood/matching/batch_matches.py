@@ -22,7 +22,7 @@ def match_records(
 ) -> SlotBatch:
     """The slots of an index that accept the record of each publication, in any order.
 
-    Of all publications, or of the first ones, as `Index.match_slots` has it.
+    Covers all publications or the first ones, as `Index.match_slots` does.
     """
     if not isinstance(publications, PublicationBatch):
         some = [None if one.attributes is None else one.record for one in publications]
@@ -42,7 +42,7 @@ def match_records(
 def match_documents(
     index: Index, publications: Sequence[Publication], max_matches: int
 ) -> SlotBatch:
-    """The same of the document of each publication."""
+    """The slots of an index that accept the document of each publication, in any order."""
     documents: Sequence[Readable | None] | None
     if isinstance(publications, PublicationBatch):
         documents = publications.documents

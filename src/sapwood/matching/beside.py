@@ -1,11 +1,11 @@
-"""Work beside the caller: what takes too long for a turn of an event loop.
+"""Work beside the caller, for tasks that take too long for a turn of an event loop.
 
 A library, `sapwood match` and the simulator do all work where it comes up, so the same calls always
-lead to the same state. A broker must not stand still: its shell says by `working` who takes work
-off its hands (`sapwood.broker.side_thread`), and engines that can (`columnar`) hand it to that one.
-The context carries it, since routers, links and indexes in between have no use for it.
+lead to the same state. A broker must not stand still: its shell sets a worker by `working`
+(`sapwood.broker.side_thread`), and engines that can (`columnar`) submit such work to it. The
+context carries the worker, since routers, links and indexes in between have no use for it.
 
-No answer depends on when such work is done.
+No result depends on when such work is done.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 
 class Worker(Protocol):
-    """Who does work beside the caller."""
+    """A thread, or the like, that does work beside the caller."""
 
     def submit(self, work: Callable[[], None]) -> None:
         """Do the work soon, in another thread; returns at once."""
@@ -34,7 +34,7 @@ def worker() -> Worker | None:
 
 
 class Working:
-    """Lets a worker work for all that happens inside; entered for each batch of a broker."""
+    """A context in which `worker()` is the chosen worker; entered for each batch of a broker."""
 
     __slots__ = ("_token", "_worker")
 
@@ -49,5 +49,5 @@ class Working:
 
 
 def working(chosen: Worker) -> Working:
-    """Let `chosen` work for all that happens inside."""
+    """A context in which `worker()` is `chosen`."""
     return Working(chosen)

@@ -1,4 +1,4 @@
-"""A conformance suite for engines: run it on your own.
+"""A conformance suite for engines: run it on your own engine.
 
 ::
 
@@ -7,10 +7,10 @@
 
     check_index(lambda: Index(records=my_engine_info), tmp_path)
 
-What an index should say comes from the corpus, whose cases were worked out by hand, and from the
+The expected matches come from the corpus, whose cases were worked out by hand, and from the
 reference evaluation of syntax trees (`sapwood.matching.reference.holds`), which shares nothing with
-constraints and normal forms. A failure is an `AssertionError` that tells the whole story: the seed,
-the filter, the record, what was expected and what came.
+constraints and normal forms. A failure is an `AssertionError` with the whole story: the seed, the
+filter, the record, the expected and the actual result.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ MakeIndex: TypeAlias = Callable[[], Index]
 LoadIndex: TypeAlias = Callable[[Path], Index]
 
 _SMALL: Final = 16
-"""Filters of which an index looks through all its tables after every change."""
+"""An index of at most as many filters is validated after every change."""
 
 _LOOK_EVERY: Final = 8
-"""Changes between two looks at larger ones: each takes as long as there are filters."""
+"""Changes between two validations of a larger one: the time of each grows with its filters."""
 
 
 def check_index(
@@ -47,14 +47,14 @@ def check_index(
     seed: int = 0,
     rounds: int = 3,
 ) -> None:
-    """Check that an index matches what it should, in every way of asking it.
+    """Check that an index returns the expected matches from every method.
 
     `make_index` makes an empty index with the engine under test, `folder` is an empty folder to
     save into, and `load_index` loads from there (an engine that is not in the catalogue needs
     `lambda path: Index.load(path, my_engine_info)`). `rounds` random workloads are drawn for each
     check, with seeds from `seed` on; more rounds search deeper.
 
-    Raises `AssertionError` with the story of the first thing that is wrong.
+    Raises `AssertionError` with the story of the first wrong result.
     """
     check_corpus(make_index)
     for at in range(seed, seed + rounds):
@@ -64,7 +64,7 @@ def check_index(
 
 
 def check_corpus(make_index: MakeIndex) -> None:
-    """Every case of the corpus: each filter alone, and all of them in one index."""
+    """Check every case of the corpus: each filter alone, and all filters in one index."""
     together = make_index()
     groups: dict[str, list[Case]] = {}
     for case in cases():
@@ -85,7 +85,7 @@ def check_corpus(make_index: MakeIndex) -> None:
 
 
 def check_random_filters(make_index: MakeIndex, seed: int, *, filters: int = 120) -> None:
-    """Random filters and records: every way of matching, against the reference."""
+    """Check every way of matching on random filters and records, against the reference."""
     sampler = Sampler(seed)
     model = _Model(make_index(), f"random filters, seed {seed}")
     for number in range(filters):
@@ -94,7 +94,7 @@ def check_random_filters(make_index: MakeIndex, seed: int, *, filters: int = 120
 
 
 def check_changes(make_index: MakeIndex, seed: int, *, steps: int = 150) -> None:
-    """Random additions and removals, with matches in between; ids come back after a removal.
+    """Check random additions and removals, with matches in between; ids return after a removal.
 
     Some filters are added one by one, some together.
     """
@@ -122,9 +122,9 @@ def check_changes(make_index: MakeIndex, seed: int, *, steps: int = 150) -> None
 
 
 def check_saving(make_index: MakeIndex, load_index: LoadIndex, folder: Path, seed: int) -> None:
-    """What was saved is what is loaded, also after removals, and it can be changed and saved again.
+    """Check that the loaded index equals the saved one, and can be changed and saved again.
 
-    Also an index without any filter.
+    This includes saving after removals, and an index without any filter.
     """
     sampler = Sampler(seed)
     empty = _Model(make_index(), f"saving an empty index, seed {seed}")
@@ -151,7 +151,7 @@ def check_saving(make_index: MakeIndex, load_index: LoadIndex, folder: Path, see
 
 
 class _Model:
-    """An index beside the syntax trees of all its filters, which say what it must find."""
+    """An index beside the syntax trees of its filters, which give the expected matches."""
 
     def __init__(self, index: Index, title: str) -> None:
         self.index = index
@@ -167,9 +167,9 @@ class _Model:
         self._changed()
 
     def _changed(self) -> None:
-        """Look into the index: after each change while it is small, and then after some.
+        """Validate the index after each change while it is small, and then after some.
 
-        `check` looks before it matches.
+        `check` validates it before it matches.
         """
         self._changes += 1
         if len(self.trees) <= _SMALL or self._changes % _LOOK_EVERY == 0:
@@ -202,7 +202,7 @@ class _Model:
             )
 
     def check_is_taken(self, name: str) -> None:
-        """Adding an id twice is refused, and changes nothing."""
+        """Check that adding an id twice is refused, and changes nothing."""
         try:
             self.index.add(name, "true")
         except DuplicateIdError:
@@ -210,7 +210,7 @@ class _Model:
         raise AssertionError(f"{self.title}: {name!r} was added twice")
 
     def check_is_unknown(self, name: str) -> None:
-        """Removing what is not there is refused."""
+        """Check that removing an unknown id is refused."""
         try:
             self.index.remove(name)
         except UnknownIdError:
@@ -218,7 +218,7 @@ class _Model:
         raise AssertionError(f"{self.title}: {name!r} was removed, but is not there")
 
     def check(self, records: list[Mapping[str, Any]]) -> None:
-        """Every way of matching, on all records."""
+        """Check every way of matching, on all records."""
         index = self.index
         index.validate()
         _expect(len(index), len(self.trees), f"{self.title}: len")

@@ -1,16 +1,16 @@
-"""What a filter costs a broker: nanoseconds of processor time that it adds to each publication.
+"""The cost of a filter to a broker: nanoseconds of processor time a publication.
 
 The unit is that of one reference: records of five attributes with a text of a hundred characters,
 documents of fifty elements, and an index of some ten thousand such filters, on the machine that
 docs/matching.md names; `sapwood_lab.benchmarks.costs` measures it. Another machine is faster or
-slower by a factor, which bounds in this unit do not have to know.
+slower by a factor, which bounds in this unit need not contain.
 
-A conjunction is looked up by one of its constraints (`Way`), a tree pattern by a path. It costs
-what a candidate costs that is found that way, as often as it is one, and for each such time what is
-compared then. How often that is nobody knows who sees one filter alone: a share of publications is
-taken for each kind of constraint, so that a filter costs the same whichever others there are.
+A conjunction is looked up by one of its constraints (`Way`), a tree pattern by a path. Its cost is
+the share of publications of which it is a candidate, times the cost of such a candidate and of its
+further comparisons. One filter alone does not determine that share: a share of publications is
+assumed for each kind of constraint, so that a filter costs the same whichever others there are.
 
-`PRICES` is all that there is to know of a way; one that is not in it counts as `Way.PRESENCE`.
+`PRICES` has the price of a candidate by way; a way that is not in it counts as `Way.PRESENCE`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ VALUE_SHARE: Final = 0.01
 
 VALUES_SHARE_MAX: Final = 0.5
 BAND_SHARE: Final = 0.1
-"""Of those in a range with two ends, and with one end, that have a value of the type."""
+"""The shares of the publications with a value of the type that ranges hold: two ends, one end."""
 
 RANGE_SHARE: Final = 0.5
 PRESENCE_SHARE: Final = 0.9
@@ -80,9 +80,10 @@ _WHOLE_NS: Final = 10.0
 
 
 class Part(NamedTuple):
-    """A conjunction of a filter, or a tree pattern, what it costs, and the way it is found.
+    """A conjunction of a filter, or a tree pattern, its cost, and the way it is found.
 
-    `by` is what it is found by, and `tried` the tests of a text in it, in the filter language.
+    `by` is the attribute that it is found by, and `tried` its tests of a text, in the filter
+    language.
     """
 
     text: str
@@ -94,18 +95,18 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an interest costs, in nanoseconds for each publication."""
+    """The cost of an interest, in nanoseconds for each publication."""
 
     interest: Interest
     ns: float
 
     @property
     def dearest(self) -> Part | None:
-        """What costs the most of it; `None` for a filter that accepts nothing."""
+        """The part that costs the most; `None` for a filter that accepts nothing."""
         return max(parts_of(self.interest), key=lambda one: one.ns, default=None)
 
     def remedy(self) -> str:
-        """Which predicate it is that costs, and what to write in its place."""
+        """A sentence that names the dearest predicate, and a cheaper form."""
         part = self.dearest
         if part is None:
             return "it asks for nothing"
@@ -119,12 +120,12 @@ class Cost:
 
 
 def nanoseconds(ns: float) -> str:
-    """An amount of a cost, as people read it."""
+    """A cost as text for people."""
     return f"{ns:,.0f} ns" if ns >= _WHOLE_NS else f"{ns:.3g} ns"
 
 
 def cost_of(interest: Interest) -> Cost:
-    """What an interest costs. Takes a microsecond or two for each constraint."""
+    """The cost of an interest. Takes a microsecond or two for each constraint."""
     if isinstance(interest, Filter):
         return Cost(interest, sum(_conjunction(one)[0] for one in interest.conjunctions))
     assert isinstance(interest, TreePattern), "an interest is of one of two languages"
@@ -132,7 +133,7 @@ def cost_of(interest: Interest) -> Cost:
 
 
 def parts_of(interest: Interest) -> Iterable[Part]:
-    """What an interest costs by conjunction."""
+    """The cost of an interest by conjunction."""
     if isinstance(interest, Filter):
         return [_part(one) for one in interest.conjunctions]
     assert isinstance(interest, TreePattern), "an interest is of one of two languages"
@@ -141,7 +142,7 @@ def parts_of(interest: Interest) -> Iterable[Part]:
 
 
 def way_of(constraint: Constraint) -> tuple[Way, float]:
-    """How a constraint alone would be looked up, and the share of publications that meet it."""
+    """The lookup of a constraint alone, and the share of publications that satisfy it."""
     if constraint.absent:
         return Way.SCAN, 1.0
     points = constraint.points()
@@ -158,7 +159,7 @@ def way_of(constraint: Constraint) -> tuple[Way, float]:
 
 
 def _conjunction(one: Conjunction) -> tuple[float, Way, str]:
-    """What a conjunction costs, how it is found, and by which attribute."""
+    """The cost of a conjunction, the way it is found, and the attribute of that."""
     best, second = (Way.SCAN, 1.0, ""), 1.0
     compared, texts_ns = 0, 0.0
     for name, constraint in one.constraints:
@@ -183,7 +184,7 @@ def _conjunction(one: Conjunction) -> tuple[float, Way, str]:
 
 
 def _texts_ns(constraint: Constraint) -> float:
-    """What the tests of a text in a constraint cost, once for each text."""
+    """The cost of the text tests of a constraint, for one text."""
     texts = constraint.strings
     if texts.is_plain:
         return 0.0
@@ -203,11 +204,11 @@ def _part(one: Conjunction) -> Part:
 
 
 def _pattern(pattern: TreePattern) -> tuple[float, Way]:
-    """What a tree pattern costs, and how it is found."""
+    """The cost of a tree pattern, and the way it is found."""
     found = access(pattern)
     left = list(descend(found.rest))
     is_named = found.path[-1][1] is not None
-    if found.at_document:  # all that is left is looked for from there
+    if found.at_document:  # all other conditions are searched from there
         is_named = all(one.test is not None for one in left if isinstance(one, Below))
     if found.equality is not None:
         elements, price, way = VALUE_SHARE, EQUALITY_NS, Way.HASH

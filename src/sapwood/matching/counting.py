@@ -4,18 +4,18 @@ Source: Shen 2007, chapter 3 (L327, L587), and the baseline of XSiena (L1352-138
 
 Each conjunction needs a number of satisfied constraints. For every attribute of a record the
 constraints that its value satisfies are looked up, and each adds one to the tally of its
-conjunction; those whose tally is what they need are matched. Equal values are found by hashing,
-intervals in an interval tree (`sapwood.matching.stabbing`), and what is neither (general `like`
-patterns) is tried one by one, each distinct constraint once.
+conjunction; a conjunction whose tally reaches the needed number is matched. Equal values are found
+by hashing, intervals in an interval tree (`sapwood.matching.stabbing`), and constraints that are
+neither (general `like` patterns) are tried one by one, each distinct constraint once.
 
-A constraint that an absent attribute satisfies (`a is null or a > 5`) cannot be counted, because
-nothing announces an absence. It is turned round: it is not needed, but a present value outside it
-*vetoes* its conjunction. Conjunctions that need nothing are candidates for every record.
+A constraint that an absent attribute satisfies (`a is null or a > 5`) cannot be counted, because an
+absent attribute looks nothing up. It is turned round: it is not needed, but a present value outside
+it *vetoes* its conjunction. Conjunctions that need nothing are candidates for every record.
 
-Cost: a record pays for the constraints it satisfies, not for all there are; popular predicates
-make that a fixed share of all. Adding and removing touch only the filter's own predicates. It wins
-where sets are small or change with every other record: a few thousand filters need no
-preparation and no compiled code.
+Cost: proportional to the constraints that a record satisfies, not to all constraints; popular
+predicates make that a fixed share of all. Adding and removing touch only the filter's own
+predicates. It wins where sets are small or change with every other record: a few thousand filters
+need no preparation and no compiled code.
 
 Values and their exactness are Python's own: integers and floats hash and compare by exact value.
 """
@@ -56,7 +56,7 @@ class CountingEngine(UnbatchedEngine[Filter, Record]):
         self._taken: dict[int, tuple[tuple[_Key, Conjunction], ...]] = {}
         #: conjunction -> its slot; exactly the conjunctions in `_taken`
         self._slots: dict[_Key, int] = {}
-        #: conjunction -> how many constraints an absent attribute does not satisfy; at least 1
+        #: conjunction -> the number of its constraints that absence does not satisfy; at least 1
         self._needs: dict[_Key, int] = {}
         #: the conjunctions that are in `_slots` but not in `_needs`
         self._unconditional: set[_Key] = set()
@@ -69,7 +69,7 @@ class CountingEngine(UnbatchedEngine[Filter, Record]):
         return len(self._taken)
 
     def add(self, slot: int, filter: Filter) -> None:
-        """Take `slot` for `filter`."""
+        """Put `filter` into `slot`."""
         assert slot not in self._taken, f"slot {slot} is taken"
         self._taken[slot] = tuple((next(self._next_keys), c) for c in filter.conjunctions)
         for key, conjunction in self._taken[slot]:
@@ -99,18 +99,18 @@ class CountingEngine(UnbatchedEngine[Filter, Record]):
         return sorted({self._slots[key] for key in self._matched(record)})
 
     def reads(self, attribute: str) -> bool:
-        """Whether a filter reads an attribute."""
+        """True if a filter reads an attribute."""
         return attribute in self._attributes
 
     def match_any(self, record: Record) -> bool:
-        """Whether any filter accepts `record`; stops at the first tally that is full.
+        """True if any filter accepts `record`; stops at the first tally that is full.
 
         Vetoes must be known before a tally can count, so they are collected first.
         """
         return next(self._matched(record), None) is not None
 
     def validate(self) -> None:
-        """Tables of conjunctions agree, and each attribute holds exactly their constraints."""
+        """Check that the tables agree, and that attributes hold exactly their constraints."""
         conjunctions = {key: c for pairs in self._taken.values() for key, c in pairs}
         if self._slots != {k: s for s, pairs in self._taken.items() for k, _ in pairs}:
             raise InvariantError("conjunctions and slots disagree")
@@ -150,7 +150,7 @@ class CountingEngine(UnbatchedEngine[Filter, Record]):
 
 
 class _Pieces(NamedTuple):
-    """A constraint without `like` patterns, cut into what is hashed and what is searched."""
+    """A constraint without `like` patterns, cut into hashed values and searched intervals."""
 
     booleans: frozenset[bool]
     numbers: tuple[Number, ...]
@@ -178,7 +178,7 @@ class _AttributeIndex:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no constraint is left."""
+        """True if no constraint is left."""
         return not (
             self._booleans
             or self._numbers
@@ -246,7 +246,7 @@ class _AttributeIndex:
                 yield from keys
 
     def validate(self, constraints: dict[_Key, Constraint]) -> None:
-        """Raise `InvariantError` unless exactly `constraints` are held."""
+        """Raise `InvariantError` unless this holds exactly `constraints`."""
         self._number_spans.validate()
         self._text_spans.validate()
         expected = _AttributeIndex()

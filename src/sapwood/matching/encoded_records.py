@@ -1,8 +1,8 @@
-"""Records in MessagePack: a sequence whose records are known by their bytes.
+"""Records in MessagePack: a sequence of records that holds their bytes.
 
-Kernels read the bytes as they are (`columnar.batch`), so nobody makes an object of Python for any
-value. To everybody else this is a sequence of records like any other, each of which is decoded when
-it is asked for.
+Kernels read the bytes as they are (`columnar.batch`), so no Python object is made for any value. To
+all other code this is a sequence of records like any other, each of which is decoded when it is
+accessed.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _RECORDS: Final[msgspec.msgpack.Decoder[list[dict[str, Any]]]] = msgspec.msgpack
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedRecords(Sequence[Record]):
-    """Some flat records in one array of MessagePack, as compiled code makes it.
+    """Flat records in one array of MessagePack, as compiled code makes it.
 
     `encoded` is the array with its header of `HEADER_BYTES`; record `i` is the map
-    `encoded[offsets[i]:offsets[i + 1]]`. Whoever makes one answers for what is in it: flat records,
-    as `model.publication.flatten` gives them. Nobody checks it again.
+    `encoded[offsets[i]:offsets[i + 1]]`. The code that makes one guarantees that it holds flat
+    records, as `model.publication.flatten` returns them. It is not checked again.
 
-    Those at the places in `several`, ascending, have attributes with several values, which are
-    arrays in the map: no kernel reads these (`matching.rows`). `None` where there are none.
+    The records at the places in `several`, ascending, have attributes with several values, which
+    are arrays in the map: no kernel reads them (`matching.rows`). `None` where there are none.
 
     The records {"a": 1} and {} are `dd 00 00 00 02  81 a1 61 01  80` with the offsets 5, 9, 10.
     """
@@ -49,7 +49,7 @@ class EncodedRecords(Sequence[Record]):
     several: I64 | None = None
 
     def __len__(self) -> int:
-        """How many records."""
+        """The number of records."""
         return len(self.offsets) - 1
 
     @overload
@@ -57,7 +57,7 @@ class EncodedRecords(Sequence[Record]):
     @overload
     def __getitem__(self, at: slice) -> EncodedRecords: ...
     def __getitem__(self, at: int | slice) -> Record | EncodedRecords:
-        """A record, decoded for this once, or those of a slice."""
+        """A record, decoded for this call alone, or the records of a slice."""
         if isinstance(at, slice):
             start, stop, step = at.indices(len(self))
             if not start and stop == len(self) and step == 1:
@@ -78,7 +78,7 @@ class EncodedRecords(Sequence[Record]):
         return iter(records)
 
     def take(self, places: npt.NDArray[np.integer[Any]]) -> EncodedRecords:
-        """The records at some places, in that order."""
+        """The records at `places`, in that order."""
         offsets = np.zeros(len(places) + 1, np.int64)
         firsts, lasts = self.offsets[:-1][places], self.offsets[1:][places]
         np.cumsum(lasts - firsts, out=offsets[1:])
@@ -93,12 +93,12 @@ class EncodedRecords(Sequence[Record]):
 
 
 def many_valued(record: dict[str, Any]) -> ManyValued:
-    """A record whose arrays are the values of attributes, as decoders give them."""
+    """A record whose arrays are the values of attributes, as decoders return them."""
     return ManyValued(
         (name, tuple(value) if type(value) is list else value) for name, value in record.items()
     )
 
 
 def header(count: int) -> bytes:
-    """What an array of so many records begins with."""
+    """The header of an array of `count` records."""
     return _ARRAY + count.to_bytes(HEADER_BYTES - 1)

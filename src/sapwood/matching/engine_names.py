@@ -1,4 +1,4 @@
-"""Engines of both kinds by one list of names."""
+"""The choice of engines of both kinds by one list of names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Engines(NamedTuple):
 
 
 def chosen_engines(names: Iterable[str], default: Engines) -> Engines:
-    """The engines that were named, and those of `default` where none was.
+    """The engines that `names` names, and those of `default` for a kind that it does not name.
 
     A name that both catalogues have chooses both.
 

@@ -1,4 +1,4 @@
-"""The catalogue of matching engines: what `Index(records=...)` can be asked for."""
+"""The catalogue of matching engines: the names that `Index(records=...)` accepts."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sapwood.matching.protocol import Engine
 
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
-    """An engine by name: what it matches, whether it is exact, and how to make an empty one.
+    """An engine by name: the kind that it matches, whether it is exact, and its constructor.
 
-    `is_shared` tells that one engine with the filters of many sides is searched for less than an
-    engine for each side, even where only one match of each side is wanted.
+    `is_shared`: searching one engine with the filters of many sides takes less than searching an
+    engine for each side, even where only one match of each side is needed.
     """
 
     name: str
@@ -23,13 +23,13 @@ class EngineInfo:
     exact: bool
     summary: str
     make: Callable[[], Engine]
-    #: the engine whose files `save` writes, if that is another one
+    #: the name of the engine whose file format `save` writes, if not this one's
     saved_as: str = ""
     is_shared: bool = False
 
 
 def engine_info(name: str) -> EngineInfo:
-    """The engine of that name; raises `UnknownNameError` with the names there are."""
+    """The engine of that name; raises `UnknownNameError` with the known names."""
     return ENGINES.named(name)
 
 

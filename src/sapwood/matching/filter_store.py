@@ -1,8 +1,8 @@
 """The two filter stores of an index: filters of records, and tree patterns of documents.
 
-Each store has an engine of its own, made when it is first needed: whoever matches records alone
-never imports what reads XML, and the other way round. The slots are the index's, so a slot is taken
-in at most one store.
+Each store has an engine of its own, made when it is first needed: a program that matches records
+alone never imports the XML reader, and the other way round. The slots are the index's, so a slot is
+taken in at most one store.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _Filter_contra = TypeVar("_Filter_contra", contravariant=True)
 _Engine = TypeVar("_Engine", bound="_Slots[Any]")
 
 _READ_KEPT: Final = 1024
-"""Filters that are kept as they were read last: whoever looks at small indexes often, as routers do
-that check themselves, asks for the same ones again and again."""
+"""Filters that are kept as they were read last: code that inspects small indexes often, such as
+routers that check themselves, reads the same ones again and again."""
 
 _PATTERN: Final = msgspec.json.Decoder(tuple[str, tuple[tuple[str, str], ...] | None])
 
 
 class _Slots(Protocol[_Filter_contra]):
-    """What both kinds of engines share; `Engine` and `DocumentEngine` say what it means."""
+    """The methods that both kinds of engines share; see `Engine` and `DocumentEngine`."""
 
     def __len__(self) -> int: ...
 
@@ -54,14 +54,14 @@ class _Slots(Protocol[_Filter_contra]):
 
 
 class FilterStore(Generic[_Engine, _Filter]):
-    """The filters of one kind: an engine, and the text of each filter where the engine forgets it.
+    """The filters of one kind: an engine, and their texts where the engine does not return filters.
 
     `write` and `read` turn a filter into text and back; `folder` is the name of the engine's folder
     in a saved index, and begins the names of the arrays beside it.
 
     #: _texts[slot] is "" where the slot is free, or taken in the other store, or past the end
     #: there is an engine if there is a text
-    #: _memory is the engine if that gives filters back, and then there are no texts
+    #: _memory is the engine if it returns filters, and then there are no texts
     """
 
     def __init__(
@@ -76,14 +76,14 @@ class FilterStore(Generic[_Engine, _Filter]):
         self._write = write
         self._read = read
         self._texts = TextColumn()
-        #: `None` as long as nothing needed it
+        #: `None` until it is first needed
         self.engine: _Engine | None = None
-        #: the engine if it gives matches in any order; asking what it is takes as long as a match
+        #: the engine if it returns matches unsorted; `isinstance` would take as long as a match
         self.unsorted: Unsorted | None = None
         #: the engine if it reads records in MessagePack
         self.reading: ReadingEncoded | None = None
         self._memory: Remembering[_Filter] | None = None
-        #: the engine if it takes many filters at once
+        #: the engine if it adds many filters at once
         self._bulk: Bulk[_Filter] | None = None
 
     def __len__(self) -> int:
@@ -91,19 +91,19 @@ class FilterStore(Generic[_Engine, _Filter]):
         return 0 if self.engine is None else len(self.engine)
 
     def holds(self, slot: int) -> bool:
-        """Whether the slot is taken in this store."""
+        """True if the slot is taken in this store."""
         if self._memory is not None:
             return self._memory.holds(slot)
         return slot < len(self._texts) and self._texts[slot] != ""
 
     def add(self, slot: int, filter: _Filter) -> None:
-        """Take a free slot."""
+        """Add a filter in a free slot."""
         self._used().add(slot, filter)
         if self._memory is None:
             self._keep_text(slot, filter)
 
     def add_many(self, filters: Sequence[tuple[int, _Filter]]) -> None:
-        """Take free slots; none of them if the engine raises an error."""
+        """Add filters in free slots; none of them if the engine raises an error."""
         engine = self._used()
         if self._bulk is not None:
             self._bulk.add_many(filters)
@@ -130,7 +130,7 @@ class FilterStore(Generic[_Engine, _Filter]):
     def filter(self, slot: int) -> _Filter:
         """The filter in a slot that is taken in this store: equal to the one that was added.
 
-        It is read again from its text, and has its source, unless the engine gives it back.
+        It is read again from its text, and has its source, unless the engine returns it.
         """
         if self._memory is not None:
             return self._memory.filter(slot)
@@ -144,7 +144,7 @@ class FilterStore(Generic[_Engine, _Filter]):
         yield f"{self._folder}: texts", sum(self._texts.memory().values())
 
     def save(self, folder: Folder) -> None:
-        """Write engine and texts; nothing at all where nothing was ever added."""
+        """Write engine and texts; no file where no filter was ever added."""
         if self.engine is None:
             return
         self.engine.save(folder.make_folder(self._folder).path)
@@ -152,7 +152,7 @@ class FilterStore(Generic[_Engine, _Filter]):
             self._texts.save(folder, self._folder)
 
     def load(self, folder: Folder) -> None:
-        """Take over what `save` wrote, if it wrote something."""
+        """Read the files that `save` wrote, if there are any."""
         own: Path = folder.folder(self._folder).path
         if not folder.folder(self._folder).exists:
             return
@@ -187,7 +187,7 @@ class FilterStore(Generic[_Engine, _Filter]):
     def _used(self) -> _Engine:
         if self.engine is None:
             self.engine = self._make()
-            # Asked of the type, as that is remembered: links of a router make many engines.
+            # `issubclass` is cached for a type, `isinstance` is not: a router makes many engines.
             kind = type(self.engine)
             if issubclass(kind, Remembering):
                 self._memory = cast("Remembering[_Filter]", self.engine)
@@ -203,7 +203,7 @@ class FilterStore(Generic[_Engine, _Filter]):
 def parted(
     slots: Sequence[int], wanted: Sequence[Kept]
 ) -> tuple[Sequence[tuple[int, Filter]], Sequence[tuple[int, TreePattern]]]:
-    """Filters of records with their slots, and tree patterns with theirs."""
+    """`wanted` split into record filters with their slots, and tree patterns with theirs."""
     if are_packed(wanted):
         return KeptFilters(slots, wanted), ()
     records: list[tuple[int, Filter]] = []
@@ -224,7 +224,7 @@ def document_store(info: DocumentEngineInfo) -> FilterStore[DocumentEngine, Tree
 
 @lru_cache(_READ_KEPT)
 def read_filter(text: str) -> Filter:
-    """The filter that a text says, kept for whoever asks again."""
+    """The filter that a text parses to; cached for repeated calls."""
     return parse_filter(text)
 
 

@@ -1,9 +1,10 @@
 """Publications as callers have them, flattened by compiled code where that does what Python does.
 
 `model.publication.flatten` looks at each value in Python, which takes longer than to match it. The
-encoder of MessagePack and the flattening kernel look at all of them without. The encoder takes more
-than a record may hold, and writes a date as a text, say: so the types of the values are looked at
-first. Whatever these three do not pass is for `flatten`, which takes it or says what is wrong.
+encoder of MessagePack and the flattening kernel look at all values without Python. The encoder
+accepts more than a record may hold, and writes a date as a text, for example: so the types of the
+values are checked first. A record that fails one of these three steps goes to `flatten`, which
+accepts it or raises an error.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
     from sapwood.matching.documents.protocol import Readable
 
 Matchable: TypeAlias = "Publication | Mapping[str, Any] | bytes | Document"
-"""A publication, or what one carries: a possibly nested record, or a document as bytes or read."""
+"""A publication, or its content: a possibly nested record, or a document as bytes or read."""
 
 _NAMES: Final = frozenset({str})
 _VALUES: Final = frozenset({bool, int, float, str, type(None)})
-"""Types that the encoder writes as what they are. In lists there may be others, of which no filter
-sees what the encoder writes."""
+"""Types that the encoder writes without a change. In lists there may be other types, as no filter
+sees what the encoder writes there."""
 
 _MEMBERS: Final = _VALUES | {dict}
 
@@ -46,7 +47,7 @@ def encoded_record(record: dict[str, Any], flattener: Flattener) -> EncodedRecor
 def encoded_records(
     records: Sequence[dict[str, Any]], flattener: Flattener
 ) -> EncodedRecords | None:
-    """The flat views of some records, or `None` if `flatten` has to look at one of them."""
+    """The flat views of records, or `None` if `flatten` has to look at one of them."""
     parts: list[bytes] = []
     for record in records:
         packed = _packed(record) or _packed_flat(record)
@@ -60,7 +61,7 @@ def encoded_records(
 
 
 def _packed(record: dict[str, Any]) -> bytes | None:
-    """A record in MessagePack; `None` if that would not be the same record, or cannot be."""
+    """A record in MessagePack; `None` if it does not survive the encoding, or has none."""
     if not _is_plain(record, RECORD_DEPTH_MAX):
         return None
     try:
@@ -72,7 +73,7 @@ def _packed(record: dict[str, Any]) -> bytes | None:
 def _packed_flat(record: dict[str, Any]) -> bytes | None:
     """The flat view of a record with arrays in MessagePack; `None` where it has none, or no view.
 
-    It is flattened again, to itself, as all others are.
+    The bytes are flattened again, to themselves, as all others are.
     """
     try:
         return _ENCODER.encode(flatten(record).record)
@@ -81,7 +82,7 @@ def _packed_flat(record: dict[str, Any]) -> bytes | None:
 
 
 def _is_plain(record: dict[str, Any], depth: int) -> bool:
-    """Whether a record has names and values of plain types, down to so many levels."""
+    """True if a record has names and values of plain types, down to `depth` levels."""
     members = record.values()
     if not _NAMES.issuperset(map(type, record)):
         return False
@@ -93,7 +94,7 @@ def _is_plain(record: dict[str, Any], depth: int) -> bool:
 
 
 def parts_of(publication: Matchable) -> tuple[Record | None, Readable | None]:
-    """The record and the document of what is to be matched; `None` for what it does not have."""
+    """The record and the document of a publication; `None` for a part that it does not have."""
     if isinstance(publication, Publication):
         record = None if publication.attributes is None else publication.record
         return record, publication.readable_document

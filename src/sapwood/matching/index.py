@@ -1,4 +1,4 @@
-"""`Index`: a set of filters by id, and which of them accept a publication.
+"""`Index`: a set of filters by id that returns the ids of those that accept a publication.
 
 Filters of records and tree patterns of documents live side by side: one set of ids and slots, two
 engines (`sapwood.matching.filter_store`).
@@ -50,10 +50,10 @@ _Piece: TypeAlias = "tuple[Sequence[Record | None], Sequence[Readable | None] | 
 
 _PIECE: Final = ARRANGED_MAX
 """Publications that a thread matches at a time: enough to make the call's own cost vanish, and few
-enough for threads to take turns at what only one may do, which is to make lists of ids."""
+enough for threads to take turns at making lists of ids, which only one may do at a time."""
 
 _HELD_MAX: Final = 1 << 22
-"""Matches that are held as slots at a time, beside those of one publication."""
+"""Matches that are held as slots at a time, apart from those of one publication."""
 
 _FEW: Final = 20
 """Ids that are sorted as texts at once faster than by their ranks."""
@@ -63,23 +63,23 @@ _DICT: Final = frozenset({dict})
 _NO_SLOTS: Final = np.zeros(0, np.int32)
 
 _SLOT_BYTES: Final = 32
-"""What an integer takes in Python."""
+"""Bytes of an integer in Python."""
 
 
 class Index:
-    """A set of filters by id that tells which of them accept a publication.
+    """A set of filters by id that returns the ids of those that accept a publication.
 
     `records` and `documents` name the engines for the two kinds of filters
     (`sapwood.matching.engines.ENGINES` and `sapwood.matching.documents.DOCUMENT_ENGINES`), or are
-    infos of your own; `check_index` and `check_document_engine` check one.
+    infos of your own; `check_index` and `check_document_engine` check such an engine.
 
-    Threads: any number may match at the same time. Whoever adds, removes or saves must be alone;
-    the index does not check that.
+    Threads: any number may match at the same time. A thread that adds, removes or saves must be the
+    only one that uses the index; the index does not check that.
 
     Raises `UnknownNameError` for an engine that does not exist.
 
     #: a slot is taken in one store, and has an id, or in none, and is in _free
-    #: or else no slot has an id, and _unnamed says how many there are
+    #: or else no slot has an id, and _unnamed is the number of slots
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Index:
         self._documents = document_store(self._document_info)
         #: slot -> id; "" where the slot is free
         self._ids = TextColumn()
-        #: id -> slot, the inverse of `_ids`; `None` until somebody asks by id
+        #: id -> slot, the inverse of `_ids`; `None` until a filter is looked up by id
         self._slots: dict[str, int] | None = {}
         #: the order of `_ids`, as far as it is known
         self._order = IdOrder()
@@ -125,7 +125,7 @@ class Index:
         return len(self._records) + len(self._documents)
 
     def __contains__(self, id: object) -> bool:
-        """Whether a filter has this id."""
+        """True if a filter has this id."""
         return id in self._by_id()
 
     def __iter__(self) -> Iterator[str]:
@@ -136,9 +136,9 @@ class Index:
         """Add a filter of either language, or the text of a record filter; returns its slot.
 
         Raises `DuplicateIdError` for an id that is taken, `FilterSyntaxError` or `LimitError` for a
-        text that is no filter, `InputError` for what is neither filter nor text,
-        `InvalidValueError` for an id that is no text or is empty. The index is then as it was. One
-        that `warns` warns of a filter that no publication can match (`NeverMatchesWarning`).
+        text that is no filter, `InputError` for a value that is neither filter nor text,
+        `InvalidValueError` for an id that is no text or is empty. The index is then as it was. If
+        the index `warns`, it warns of a filter that can never match (`NeverMatchesWarning`).
         """
         _check_id(id)
         slots = self._by_id()
@@ -162,8 +162,8 @@ class Index:
     def add_many(self, items: Iterable[tuple[str, Interest | str]]) -> list[int]:
         """Add many filters, each under its id; all of them, or none where an error is raised.
 
-        Returns their slots. Errors and warnings are those of `add`. Where the engine takes many at
-        once, as the default one does from some on, each costs a few microseconds.
+        Returns their slots. Errors and warnings are those of `add`. Where the engine adds many at
+        once, as the default one does above a small number, each costs a few microseconds.
         """
         slots = self._by_id()
         wanted: dict[str, Interest] = {}
@@ -182,10 +182,10 @@ class Index:
         return chosen
 
     def take(self, wanted: Sequence[Kept]) -> list[int]:
-        """Add many filters, or bytes of some, without ids, all or none; returns their slots.
+        """Add many filters, or packed filters, without ids, all or none; returns their slots.
 
-        For whoever knows them by slot, and has no use for ids, which take more memory than filters
-        do. An index has ids for all its filters or for none; without, it is not saved.
+        For callers that know the filters by slot and have no use for ids, which take more memory
+        than filters do. An index has ids for all its filters or for none; without, it is not saved.
         """
         assert not len(self._ids), "the filters of this index have ids"
         if len(wanted) == 1 and isinstance(wanted[0], Filter):  # as a rule
@@ -201,7 +201,7 @@ class Index:
         return slots
 
     def adopt(self, engine: Folder, filters: int) -> None:
-        """Begin with so many filters of a saved engine (`prepared`), without ids, slot by slot."""
+        """Begin with `filters` filters of a saved engine (`prepared`): slot by slot, no ids."""
         self._records.load(engine)
         self._unnamed = filters
 
@@ -227,7 +227,7 @@ class Index:
         """The filter with this id, equal to the one that was added; raises `UnknownIdError`.
 
         It has the text that it was read from unless the engine gives filters back from arrays, as
-        the default one does from some number of filters on.
+        the default one does above a small number of filters.
         """
         slot = self._slot(id)
         return self._store_of(slot).filter(slot)
@@ -245,7 +245,7 @@ class Index:
 
         A method of its own, since `match` takes bytes for a document. The decoder checks a flat
         object while it reads it, so this takes less than to decode the line and to match the dict.
-        Raises `InputError` for what is no JSON object, or has a name twice, and as `match`.
+        Raises `InputError` for a line that is no JSON object or has a name twice, and as `match`.
         """
         if isinstance(line, str):
             line = line.encode("utf-8", "surrogatepass")  # which the decoder refuses
@@ -259,8 +259,8 @@ class Index:
     def found(self, publication: Matchable, limit: int = ALL) -> Slots:
         """The slots whose filters accept the publication, in any order; errors as `match`.
 
-        Fewer than `limit` are all there are, each once. Where there are so many or more, the search
-        may have ended early, and some may be there twice.
+        A result shorter than `limit` is complete, each slot once. If it has `limit` slots or more,
+        the search may have ended early, and some slots may be there twice.
         """
         encoded = self._found_encoded(publication, limit)
         if encoded is not None:
@@ -273,7 +273,7 @@ class Index:
         return slots
 
     def match_any(self, publication: Matchable) -> bool:
-        """Whether any filter accepts the publication; may stop at the first. Errors as `match`."""
+        """True if any filter accepts the publication; may stop at the first. Errors as `match`."""
         encoded = self._found_encoded(publication, 1)
         if encoded is not None:
             return len(encoded) > 0
@@ -284,7 +284,7 @@ class Index:
         return document is not None and documents is not None and documents.match_any(document)
 
     def match_count(self, publication: Matchable) -> int:
-        """How many filters accept the publication; looks up no id. Errors as `match`."""
+        """The number of filters that accept the publication; looks up no id. Errors as `match`."""
         encoded = self._found_encoded(publication, ALL)
         if encoded is not None:
             return len(encoded)
@@ -318,7 +318,7 @@ class Index:
             for number in numbers:  # each number goes to one thread
                 matched[number] = self._matched(pieces[number])
 
-        # This thread works as well: if it waited for pieces, it would take the lock from others.
+        # This thread works as well: waiting for pieces, it would take the lock from the others.
         with ThreadPoolExecutor(threads - 1) as pool:
             others = [pool.submit(work) for _ in range(threads - 1)]
             work()
@@ -345,7 +345,7 @@ class Index:
             done += len(found.offsets) - 1
 
     def _piece(self, publications: list[Matchable]) -> _Piece:
-        """Some publications as they are matched."""
+        """A piece of publications in the form in which it is matched."""
         reading = self._records.reading
         flattener = None if reading is None else reading.flattener()
         if flattener is not None and {*map(type, publications)} == _DICT:
@@ -371,7 +371,7 @@ class Index:
         return matched
 
     def _found_encoded(self, publication: Matchable, limit: int) -> Slots | None:
-        """`found` of a dict by compiled code from the first step on; `None` where Python has to."""
+        """`found` of a dict in compiled code alone; `None` where Python has to do a step."""
         reading = self._records.reading
         if reading is None or type(publication) is not dict:
             return None
@@ -380,7 +380,7 @@ class Index:
         return None if records is None else reading.found_encoded(records, limit)
 
     def _sorted(self, slots: Slots) -> list[str]:
-        """The ids of what one publication matches."""
+        """The sorted ids of the filters that one publication matches."""
         if len(slots) > _FEW:
             in_order = self._order.sorted(slots)
             if in_order is not None:
@@ -390,7 +390,7 @@ class Index:
         return ids
 
     def _sorted_ids(self, found: SlotBatch) -> list[list[str]]:
-        """The ids of what a piece of publications matches."""
+        """The sorted ids for each publication of a piece."""
         slots, doubtful = self._order.arranged(found)
         ids = self._ids.take(slots)
         matches = [ids[first:last] for first, last in pairwise(found.offsets.tolist())]
@@ -409,26 +409,26 @@ class Index:
     ) -> SlotBatch:
         """The matches of flat records, and of the documents beside them, without looking up ids.
 
-        Publication `i`, which has `records[i]` and `documents[i]` (`None` for what it does not
-        have), matches the slots `slots[offsets[i]:offsets[i + 1]]` (int64, int32), ascending; `ids`
-        decodes them. Without `in_order` the slots of a publication may come in any order, which is
-        faster.
+        Publication `i`, which has `records[i]` and `documents[i]` (`None` for a part that it does
+        not have), matches the slots `slots[offsets[i]:offsets[i + 1]]` (int64, int32), ascending;
+        `ids` decodes them. Without `in_order` the slots of a publication may come in any order,
+        which is faster.
 
-        With `limit`, as for `found`, so many slots of a record are enough, some perhaps twice; the
-        search may have ended early for those that have so many. With `max_matches` the batch ends
-        after the publication with which a part of the engine (one, as a rule) has so many matches
-        or more, or earlier, but it has one: so however many are handed in, memory is needed for so
-        many matches of each part and those of one publication.
+        With `limit`, as for `found`, that many slots of a record are enough, some perhaps twice;
+        the search may have ended early for a record that has as many. With `max_matches` the batch
+        ends after the publication with which a part of the engine (one, as a rule) has that many
+        matches or more, or earlier, but holds at least one publication: however many are passed,
+        memory is needed for `max_matches` of each part and the matches of one publication.
 
         Records are taken as they are: use `model.publication.flatten` where they may be nested or
-        hold what no record may. Records in columns are best handed in as a
+        hold values that no record may hold. Records in columns are best passed as a
         `matching.tables.RecordTable`, and records in MessagePack as
         `matching.encoded_records.EncodedRecords`: nothing is decoded then. Raises `DocumentError`
         or `LimitError` for a document that is none.
         """
         trees = self._documents.engine
         if self._records.unsorted is None or in_order or documents is not None:
-            # These match all that they get.
+            # These engines match all records that they get.
             records = records[: max(1, max_matches // max(1, len(self)))]
         found = self._records.match_slots(
             records, in_order=in_order, max_matches=max_matches, limit=limit
@@ -438,10 +438,10 @@ class Index:
         return united(found, match_present(documents[: len(records)], trees.match_slots))
 
     def memory(self) -> dict[str, int]:
-        """Bytes of what the index holds, by part; files that are mapped count like memory.
+        """Bytes of the index's own memory, by part; files that are mapped count like memory.
 
-        Takes about a microsecond for each id and each object: engines whose filters are arrays say
-        what these take, others are weighed object by object.
+        Takes about a microsecond for each id and each object: engines whose filters are arrays
+        report the sizes of these, all other engines are measured object by object.
         """
         by_id = self._slots or {}
         return {
@@ -456,8 +456,8 @@ class Index:
     def touched_bytes(self, publications: Iterable[Matchable]) -> float | None:
         """Bytes of arrays that matching the record of a publication reads, on average.
 
-        `None` where the engine cannot tell. Beside the rate at which memory streams this says how
-        fast a match could be at best.
+        `None` where the engine does not account for them. Divided by the rate at which memory
+        streams, this is a lower bound of the time of a match.
         """
         engine = self._records.engine
         records = [record for record, _ in map(parts_of, publications) if record is not None]
@@ -467,12 +467,12 @@ class Index:
         return engine.touched_bytes(rows)
 
     def fold(self) -> None:
-        """Do what the engine has put off so that matching is as fast as it can be.
+        """Do the work that the engine has deferred, so that matching is as fast as it can be.
 
-        Additions and matches only do as much of it as lets nobody wait for long. Call this after
-        many additions, or from time to time; it takes some microseconds for each filter, and may
-        run in one thread of its own beside any other use of the index. It also learns the order of
-        the ids, by which many matches are sorted faster than as texts.
+        Additions and matches only do as much of it as makes no caller wait for long. Call this
+        after many additions, or from time to time; it takes some microseconds for each filter, and
+        may run in one thread of its own beside any other use of the index. It also learns the order
+        of the ids, by which many matches are sorted faster than as texts.
         """
         for engine in (self._records.engine, self._documents.engine):
             if engine is not None:
@@ -482,8 +482,8 @@ class Index:
     def save(self, path: PathName) -> None:
         """Write the index into a folder of `.npy` and JSON files that takes the place of `path`.
 
-        What the default engines write is what `columnar` and `path-automaton` write.
-        Raises `FileFormatError` if `path` holds something that is no index.
+        The default engines write the files of `columnar` and `path-automaton`. Raises
+        `FileFormatError` if `path` holds something that is no index.
         """
         assert not self._unnamed, "an index without ids is not saved"
         with replaced(path, HEADER) as folder:
@@ -504,9 +504,9 @@ class Index:
         """The index that `save` wrote, its arrays mapped into memory and shared with other readers.
 
         Every file is read once and compared with the checksum that it was saved with. That finds
-        damage, not malice: load only what you trust, and change no file of a folder in use.
-        It has the engines that the saved one had; `records` and `documents` are needed for others
-        that read the same files, and for those that are not in the catalogues. Raises
+        damage, not malice: load only what you trust, and change no file of a folder in use. The
+        index has the engines that the saved one had; `records` and `documents` are needed for other
+        engines that read the same files, and for those that are not in the catalogues. Raises
         `FileFormatError` if `path` is no index, was written by another version, or is damaged;
         `UnknownNameError` if one of its engines does not exist here.
         """
@@ -544,7 +544,7 @@ class Index:
         if taken != self._by_id() or len(taken) != len(self):
             raise InvariantError("ids and slots disagree")
         if not ids and not self._free:
-            return  # nothing was ever added: many of a router's indexes are like that
+            return  # nothing was ever added: many of a router's indexes stay empty
         if sorted(self._free) != [slot for slot, given in enumerate(ids) if not given]:
             raise InvariantError("the free slots are not those without an id")
         self._order.validate(ids)
@@ -552,7 +552,7 @@ class Index:
             raise InvariantError("the slots with an id are not those with a filter")
 
     def _take(self, wanted: Sequence[Kept], first: int) -> list[int]:
-        """Take slots for all of these, or for none: free ones, and then from `first` on."""
+        """Take slots for all these filters, or for none: free slots first, then from `first` on."""
         again = self._free[: -len(wanted) - 1 : -1]
         chosen = [*again, *range(first, first + len(wanted) - len(again))]
         records, documents = parted(chosen, wanted)

@@ -1,4 +1,4 @@
-"""The header of a saved index: which engines wrote it, and of which version it is."""
+"""The header of a saved index: the engines that wrote it, and its version."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEADER: Final = "index"
 def write_header(
     folder: Folder, records: EngineInfo, documents: DocumentEngineInfo, subscriptions: int
 ) -> None:
-    """Write the header of an index with these engines and so many filters; the files are there."""
+    """Write the header of an index with these engines; all other files have been written."""
     header = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -43,7 +43,7 @@ def chosen_engine(
 
 
 def read_header(folder: Folder) -> dict[str, Any]:
-    """The header; raises `FileFormatError` for a folder without one, or with another's."""
+    """The header; raises `FileFormatError` for a folder without one, or of another format."""
     path = folder.place(f"{HEADER}.json")
     if not folder.exists:
         raise FileFormatError(str(folder), "is no folder; an index is a folder that save made")

@@ -14,7 +14,7 @@ from sapwood.model.numbers import Number
 _EXACT: Final = 1 << 53
 EXACT_MIN: Final = -_EXACT
 EXACT_MAX: Final = _EXACT
-"""Between these every integer is a float."""
+"""Between `EXACT_MIN` and `EXACT_MAX` every integer is a float."""
 
 _REMAINDER_MAX: Final = (1 << 15) - 1
 
@@ -22,10 +22,10 @@ _REMAINDER_MAX: Final = (1 << 15) - 1
 def number_key(value: Number) -> tuple[float, int]:
     """`(nearest float, remainder)`: pairs compare as the numbers do, exactly.
 
-    Rounding to the nearest float never swaps two numbers, so the float decides unless it is the
-    same, and then the difference to it does. A 64-bit integer differs from its float by at most
-    512. Larger integers, which no record holds, may: their remainder is cut off at 16 bits, which
-    changes no comparison with a value that a record can hold.
+    Rounding to the nearest float never swaps two numbers, so the floats decide unless they are
+    equal, and then the differences to them do. A 64-bit integer differs from its float by at most
+    512. Larger integers, which no record holds, may differ by more: their remainder is cut off at
+    16 bits, which changes no comparison with a value that a record can hold.
     """
     if isinstance(value, float):
         return value, 0
@@ -52,5 +52,5 @@ def text_order(text: str) -> int:
 
 
 def text_bytes(text: str) -> bytes:
-    """UTF-8, whose byte order is the code point order; lone surrogates keep their place in it."""
+    """The UTF-8 bytes, whose order is that of code points, lone surrogates included."""
     return text.encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""What an index finds a filter by: what engines say if they are asked what a filter costs."""
+"""The lookups by which an index finds a filter, as engines report them to explain its cost."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 
 class Way(StrEnum):
-    """How a conjunction, or a tree pattern, is found."""
+    """The way in which a conjunction, or a tree pattern, is found."""
 
     HASH = "hash"
-    """By one of finitely many values: one lookup leads to those that ask for it."""
+    """By one of finitely many values: one lookup leads to the conjunctions that require it."""
     INTERVAL = "interval"
     """By a range, among ranges sorted by an end."""
     PAIR = "pair"
@@ -18,9 +18,9 @@ class Way(StrEnum):
     PRESENCE = "presence"
     """By any value of a type: every record that has one there is a candidate."""
     SUFFIX = "suffix"
-    """By how a text ends, among endings sorted backwards."""
+    """By the end of a text, among endings sorted backwards."""
     LITERAL = "literal"
-    """By a text within a text: all those asked for are found at once, in one pass."""
+    """By a text within a text: one pass finds the texts of all conjunctions."""
     PATH = "path"
     """By a path of elements: all paths of all patterns are walked at once."""
     SCAN = "scan"
@@ -31,9 +31,9 @@ class Lookup(NamedTuple):
     """One conjunction of a filter, or a tree pattern.
 
     `by` is what is looked up, in the filter language (an attribute, where only its presence is),
-    and `compared` what candidates are compared with afterwards; `patterns` of it take a search in a
-    text each. `share` of the records are candidates, as far as the filters let one guess; `None`
-    where they do not.
+    and `compared` the predicates that candidates are compared with afterwards; `patterns` are those
+    of them that search a text. `share` is the estimated share of records that are candidates;
+    `None` where the filters allow no estimate.
     """
 
     text: str

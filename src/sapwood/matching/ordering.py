@@ -1,9 +1,9 @@
 """The order of ids, so that matches are sorted as integers.
 
-To sort the ids of many matches as texts takes as long as to find them, and nobody else may run
-Python meanwhile. So every slot knows the rank that its id had when ids were last ranked, and ranks
-are sorted without the interpreter lock. Ids that came later have no rank; whoever meets one
-compares texts.
+Sorting the ids of many matches as texts takes as long as finding them, and holds the interpreter
+lock. So every slot has the rank that its id had when ids were last ranked, and ranks are sorted
+without the lock. Ids that were added later have no rank; matches with such an id are sorted as
+texts.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _SLOT_BITS: Final = 28
 _SLOT_MASK: Final = (1 << _SLOT_BITS) - 1
 
 UNRANKED: Final = _SLOT_MASK
-"""The rank of a slot without an id, or with one that came after the last ranking."""
+"""The rank of a slot without an id, or with one that was added after the last ranking."""
 
 ARRANGED_MAX: Final = 1 << 62 - 2 * _SLOT_BITS
-"""Publications whose matches are arranged at a time: what is left of a key for their number."""
+"""Publications whose matches are arranged at a time: the bits of a key that number them."""
 
 _WORD_BYTES: Final = 8
 
 
 class IdOrder:
-    """The rank of each slot's id, as far as it is known.
+    """The rank of each slot's id, for the ids that have been ranked.
 
-    `learn` may run in one thread while others match, and while another one says what it changes.
+    `learn` may run in one thread while others match, and while another one reports changes.
 
     #: _ranks[slot] is the place of the slot's id among all ids of one moment, or UNRANKED
     #: if _is_known, only free slots are UNRANKED
@@ -50,12 +50,12 @@ class IdOrder:
         #: at least one element for each slot
         self._ranks: Ranks = np.zeros(0, np.int32)
         self._is_known = True
-        #: slots whose ids changed since `learn` began to look at them; `None` if nobody learns
+        #: slots whose ids changed since `learn` began to read them; `None` while no `learn` runs
         self._changed: set[int] | None = None
         self._lock = Lock()
 
     def forget(self, slot: int) -> None:
-        """The slot has another id by now, or none."""
+        """Drop the rank of a slot that has another id by now, or none."""
         assert slot < UNRANKED, "an index has less than 2**28 slots"
         with self._lock:
             if slot >= len(self._ranks):
@@ -66,7 +66,7 @@ class IdOrder:
                 self._changed.add(slot)
 
     def forget_many(self, slots: Sequence[int]) -> None:
-        """The same of many slots."""
+        """`forget` for many slots."""
         most = max(slots, default=0)
         assert most < UNRANKED, "an index has less than 2**28 slots"
         with self._lock:
@@ -78,7 +78,7 @@ class IdOrder:
                 self._changed.update(slots)
 
     def learn(self, ids: TextColumn) -> None:
-        """Rank all ids if there may be some without a rank; about a microsecond for each.
+        """Rank all ids if any may have no rank; takes about a microsecond for each.
 
         Ids that change meanwhile stay without a rank.
         """
@@ -104,10 +104,11 @@ class IdOrder:
         return slots.take(order)
 
     def arranged(self, found: SlotBatch) -> tuple[Places, list[int]]:
-        """The slots of each publication by the ranks of their ids, and where texts must decide.
+        """The slots of each publication by the ranks of their ids, and the publications without.
 
-        `found` has at most `ARRANGED_MAX` publications, each with its slots in any order. The
-        numbers that come with the slots are those of publications with a slot without a rank.
+        `found` has at most `ARRANGED_MAX` publications, each with its slots in any order. The list
+        has the numbers of the publications with a slot without a rank: those must be sorted as
+        texts.
         """
         numbers = np.arange(len(found.offsets) - 1) << 2 * _SLOT_BITS
         keys = self._ranks.take(found.slots).astype(np.int64)
@@ -120,7 +121,7 @@ class IdOrder:
         return keys & _SLOT_MASK, doubtful
 
     def memory(self) -> int:
-        """Bytes."""
+        """The bytes of the ranks."""
         return self._ranks.nbytes
 
     def save(self, folder: Folder, name: str) -> None:
@@ -129,7 +130,7 @@ class IdOrder:
 
     @classmethod
     def load(cls, folder: Folder, name: str, slots: int) -> IdOrder:
-        """What `save` wrote of so many slots; raises `FileFormatError` for anything else."""
+        """Read the ranks of `slots` slots that `save` wrote; raises `FileFormatError` otherwise."""
         ranks = folder.read_own_arrays((name,))[name]
         if ranks.dtype != np.int32 or ranks.ndim != 1 or len(ranks) < slots:
             raise FileFormatError(folder.place(f"{name}.npy"), "is not a rank for each id")
@@ -149,10 +150,10 @@ class IdOrder:
 
 
 def ranked(offsets: Offsets, joined: Bytes) -> Ranks:
-    """The place of each text among all, by code point; UNRANKED for those that are empty.
+    """The place of each text among all texts, by code point; UNRANKED for empty texts.
 
-    Texts are as `texts.packed` gives them. They are compared eight bytes at a time, each time only
-    those that were alike so far.
+    Texts are in the form of `texts.packed`. They are compared eight bytes at a time, each time only
+    those that were equal so far.
     """
     sizes = np.diff(offsets)
     ranks = np.full(len(sizes), UNRANKED, np.int32)
@@ -162,7 +163,7 @@ def ranked(offsets: Offsets, joined: Bytes) -> Ranks:
     for at in (*range(0, longest, _WORD_BYTES), None):
         if not len(rest):
             break
-        # Last of all, what is alike but for zeros at the end is as long as it is.
+        # At last, texts that differ in nothing but zeros at the end are sorted by length.
         words = sizes[rest] if at is None else _words(offsets[rest] + at, offsets[rest + 1], joined)
         order = np.lexsort((words, places)) if at else np.argsort(words, kind="stable")
         rest, words, places = rest[order], words[order], places[order]
@@ -170,7 +171,7 @@ def ranked(offsets: Offsets, joined: Bytes) -> Ranks:
         is_first[1:] = (words[1:] != words[:-1]) | (places[1:] != places[:-1])
         starts = np.flatnonzero(is_first)
         group = np.cumsum(is_first) - 1
-        # What was alike begins at the same place, and lies together.
+        # Texts that were equal so far have the same place, and lie together.
         began = np.searchsorted(places, places)
         places = places + starts[group] - began
         ranks[rest] = places
@@ -180,7 +181,7 @@ def ranked(offsets: Offsets, joined: Bytes) -> Ranks:
 
 
 def _words(first: Offsets, last: Offsets, joined: Bytes) -> npt.NDArray[np.uint64]:
-    """Up to eight bytes from each place, before each end, as numbers that sort alike."""
+    """Up to eight bytes from each place, before each end, as numbers in the same order."""
     words = np.zeros(len(first), np.uint64)
     for step in range(_WORD_BYTES):
         words <<= np.uint64(8)

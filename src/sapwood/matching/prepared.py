@@ -1,15 +1,15 @@
 """Engines for filters of records that are built ahead of time, and mapped when they are needed.
 
-Who comes back with a million filters needs an engine for them, which takes some microseconds for
-each. Whoever has the filters before builds it then, and saves it:
+A client that comes back with a million filters needs an engine for them, which takes some
+microseconds for each. A program that has the filters before builds the engine then, and saves it:
 
 ::
 
-    FOLDER/prepared.json       what this is, and of each engine how many filters it has, how long
-                               the list of filters was, and its fingerprint; how long every other
-                               file is, and its checksum
-    FOLDER/NAME/records/       what the columnar engine has saved
-    FOLDER/NAME/slots.npy      the slot of each filter in the list; equal ones have one
+    FOLDER/prepared.json       the kind of file; of each engine the number of its filters, the
+                               length of the list of filters and its fingerprint; of every other
+                               file its length and checksum
+    FOLDER/NAME/records/       the files of the columnar engine
+    FOLDER/NAME/slots.npy      the slot of each filter in the list; equal filters have one
 
 An engine is taken for the very list of filters that it was built of, by the *fingerprint*, or not
 at all, wherever its folder comes from; and every byte is compared with its checksum (`storage`)
@@ -36,7 +36,7 @@ from sapwood.matching.storage import REMEDY, Folder, opened
 from sapwood.model.kept import KeptFilters
 
 ENGINE: Final = "columnar"
-"""The engine whose files these are."""
+"""The engine that wrote these files."""
 
 HEADER: Final = "prepared"
 
@@ -48,11 +48,11 @@ _SLOTS: Final = "slots"
 _PIECE: Final = 1 << 16
 
 _BUILT: Final = 1 << 17
-"""Filters that are built at once: joining what is built takes less memory than building all."""
+"""Filters that are built at once: joining several parts takes less memory than building all."""
 
 
 def fingerprint(filters: Sequence[bytes]) -> str:
-    """What tells a list of filters, as they are packed, from all others."""
+    """The digest that identifies a list of packed filters."""
     digest = blake2b(digest_size=16)
     for first in range(0, len(filters), _PIECE):
         some = filters[first : first + _PIECE]
@@ -62,7 +62,7 @@ def fingerprint(filters: Sequence[bytes]) -> str:
 
 
 class Engine(NamedTuple):
-    """A saved engine: its folder, how many filters it has, and the slot of each in the list."""
+    """A saved engine: its folder, the number of its filters, the slot of each in the list."""
 
     folder: Folder
     filters: int
@@ -72,8 +72,8 @@ class Engine(NamedTuple):
 def prepare(path: Path, lists: Mapping[str, Sequence[bytes]]) -> int:
     """Build an engine for each list of packed filters, and write all of them into a new folder.
 
-    Returns how long the lists are; 0, and there is no folder, where compiled kernels are not kept
-    for this machine: whoever reads it would not have them either. Raises `OSError`.
+    Returns the total length of the lists, or 0 (and makes no folder) where compiled kernels are not
+    kept for this machine: the reader of the folder would not have them either. Raises `OSError`.
     """
     count = sum(map(len, lists.values()))
     if not count or not RECORDS.is_cached():
@@ -86,7 +86,7 @@ def prepare(path: Path, lists: Mapping[str, Sequence[bytes]]) -> int:
 
 
 def _prepare(folder: Folder, given: Sequence[bytes]) -> list[int | str]:
-    """Write one engine; returns what the header says of it."""
+    """Write one engine; returns its entry of the header."""
     by_slot = {one: slot for slot, one in enumerate(dict.fromkeys(given))}
     slots = np.fromiter(map(by_slot.__getitem__, given), np.int32, len(given))
     folder.write_arrays({_SLOTS: slots})
@@ -101,9 +101,9 @@ def _prepare(folder: Folder, given: Sequence[bytes]) -> list[int | str]:
 
 
 class Prepared:
-    """The engines in a folder, every byte of which is what was written.
+    """The engines in a folder, with every byte compared with its checksum.
 
-    Raises `FileFormatError` where it is not, where something is missing, and for another version.
+    Raises `FileFormatError` for damaged or missing files, and for another version.
     """
 
     def __init__(self, path: Path) -> None:
@@ -121,7 +121,7 @@ class Prepared:
         self._engines: Mapping[str, Any] = header["engines"]
 
     def engine_of(self, given: Sequence[bytes]) -> Engine | None:
-        """The engine that was built of exactly this list of filters, if it is here."""
+        """The engine that was built of exactly this list of filters, if this folder has it."""
         as_long = [name for name, (_, length, _) in self._engines.items() if length == len(given)]
         if not as_long:
             return None

@@ -1,7 +1,7 @@
-"""What every matching engine offers: the one small protocol behind `Index`.
+"""The protocol of matching engines: the one small interface behind `Index`.
 
-An engine knows filters by *slot*: a small integer, dense from 0, that the index gives out and
-reuses after a removal. Slots index arrays directly, so engines need no table of names.
+An engine knows filters by *slot*: a small integer, dense from 0, that the index assigns and reuses
+after a removal. Slots index arrays directly, so engines need no table of names.
 """
 
 from __future__ import annotations
@@ -43,33 +43,33 @@ class SlotBatch(NamedTuple):
 
 
 class Engine(Protocol):
-    """A set of filters by slot that tells which of them accept a record.
+    """A set of filters by slot that returns the slots of those that accept a record.
 
     The caller keeps the slots right: `add` only with a free slot, `remove` only with a taken one.
     Records are flat views (`sapwood.model.publication.flatten`) and hold no NaN; every attribute
-    has one value. Those that have several come as rows (`matching.rows`).
+    has one value. Records whose attributes have several values come as rows (`matching.rows`).
 
-    Any number of threads may call the `match` methods at the same time; `add`, `remove`,
-    `save` and `load` need the engine for themselves.
+    Any number of threads may call the `match` methods at the same time; `add`, `remove`, `save` and
+    `load` need the engine for themselves.
     """
 
     def __len__(self) -> int:
         """The number of taken slots."""
 
     def add(self, slot: int, filter: Filter) -> None:
-        """Take `slot` for `filter`; it is seen by the very next match."""
+        """Put `filter` into `slot`; the very next match sees it."""
 
     def remove(self, slot: int) -> None:
-        """Free `slot`; its filter is not reported any more."""
+        """Free `slot`; its filter is no longer reported."""
 
     def match(self, record: Record) -> list[int]:
         """The slots whose filters accept `record`, ascending, each once."""
 
     def match_any(self, record: Record) -> bool:
-        """Whether any filter accepts `record`; may stop at the first."""
+        """True if any filter accepts `record`; may stop at the first."""
 
     def match_count(self, record: Record) -> int:
-        """How many filters accept `record`."""
+        """The number of filters that accept `record`."""
 
     def match_slots(self, records: Sequence[Record]) -> SlotBatch:
         """The matches of many records at once: the fast path.
@@ -84,15 +84,15 @@ class Engine(Protocol):
         """
 
     def save(self, folder: Path) -> None:
-        """Write what `load` wants to find into the existing, empty `folder`."""
+        """Write the files that `load` needs into the existing, empty `folder`."""
 
     def load(self, folder: Path, filters: Iterable[tuple[int, Filter]]) -> None:
-        """Take over what `save` wrote, on an engine that is still empty.
+        """Read the files that `save` wrote, into an engine that is still empty.
 
         `filters` yields every taken slot with its filter, ascending, and costs a parse for each
-        step: an engine whose own files say enough does not touch it.
+        step: an engine whose own files suffice does not read it.
 
-        Raises `FileFormatError` if the files are not what `save` wrote.
+        Raises `FileFormatError` if the files are not those that `save` wrote.
         """
 
     def validate(self) -> None:
@@ -101,21 +101,21 @@ class Engine(Protocol):
 
 @runtime_checkable
 class Bulk(Protocol[_Wanted_contra]):
-    """An engine that takes many filters at once for less than it takes them one by one."""
+    """An engine that adds many filters at once for less than one by one."""
 
     def add_many(self, filters: Sequence[tuple[int, _Wanted_contra]]) -> None:
-        """Take each slot for its filter, as `add` does; all of them, if it returns."""
+        """Put each filter into its slot, as `add` does; all of them, if it returns."""
 
 
 @runtime_checkable
 class Remembering(Protocol[_Wanted_co]):
-    """An engine that gives filters back, so that nobody else need keep them."""
+    """An engine that returns the filters that it holds, so that no caller need keep a copy."""
 
     def filter(self, slot: int) -> _Wanted_co:
-        """The filter in a taken slot: one that is equal to what was added, without its source."""
+        """The filter in a taken slot, equal to the one that was added, without its source."""
 
     def holds(self, slot: int) -> bool:
-        """Whether a slot, which may be any number from 0, is taken."""
+        """True if a slot, which may be any number from 0, is taken."""
 
     def taken(self) -> Iterable[int]:
         """The taken slots, ascending."""
@@ -128,7 +128,7 @@ class Unsorted(Protocol):
     def found(self, record: Record, limit: int = ALL) -> Slots:
         """The slots whose filters accept `record`, in any order, each once.
 
-        Ends with the first `limit` or more, some of which may then be there twice.
+        The search may end once it has `limit` slots or more; some slots may then be there twice.
         """
 
     def found_many(
@@ -137,19 +137,19 @@ class Unsorted(Protocol):
         """The matches of many records, the slots of each in any order.
 
         Ends after the record with which a part of the engine has `max_matches` matches or more, so
-        that memory is needed for as many of each part, and for those of one record. `limit` matches
-        of a record are enough, as for `found`.
+        that memory is needed for as many matches of each part, and for those of one record. `limit`
+        matches of a record are enough, as for `found`.
         """
 
 
 @runtime_checkable
 class ReadingEncoded(Unsorted, Protocol):
-    """An engine that reads records in MessagePack, and has compiled code that flattens these."""
+    """An engine that reads records in MessagePack, with compiled code that flattens records."""
 
     def flattener(self) -> Flattener | None:
-        """What makes `EncodedRecords` of records in MessagePack.
+        """The function that makes `EncodedRecords` of records in MessagePack.
 
-        `None` while the engine would have to decode these: flat records are as good then.
+        `None` while the engine would have to decode them: flat records are as good then.
         """
 
     def found_encoded(self, records: EncodedRecords, limit: int = ALL) -> Slots:
@@ -161,7 +161,7 @@ class KnowingAttributes(Protocol):
     """An engine that knows which attributes its filters read."""
 
     def reads(self, attribute: str) -> bool:
-        """Whether a filter may read an attribute: `False` only if none does."""
+        """True if a filter may read an attribute; `False` only if none does."""
 
 
 @runtime_checkable
@@ -169,7 +169,7 @@ class Accounting(Protocol):
     """An engine that accounts for the bytes of its arrays that a match reads."""
 
     def touched_bytes(self, records: Sequence[Record]) -> float:
-        """Bytes that are read for a record, on average."""
+        """The mean number of bytes that are read for a record."""
 
 
 def batch_of(matches: Iterable[Sequence[int]]) -> SlotBatch:

@@ -1,8 +1,9 @@
-"""Publications as they came: a sequence that makes a publication only for whoever asks for it.
+"""Publications as they arrived: a sequence that makes a publication object only on access.
 
-What one read of a socket brings is routed together. Kernels find the publications in the bytes,
-match them there, and compose what goes out of slices of them. So a publication of Python is made
-where a strategy looks into it, a journal writes it down or an error names it, and nowhere else.
+The publications of one read of a socket are routed together. Kernels find them in the bytes, match
+them there, and compose the output of slices of these bytes. So a publication object of Python is
+made where a strategy looks into it, a journal writes it down or an error names it, and nowhere
+else.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ class PublicationBatch(Sequence[Publication]):
     """Publications in one piece of memory, in their order.
 
     Publication `i` travels as `data[starts[i]:ends[i]]`. `records[i]` is the flat view of its
-    record; an empty one, if it has none, which are those that `bare` says. `documents[i]` is its
-    document as it was read, or `None`; without `documents` none has one. It is worth being
+    record, or an empty one where `bare[i]` is set and it has none. `documents[i]` is its document
+    as it was read, or `None`; without `documents` no publication has one. It is worth being
     delivered for `ttls_ms[i]` milliseconds, or for ever where that is 0; without `ttls_ms` all are.
-    `read` makes a publication of its bytes and its document. Whoever makes a batch has found all of
-    them in order, so that `read` raises nothing.
+    `read` makes a publication of its bytes and its document. The code that makes a batch has found
+    all publications in order, so that `read` raises nothing.
     """
 
     __slots__ = (
@@ -51,13 +52,13 @@ class PublicationBatch(Sequence[Publication]):
         ttls_ms: Places | None = None,
         born: int | None = None,
     ) -> None:
-        #: what `Publication.born` says of the oldest one, and so may be said of each
+        #: `Publication.born` of the oldest publication, which is a bound for each
         self.born = born
         self.data: Final = data
         self.starts: Final = starts
         self.ends: Final = ends
         self.documents: Final = documents
-        #: whether a publication has no record; `None` where all have one
+        #: true where a publication has no record; `None` where all have one
         self.bare: Final = bare
         #: `None` where no publication has a time to live
         self.ttls_ms: Final = ttls_ms
@@ -65,11 +66,11 @@ class PublicationBatch(Sequence[Publication]):
         #: the places of the publications among the records; `None` for all
         self._taken: Places | None = None
         self._read = read
-        #: those that somebody has asked for, by place
+        #: the publications that have been accessed, by place
         self._made: dict[int, Publication] = {}
 
     def __len__(self) -> int:
-        """How many publications."""
+        """The number of publications."""
         return len(self.starts)
 
     @overload
@@ -77,7 +78,7 @@ class PublicationBatch(Sequence[Publication]):
     @overload
     def __getitem__(self, at: slice) -> PublicationBatch: ...
     def __getitem__(self, at: int | slice) -> Publication | PublicationBatch:
-        """A publication, the same one each time, or the batch of those of a slice."""
+        """A publication, the same one each time, or the batch of a slice."""
         if isinstance(at, slice):
             first, last, step = at.indices(len(self))
             if not first and last == len(self) and step == 1:
@@ -97,13 +98,13 @@ class PublicationBatch(Sequence[Publication]):
 
     @property
     def records(self) -> EncodedRecords:
-        """The flat views of the records, with an empty one where there is none."""
+        """The flat views of the records, with an empty one where a publication has none."""
         if self._taken is not None:
             self._records, self._taken = self._records.take(self._taken), None
         return self._records
 
     def take(self, places: Places) -> PublicationBatch:
-        """The publications at some places, in that order."""
+        """The publications at `places`, in that order."""
         documents, bare, ttls_ms = self.documents, self.bare, self.ttls_ms
         taken = PublicationBatch(
             *(self.data, self.starts[places], self.ends[places], self._records, self._read),
@@ -116,12 +117,12 @@ class PublicationBatch(Sequence[Publication]):
         return taken
 
     def body(self, at: int) -> bytes:
-        """What a publication travels as."""
+        """The bytes that a publication travels as."""
         return self.data[self.starts.item(at) : self.ends.item(at)]
 
 
 def oldest(publications: Sequence[Publication]) -> int | None:
-    """What `Publication.born` says of all of them; `None` where nothing is known of one."""
+    """The least `Publication.born` of a batch; `None` where one publication has none."""
     if isinstance(publications, PublicationBatch):
         return publications.born
     born: int | None = None
@@ -133,7 +134,7 @@ def oldest(publications: Sequence[Publication]) -> int | None:
 
 
 def take(batch: Sequence[Publication], places: Sequence[int]) -> Sequence[Publication]:
-    """The publications at some places, in that order."""
+    """The publications at `places`, in that order."""
     if len(places) == len(batch):
         return batch
     if isinstance(batch, PublicationBatch):
@@ -142,10 +143,10 @@ def take(batch: Sequence[Publication], places: Sequence[int]) -> Sequence[Public
 
 
 def rows_in(whole: Sequence[Publication], part: Sequence[Publication]) -> list[int] | None:
-    """Where the publications of a part stand in the batch that it was taken from.
+    """The rows of the batch `whole` at which the publications of `part` stand.
 
-    `None` where it was taken from another one. The bodies of a batch stand one behind the other, so
-    that a row is known by where its body begins.
+    `None` where `part` was taken from another batch. The bodies of a batch stand one behind the
+    other, so that the begin of a body identifies its row.
     """
     if isinstance(whole, PublicationBatch) and isinstance(part, PublicationBatch):
         rows = np.searchsorted(whole.starts, part.starts)
@@ -159,12 +160,12 @@ def rows_in(whole: Sequence[Publication], part: Sequence[Publication]) -> list[i
 
 
 def may_have_documents(batch: Sequence[Publication]) -> bool:
-    """Whether any of some publications may have a document."""
+    """True if any publication of a batch may have a document."""
     return not isinstance(batch, PublicationBatch) or batch.documents is not None
 
 
 def places_of_several(batch: Sequence[Publication]) -> list[int]:
-    """The places of the publications of which an attribute has several values."""
+    """The places of the publications that have an attribute with several values."""
     if isinstance(batch, PublicationBatch):
         several = batch.records.several
         places: list[int] = [] if several is None else several.tolist()
@@ -173,7 +174,7 @@ def places_of_several(batch: Sequence[Publication]) -> list[int]:
 
 
 def has_documents(batch: Sequence[Publication]) -> bool:
-    """Whether one of the publications has a document."""
+    """True if one of the publications has a document."""
     if isinstance(batch, PublicationBatch):
         return batch.documents is not None and any(one is not None for one in batch.documents)
     return any(one.document is not None for one in batch)

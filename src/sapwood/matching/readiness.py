@@ -1,18 +1,18 @@
-"""Compiled kernels: which sets there are, whether this process has them at hand, who loads them.
+"""Compiled kernels: the sets of them, the check that a set is at hand, and the loaders.
 
-Compiling takes 1 to 10 seconds of processor time a set where nothing is kept, and loading what was
-compiled before half a second, nearly all of it the import of numba. Plain Python needs neither, and
-on small sets and few publications it is done before. So whoever has a plain twin begins with that
-and keeps account of what compiled kernels would have spared (`Awaiting`), and a *loader* hears of
-it and decides whether, when and on which thread they are loaded. Once they are at hand everybody
-takes them, and no answer changes.
+Compiling takes 1 to 10 seconds of processor time a set where no compiled code is kept, and loading
+what was compiled before half a second, nearly all of it the import of numba. Plain Python needs
+neither, and on small sets and few publications it is done before. So code that has a plain twin
+begins with that and counts the work that compiled kernels would have spared (`Awaiting`), and a
+*loader*, to which this work is reported, decides whether, when and on which thread they are loaded.
+Once they are at hand all code uses them, and no result changes.
 
 A library, `sapwood match` and `sapwood simulate` load in place, when plain Python has cost about as
-much as loading will (`InPlace`): so nobody ever pays more than twice what they would have paid with
-foresight. A broker, which must not stand still, loads in a thread (`sapwood.broker.kernels`), and
-begins as soon as it is subscribed to, if that takes no compiling (`Awaiting.expect`). A shell says
-which by `loading`; the context carries it, since routers, links and indexes in between have no use
-for it.
+much as loading will (`InPlace`): so no program ever takes more than twice the time that foresight
+would have cost it. A broker, which must not stand still, loads in a thread
+(`sapwood.broker.kernels`), and begins as soon as it is subscribed to, if that takes no compiling
+(`Awaiting.expect`). A shell chooses its loader by `loading`; the context carries it, since routers,
+links and indexes in between have no use for it.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
 
 LOAD_AFTER: Final = 1_000_000
 """Work for plain Python, in about microseconds, after which loading kernels from the cache pays:
-what that takes, numba's import with it."""
+the time that this takes, numba's import included."""
 
 COMPILE_AFTER: Final = 8_000_000
-"""The same where they are in no cache: what compiling them takes."""
+"""The same where no cache has the kernels: the time that compiling them takes."""
 
 CHECKED: Final = 500
-"""Work between two looks whether the kernels are at hand."""
+"""Work between two checks that the kernels are at hand."""
 
 REPORTED: Final = 50_000
-"""Work that one engine gathers before its loader hears of it: a twentieth of a second."""
+"""Work that one engine gathers before it reports it to its loader: a twentieth of a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelSet:
     """The compiled kernels of one engine.
 
-    `module` is that of the compiled ones, beside which there is a `plain` one; what the engine
-    calls are the entries of its `LIBRARY`.
+    `module` names the module of the compiled kernels, beside which there is a `plain` one; the
+    engine calls the entries of its `LIBRARY`.
     """
 
     name: str
@@ -58,7 +58,7 @@ class KernelSet:
     def compiled(self) -> ModuleType | None:
         """The module of compiled kernels if all of them are at hand in this process.
 
-        Asking imports nothing and takes about a microsecond. Where numba is told to compile
+        This check imports nothing and takes about a microsecond. Where numba is set to compile
         nothing, kernels are plain code and always at hand.
         """
         # A package has a module as an attribute when the import of that has ended.
@@ -69,36 +69,36 @@ class KernelSet:
         return module
 
     def library(self) -> KernelLibrary | None:
-        """Their code, loaded or not; imports numba. `None` where that compiles nothing."""
+        """The library of the kernels; imports numba. `None` where that compiles nothing."""
         library: KernelLibrary | None = import_module(self.module).LIBRARY
         return library
 
     def is_cached(self) -> bool:
-        """Whether all of them have been compiled for this machine, and kept; imports numba."""
+        """True if all kernels have been compiled for this machine, and kept; imports numba."""
         library = self.library()
         return library is None or library.is_kept()
 
     def load(self) -> None:
-        """Have all of them at hand when this returns: what was kept, or compiled."""
+        """Load the kept kernels, or compile them; all are at hand when this returns."""
         library = self.library()
         if library is not None:
             library.load(tell=None)
 
 
 class Loader(Protocol):
-    """Who decides when compiled kernels are loaded."""
+    """The policy that decides when compiled kernels are loaded."""
 
     def worked(self, kernels: KernelSet, work: int) -> None:
-        """Plain Python has done `work`, in about microseconds, that these would have spared."""
+        """Register `work` of plain Python, about microseconds, that `kernels` would have spared."""
 
     def expected(self, kernels: KernelSet) -> None:
-        """Somebody holds what these are for: there will be work for them, sooner or later."""
+        """Register that there will be work for `kernels`, sooner or later."""
 
 
 class InPlace:
-    """Loads kernels in the thread that wants them, as soon as that has paid.
+    """Loads kernels in the thread that needs them, as soon as that has paid.
 
-    `tell` hears a sentence before anything is compiled, which takes long.
+    `tell` is called with a sentence before kernels are compiled, which takes long.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class InPlace:
         self._tell = tell
         self._load_after = load_after
         self._compile_after = compile_after
-        #: name of a set -> what plain Python has done in its place
+        #: name of a set -> the work that plain Python has done in its place
         self._worked: dict[str, int] = {}
         #: names of sets that were not in the cache when it was looked into
         self._uncached: set[str] = set()
@@ -119,7 +119,7 @@ class InPlace:
         """Do nothing: it may never pay."""
 
     def worked(self, kernels: KernelSet, work: int) -> None:
-        """Load the kernels if that has paid by now."""
+        """Load the kernels if the work by now has cost as much as loading will."""
         done = self._worked[kernels.name] = self._worked.get(kernels.name, 0) + work
         if done < self._load_after:
             return
@@ -160,11 +160,11 @@ def loading(loader: Loader) -> Loading:
 
 
 class Awaiting:
-    """How long one engine has done without its compiled kernels.
+    """An account of the work that one engine has done without its compiled kernels.
 
-    `loader` hears of it, or else the one of the context. Whether the kernels are at hand is looked
-    up after every `every` of work: looking takes some microseconds, about what a match in a small
-    set does.
+    The work is reported to `loader`, or else to the loader of the context. Whether the kernels are
+    at hand is checked after every `every` of work: a check takes some microseconds, about as long
+    as a match in a small set.
     """
 
     __slots__ = ("_every", "_is_expected", "_kernels", "_loader", "_unchecked", "_unreported")
@@ -175,11 +175,11 @@ class Awaiting:
         self._kernels = kernels
         self._loader = loader
         self._every = every
-        #: whether the loader has heard that there will be work
+        #: true once the loader knows that there will be work
         self._is_expected = False
-        #: work since it was last looked up whether kernels are at hand
+        #: work since the last check that kernels are at hand
         self._unchecked = 0
-        #: work that the loader has not heard of
+        #: work that has not been reported to the loader
         self._unreported = 0
 
     def at_hand(self) -> ModuleType | None:
@@ -187,15 +187,16 @@ class Awaiting:
         return self._kernels.compiled
 
     def expect(self) -> None:
-        """There will be work: somebody has come with something to match, or to match against."""
+        """Report that there will be work, once, when the first filter or publication comes."""
         if not self._is_expected:
             self._is_expected = True
             (self._loader or _LOADER.get()).expected(self._kernels)
 
     def compiled(self, work: int) -> ModuleType | None:
-        """The same after so much more work for plain Python, if it is time to look.
+        """The compiled kernels if they are at hand, checked after enough work of plain Python.
 
-        Several threads may ask; what two of them do at the same time may count once.
+        Several threads may call this; the work that two of them report at the same time may count
+        once.
         """
         self._unchecked += work
         if self._unchecked < self._every:

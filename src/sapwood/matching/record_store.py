@@ -1,7 +1,8 @@
-"""The filters of records of an index, matched: one record, or many in whatever form they come.
+"""The record filters of an index, and matching against them in all forms of records.
 
-Engines take one value of an attribute. A record with several is handed to them in rows, and what
-they find is united (`matching.rows`); one with too many rows is compared with each filter.
+Engines take one value of an attribute. A record with several is passed to them in rows, and the
+matches of its rows are united (`matching.rows`); a record with too many rows is compared with each
+filter.
 """
 
 from __future__ import annotations
@@ -25,28 +26,28 @@ from sapwood.model.filter import Filter
 from sapwood.model.publication import ManyValued, Record
 
 Match: TypeAlias = Callable[[Sequence[Record]], SlotBatch]
-"""What an engine offers for many records, each with one value of every attribute."""
+"""The match of an engine for many records, each with one value of every attribute."""
 
 _NO_SLOTS: Final = np.zeros(0, np.int32)
 
 _ROWS_AT_ONCE: Final = 1 << 16
-"""Rows that are made at a time, beside those of one record."""
+"""Rows that are made at a time, apart from those of one record."""
 
 
 class RecordStore(FilterStore[Engine, Filter]):
-    """Filters of records, and the engine that finds those that accept one."""
+    """Filters of records, and the engine that matches records against them."""
 
     def __init__(self, info: EngineInfo) -> None:
         super().__init__("records", info.make, lambda given: as_given(given).text, read_filter)
 
     @property
     def reads(self) -> Reads:
-        """Which attributes filters read; all, where the engine cannot tell."""
+        """The predicate of attributes that filters read; always true if the engine has none."""
         engine = self.engine
         return engine.reads if isinstance(engine, KnowingAttributes) else _all_of_them
 
     def found(self, record: Record, limit: int = ALL) -> Slots:
-        """The slots whose filters accept a flat record, in any order; so many are enough."""
+        """The slots whose filters accept a flat record, in any order; `limit` are enough."""
         if type(record) is ManyValued:
             return self._found_several(record, limit)
         engine, unsorted = self.engine, self.unsorted
@@ -55,7 +56,7 @@ class RecordStore(FilterStore[Engine, Filter]):
         return np.array([] if engine is None else engine.match(record), np.int32)
 
     def match_any(self, record: Record) -> bool:
-        """Whether any filter accepts a flat record; may stop at the first."""
+        """True if any filter accepts a flat record; may stop at the first."""
         engine = self.engine
         if engine is None:
             return False
@@ -67,7 +68,7 @@ class RecordStore(FilterStore[Engine, Filter]):
         return any(map(engine.match_any, rows))
 
     def match_count(self, record: Record) -> int:
-        """How many filters accept a flat record."""
+        """The number of filters that accept a flat record."""
         if type(record) is ManyValued:
             return len(self._found_several(record, ALL))
         return 0 if self.engine is None else self.engine.match_count(record)
@@ -80,7 +81,7 @@ class RecordStore(FilterStore[Engine, Filter]):
         max_matches: int = ALL,
         limit: int = ALL,
     ) -> SlotBatch:
-        """The slots of many flat records, as `Index.match_slots` has them."""
+        """The slots of many flat records, as `Index.match_slots` returns them."""
         engine, unsorted = self.engine, self.unsorted
         if engine is None:
             return no_match(records)
@@ -94,7 +95,7 @@ class RecordStore(FilterStore[Engine, Filter]):
     def _matched(
         self, match: Match, max_matches: int, limit: int, records: Sequence[Record]
     ) -> SlotBatch:
-        """What `match` says of records, which it is handed in rows."""
+        """The result of `match` for records, those with several values passed as rows."""
         if not has_several(records):
             return match(records)
         parts: list[SlotBatch] = []
@@ -108,7 +109,7 @@ class RecordStore(FilterStore[Engine, Filter]):
         return joined(parts) if parts else no_match(records)
 
     def _of_rows(self, rows: Rows, match: Match, limit: int) -> SlotBatch:
-        """The slots of records in rows: of all, or of the first ones."""
+        """The slots of records in rows: of all records, or of the first ones."""
         found = match(rows.rows) if len(rows.rows) else no_match(())
         first = rows.offsets.item(1)
         while len(found.offsets) <= first:
@@ -138,7 +139,7 @@ class RecordStore(FilterStore[Engine, Filter]):
         return np.unique(match([*rows]).slots)
 
     def _compared(self, record: ManyValued, limit: int) -> Slots:
-        """The same, filter by filter: ascending, and so many are enough."""
+        """`_found_several` filter by filter: slots ascending, `limit` are enough."""
         accepting = (slot for slot in self.taken() if self.filter(slot).accepts(record))
         return np.fromiter(islice(accepting, min(limit, len(self))), np.int32)
 

@@ -1,14 +1,14 @@
-"""The reference engine: what a filter means, by the letter of the language.
+"""The reference engine: filters evaluated by the letter of the language.
 
-It evaluates the syntax tree as it was written. Nothing of the normal form, of constraints or of
-the pattern matcher is used, so that it can bear witness against all of them. Negation is pushed
-down during the evaluation: every leaf is asked whether it, or its negation, *holds*, and a
-comparison with an absent attribute or with a value of another type holds neither way.
+It evaluates the syntax tree as it was written. Nothing of the normal form, of constraints or of the
+pattern matcher is used, so that it can bear witness against all of them. Negation is pushed down
+during the evaluation: every leaf is evaluated for itself or for its negation, and a comparison with
+an absent attribute or with a value of another type *holds* neither way.
 
 Where attributes have several values the tree is evaluated for each choice of one value of every
-attribute that it names; one for which it holds will do.
+attribute that it names; one choice for which it holds is enough.
 
-Cost: every filter's whole tree for every record. Use it to check others.
+Cost: every filter's whole tree for every record. Use it to check other engines.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ReferenceEngine:
         return len(self._trees)
 
     def add(self, slot: int, filter: Filter) -> None:
-        """Take `slot` for `filter`, read again from its text."""
+        """Put `filter`, read again from its text, into `slot`."""
         assert slot not in self._trees, f"slot {slot} is taken"
         self._trees[slot] = parse(str(filter) if filter.source is None else filter.source)
 
@@ -71,11 +71,11 @@ class ReferenceEngine:
         return sorted(slot for slot, tree in self._trees.items() if holds(tree, record))
 
     def match_any(self, record: Record) -> bool:
-        """Whether any filter accepts `record`."""
+        """True if any filter accepts `record`."""
         return any(holds(tree, record) for tree in self._trees.values())
 
     def match_count(self, record: Record) -> int:
-        """How many filters accept `record`."""
+        """The number of filters that accept `record`."""
         return len(self.match(record))
 
     def match_slots(self, records: Sequence[Record]) -> SlotBatch:
@@ -83,10 +83,10 @@ class ReferenceEngine:
         return batch_of(self.match(record) for record in records)
 
     def fold(self) -> None:
-        """Nothing is ever put off."""
+        """Do nothing: no work is ever deferred."""
 
     def save(self, folder: Path) -> None:
-        """Nothing to write: the filters say it all."""
+        """Write nothing: the filters are enough to restore the engine."""
 
     def load(self, folder: Path, filters: Iterable[tuple[int, Filter]]) -> None:  # noqa: ARG002
         """Add all filters again."""
@@ -94,21 +94,21 @@ class ReferenceEngine:
             self.add(slot, stored)
 
     def validate(self) -> None:
-        """Slots are never negative."""
+        """Check that no slot is negative."""
         if any(slot < 0 for slot in self._trees):
             raise InvariantError("a negative slot is taken")
 
 
 def holds(node: Node, record: Record, *, negated: bool = False) -> bool:
-    """Whether the condition, or with `negated` its negation, holds for a flat record.
+    """True if the condition, or with `negated` its negation, holds for a flat record.
 
-    If attributes have several values, for one choice of these.
+    If attributes have several values, one choice of values for which it holds is enough.
     """
     return any(_holds(node, row, negated=negated) for row in _choices(node, record))
 
 
 def holds_of_all(node: Node, record: Record) -> bool:
-    """Whether it holds for every choice of one value of each attribute."""
+    """True if the condition holds for every choice of one value of each attribute."""
     return all(_holds(node, row, negated=False) for row in _choices(node, record))
 
 
@@ -137,7 +137,7 @@ def _names(node: Node) -> Iterator[str]:
 
 
 def _holds(node: Node, record: Record, *, negated: bool) -> bool:
-    """Whether the condition, or with `negated` its negation, holds for a record of one row."""
+    """True if the condition, or with `negated` its negation, holds for a record of one row."""
     match node:
         case Constant(value=value):
             return value != negated
@@ -180,7 +180,7 @@ def _leaf_holds(leaf: Condition, record: Record, *, negated: bool) -> bool:
 
 
 def _reading_holds(leaf: Read, record: Record, *, negated: bool) -> bool:
-    """The condition on what the text reads as; without a reading it holds neither way."""
+    """The condition on the reading of a text; for a text without a reading neither way holds."""
     value = record.get(leaf.attribute)
     read = _READ[leaf.function](value) if isinstance(value, str) else None
     if isinstance(leaf.condition, Exists):
@@ -189,7 +189,7 @@ def _reading_holds(leaf: Read, record: Record, *, negated: bool) -> bool:
 
 
 def _integer(text: str) -> int | None:
-    """Digits of ASCII, perhaps behind a sign."""
+    """The integer of a text of ASCII digits, perhaps behind a sign; `None` for other texts."""
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not digits or any(char not in "0123456789" for char in digits):
         return None
@@ -201,7 +201,7 @@ def _integer(text: str) -> int | None:
 
 
 def _timestamp(text: str) -> str | None:
-    """By the calendar of the standard library, 400 years off: it has no year 0."""
+    """The normal form of a timestamp, computed 400 years off, as the library has no year 0."""
     try:
         date, zone = text.upper().split("T")
         at = next(at for at, char in enumerate(zone) if char in "Z+-")
@@ -241,7 +241,7 @@ def _type_of(value: Value) -> str:
 
 
 def _compares(value: Value, operator: Operator, wanted: Value, *, negated: bool) -> bool:
-    """Whether `value operator wanted` (or its negation) holds: never across types."""
+    """True if `value operator wanted` (or its negation) holds: never across types."""
     if _type_of(value) != _type_of(wanted):
         return False
     before, same = _order(value, wanted)
@@ -249,7 +249,7 @@ def _compares(value: Value, operator: Operator, wanted: Value, *, negated: bool)
 
 
 def _holds_in_order(operator: Operator, *, before: bool, same: bool) -> bool:
-    """Whether a comparison holds of a value that comes before the wanted one, or is the same."""
+    """True if `operator` holds for a value that is before the constant, or the same."""
     match operator:
         case Operator.EQUAL:
             return same
@@ -266,12 +266,13 @@ def _holds_in_order(operator: Operator, *, before: bool, same: bool) -> bool:
 
 
 def _order(a: Value, b: Value) -> tuple[bool, bool]:
-    """Whether `a` comes before `b`, and whether they are the same; both of one type."""
+    """`(a < b, a == b)` for two values of one type."""
     if isinstance(a, str) and isinstance(b, str):
         return [*map(ord, a)] < [*map(ord, b)], a == b
     assert not isinstance(a, str), "only values of one type are compared"
     assert not isinstance(b, str), "only values of one type are compared"
-    # Python compares an int with a float by exact value, and infinities lie outside all others.
+    # Python compares an int with a float by exact value, and infinities lie outside all finite
+    # numbers.
     return a < b, a == b
 
 
@@ -315,7 +316,7 @@ def _like_steps(pattern: str, escape: str | None) -> list[tuple[str, str]]:
 
 
 def _past_runs(positions: set[int], steps: list[tuple[str, str]]) -> set[int]:
-    """The positions, and those that an empty run lets one skip to."""
+    """The positions, and those behind the runs that may be empty."""
     reached = set(positions)
     for at in sorted(positions):
         ahead = at

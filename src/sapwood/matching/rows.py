@@ -2,8 +2,8 @@
 
 A conjunction accepts such a record if it accepts one value of each attribute that it constrains. It
 looks at attributes one by one, so that is so iff it accepts one of all combinations of values. Each
-of these is a *row*: a record as all others are. Engines are handed rows, and what they find for the
-rows of one record is united. The record
+of these combinations is a *row*: a record as all others are. Engines match rows, and the matches of
+the rows of one record are united. The record
 
     {"tags": ("a", "b"), "price": (1, 2), "size": 5}
 
@@ -34,7 +34,7 @@ from sapwood.model.publication import ManyValued, Record, Value
 I64 = npt.NDArray[np.int64]
 
 Reads = Callable[[str], bool]
-"""Whether a filter reads an attribute."""
+"""A predicate of attributes: true if a filter reads an attribute."""
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
@@ -46,8 +46,8 @@ _SLOT_MASK: Final = (1 << _SLOT_BITS) - 1
 class Rows(Sequence[Record]):
     """Records as rows: record `i` has `rows[offsets[i]:offsets[i + 1]]`.
 
-    One that is in `whole`, by its place, has no rows: there are too many. To whoever reads records
-    one by one this is the sequence of the records; one in rows is then made of these.
+    A record in `whole`, by its place, has no rows: there would be too many. Read as a sequence,
+    this is the records one by one; a record in rows is then made of its rows.
     """
 
     rows: Sequence[Record]
@@ -55,7 +55,7 @@ class Rows(Sequence[Record]):
     whole: Mapping[int, ManyValued]
 
     def __len__(self) -> int:
-        """How many records."""
+        """The number of records."""
         return len(self.offsets) - 1
 
     @overload
@@ -63,7 +63,7 @@ class Rows(Sequence[Record]):
     @overload
     def __getitem__(self, at: slice) -> Rows: ...
     def __getitem__(self, at: int | slice) -> Record | Rows:
-        """A record, or those of a slice without steps."""
+        """A record, or the records of a slice without steps."""
         places = range(len(self))[at]
         if isinstance(places, int):
             return self._record(places)
@@ -91,9 +91,10 @@ class Rows(Sequence[Record]):
         )
 
     def united(self, found: SlotBatch) -> SlotBatch:
-        """The slots of each record, each once, of those of the first so many rows.
+        """The slots of each record, each once, from the slots of the first rows.
 
-        Of the records all of whose rows are among these; those that have no rows have no slots.
+        `found` has the matches of the first rows. The result covers the records all of whose rows
+        are among these; records without rows have no slots.
         """
         matched = len(found.offsets) - 1
         count = int(np.searchsorted(self.offsets, matched, side="right")) - 1
@@ -116,15 +117,15 @@ class Rows(Sequence[Record]):
 
 
 class InRows(Sequence[Record], ABC):
-    """Records that somebody else knows how to bring into rows, such as columns of lists."""
+    """Records of another layout that bring themselves into rows, such as columns of lists."""
 
     @abstractmethod
     def rows(self, reads: Reads, enough: int) -> Rows:
-        """What `rows_of` gives for them."""
+        """The result of `rows_of` for these records."""
 
 
 def has_several(records: Sequence[Record]) -> bool:
-    """Whether one of some flat records may have an attribute with several values."""
+    """True if one of the flat records may have an attribute with several values."""
     if isinstance(records, EncodedRecords):
         return records.several is not None
     if isinstance(records, RecordTable):
@@ -133,9 +134,9 @@ def has_several(records: Sequence[Record]) -> bool:
 
 
 def rows_of(records: Sequence[Record], reads: Reads, enough: int) -> Rows:
-    """Records as rows: all of them, or the first ones, which have `enough` rows.
+    """Records as rows: all records, or the first ones that together have `enough` rows.
 
-    `reads` tells which attributes filters read.
+    `reads` is the predicate of the attributes that filters read.
     """
     if isinstance(records, Rows):
         return records
@@ -176,7 +177,7 @@ def one_by_one(record: ManyValued, reads: Reads) -> Iterator[Record] | None:
 
 
 def _of_encoded(records: EncodedRecords, several: Sequence[int], reads: Reads, enough: int) -> Rows:
-    """The same of records in MessagePack: those that are one row stay as they are."""
+    """`rows_of` for records in MessagePack: a record that is one row stays as it is."""
     encoded, bounds = records.encoded, records.offsets.tolist()
     lengths = np.diff(records.offsets)
     counts = np.ones(len(records), np.int64)

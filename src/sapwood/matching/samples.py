@@ -1,8 +1,8 @@
 """Random filters and records that meet: the workloads of `checks`.
 
 Everything is drawn from small pools, so that constants repeat, ranges touch and records satisfy
-filters. The pools hold what engines get wrong: neighbors of 2**53, booleans beside numbers, texts
-that begin alike, texts outside the basic plane.
+filters. The pools hold values that engines often get wrong: neighbors of 2**53, booleans beside
+numbers, texts that begin alike, texts outside the basic plane.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _READINGS: Final = (
     ("integer", "in (5, 7)"),
     ("timestamp", "between '2026-01-31T12:00:00Z' and '2026-02-01T00:00:00Z'"),
 )
-"""Functions, and conditions on what they read."""
+"""Functions, and conditions on their readings."""
 
 _PATTERNS: Final = ("a%", "%a", "%a%", "a_c", "_", "__%", "%\uffff%", "b%b", "%", "abc", "%!%%")
 _COMPARISONS: Final = ("=", "<>", "<", "<=", ">", ">=")
@@ -47,7 +47,7 @@ class Sampler:
         self._random = Random(seed)  # noqa: S311 - samples, not secrets
 
     def chance(self, share: float) -> bool:
-        """True in about this share of the draws."""
+        """True in about `share` of the draws."""
         return self._random.random() < share
 
     def pick(self, count: int) -> int:

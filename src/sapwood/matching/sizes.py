@@ -1,4 +1,4 @@
-"""How much memory something holds."""
+"""The memory that objects hold, in bytes."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from typing import Any, Final, Protocol, runtime_checkable
 import numpy as np
 
 _SHARED: Final = (type, ModuleType, FunctionType, BuiltinFunctionType, CodeType)
-"""What belongs to the program and not to whoever uses it."""
+"""Objects that belong to the program and not to its users."""
 
 
 @runtime_checkable
 class Weighed(Protocol):
-    """Whoever knows what takes how much of its memory."""
+    """An object that reports the bytes of its memory by part."""
 
     def memory(self) -> Mapping[str, int]:
         """Bytes by part. Arrays that are mapped from files count like all others."""
 
 
 def memory_of(thing: object) -> Mapping[str, int]:
-    """Bytes by part: what `thing` says itself, or what it holds, object by object."""
+    """The bytes of `thing` by part: as it reports them itself, or counted object by object."""
     return thing.memory() if isinstance(thing, Weighed) else {"objects": held_bytes(thing)}
 
 
 def own_bytes(thing: object) -> int:
-    """Bytes of one object without what it refers to."""
+    """The bytes of one object without the objects that it refers to."""
     return getsizeof(thing)
 
 
 def held_bytes(*roots: object) -> int:
-    """Bytes of all objects that are reachable from some, each counted once.
+    """The bytes of all objects that are reachable from `roots`, each counted once.
 
-    Takes about a microsecond for each. What other holders share counts in full; the program's own
-    types, modules and functions do not count.
+    Takes about a microsecond for each object. Objects that other holders share count in full; the
+    program's own types, modules and functions do not count.
     """
     seen: set[int] = set()
     waiting: list[object] = list(roots)
@@ -44,7 +44,7 @@ def held_bytes(*roots: object) -> int:
     while waiting:
         thing: Any = waiting.pop()
         if isinstance(thing, np.ndarray):
-            # A view keeps all of what it is a view of.
+            # A view keeps the whole base array alive.
             while isinstance(thing.base, np.ndarray):
                 thing = thing.base
         if id(thing) in seen or isinstance(thing, _SHARED):

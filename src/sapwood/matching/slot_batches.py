@@ -1,8 +1,8 @@
-"""Matches of many publications put together: of some that are there, and of two engines.
+"""Operations on batches of matches: gaps for absent publications, unions of two engines.
 
-Of three publications, of which the second is absent, an engine matches two. Where it finds the
-slots 4 and 7 for the first and slot 5 for the third, its batch is ``offsets 0 2 3, slots 4 7 5``;
-that of all three is ``offsets 0 2 2 3`` with the same slots.
+Of three publications, of which the second is absent, an engine matches two. If it finds the slots 4
+and 7 for the first and slot 5 for the third, its batch is ``offsets 0 2 3, slots 4 7 5``; the batch
+of all three is ``offsets 0 2 2 3`` with the same slots.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ I64: TypeAlias = npt.NDArray[np.int64]
 
 
 def no_match(given: Sequence[object]) -> SlotBatch:
-    """No match of any of these."""
+    """A batch without matches, for as many publications as `given` has."""
     return SlotBatch(np.zeros(len(given) + 1, np.int64), np.zeros(0, np.int32))
 
 
 def match_present(
     given: Sequence[Any | None], match: Callable[[Sequence[Any]], SlotBatch]
 ) -> SlotBatch:
-    """The matches of what is there; nothing for each `None`."""
+    """The matches of the items that are not `None`, and no match for each `None`."""
     places = [at for at, item in enumerate(given) if item is not None]
     found = match([given[at] for at in places])
     return found if len(places) == len(given) else spread(found, places, len(given))
 
 
 def spread(found: SlotBatch, places: Sequence[int] | I64, count: int) -> SlotBatch:
-    """What was found for the items at some places among so many, ascending; nothing for others.
+    """The matches of the items at `places`, ascending, among `count` items; none for the others.
 
-    Where it ended early, so does this, with the last item that was matched.
+    Where `found` ended early, so does the result, with the last item that was matched.
     """
     matched = len(found.offsets) - 1
     counts = np.zeros(count if matched == len(places) else places[matched - 1] + 1, np.int64)
@@ -44,9 +44,9 @@ def spread(found: SlotBatch, places: Sequence[int] | I64, count: int) -> SlotBat
 
 
 def united(first: SlotBatch, second: SlotBatch) -> SlotBatch:
-    """Both matches of each publication, ascending; no slot is in both.
+    """The union of the matches of each publication, ascending; no slot is in both batches.
 
-    Where one has none at all, the other is handed on as it is.
+    If one batch has no slots at all, the other is returned as it is.
     """
     if not len(first.slots):
         return second

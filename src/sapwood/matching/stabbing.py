@@ -1,4 +1,4 @@
-"""Which of many intervals hold a value: an interval tree that grows and shrinks without rebuilding.
+"""The intervals that hold a value: an interval tree that grows and shrinks without rebuilding.
 
 An interval tree (Edelsbrunner 1980) over the fixed universe of 64-bit keys, kept in a dictionary:
 an interval belongs to the smallest dyadic range of keys that holds both its ends. A value meets at
@@ -28,7 +28,7 @@ _ABOVE_ITEMS: Final = float("inf")
 
 
 class Span(NamedTuple, Generic[V]):
-    """An interval: its ends, and whether each end itself is left out."""
+    """An interval: its ends, and flags that exclude an end itself."""
 
     low: V
     high: V
@@ -47,7 +47,7 @@ class StabbingIndex(Generic[V]):
     """Intervals over any total order, each with a number that is reported.
 
     `order` maps a value to a key from 0 to 2**64 - 1 and never decreases as the value grows; values
-    that share a key are told apart by comparing them.
+    that share a key are compared themselves.
     """
 
     def __init__(self, order: Callable[[V], int]) -> None:
@@ -63,7 +63,7 @@ class StabbingIndex(Generic[V]):
         return self._length
 
     def add(self, span: Span[V], item: int) -> None:
-        """Hold an interval; the pair of interval and item must be new."""
+        """Add an interval; the pair of interval and item must be new."""
         place = self._place(span)
         node = self._nodes.get(place)
         if node is None:
@@ -75,7 +75,7 @@ class StabbingIndex(Generic[V]):
         self._length += 1
 
     def remove(self, span: Span[V], item: int) -> None:
-        """Drop an interval that `add` was given."""
+        """Remove an interval that was added."""
         place = self._place(span)
         node = self._nodes[place]
         low, high = _ends(span)
@@ -85,7 +85,7 @@ class StabbingIndex(Generic[V]):
         if not node.by_low:
             del self._nodes[place]
             self._sizes[place[0]] -= 1
-            self._sizes += Counter()  # forgets sizes that no node has any more
+            self._sizes += Counter()  # drops sizes without nodes
 
     def stab(self, value: V) -> Iterator[int]:
         """The items of all intervals that hold `value`, each once for each interval."""

@@ -1,13 +1,13 @@
 """Arrays and texts in a folder: plain `.npy` and JSON, mapped into memory when read.
 
-This is the only module of the room that touches files. The others are handed a `Folder`.
+This is the only module of the room that touches files. The others use a `Folder`.
 
-Compiled code trusts what is in arrays, so what is read must be what was written. A folder is
-*sealed* when all of it is there: its header then says of every other file how long it is and which
-checksum it has, and of itself which checksum it has without that. `check_seal` reads every byte
-once, before anything is mapped. That finds accidents: bits that flip, copies that were cut short,
-files of two folders in one. It does not find what somebody changed who computes checksums, too, nor
-what changes once a file is mapped: a folder is trusted, and is replaced as a whole.
+Compiled code trusts the content of arrays, so what is read must be what was written. A folder is
+*sealed* when all of it is there: its header then has the length and checksum of every other file,
+and its own checksum, computed without that. `check_seal` reads every byte once, before anything is
+mapped. That finds accidents: flipped bits, truncated copies, files of two folders in one. It does
+not find changes by an attacker who computes checksums, too, nor changes after a file is mapped: a
+folder is trusted, and is replaced as a whole.
 
 The checksum is that of zlib, CRC-32: 2 GB/s here, where SHA-256 does 0.9 and BLAKE2b 0.5, so
 0.06 s for the 120 MB of a million filters. Any burst of up to 32 damaged bits changes it, and
@@ -34,10 +34,10 @@ from sapwood.errors import FileFormatError
 Array: TypeAlias = npt.NDArray[Any]
 
 PathName: TypeAlias = str | PathLike[str]
-"""What names a place in the file system."""
+"""The name of a place in the file system."""
 
 REMEDY: Final = "build the index again"
-"""What to do about an index that cannot be read."""
+"""The remedy for an index that cannot be read."""
 
 _READ_BYTES: Final = 1 << 18
 """Bytes of a file that are read at a time for its checksum: few enough to stay in the caches."""
@@ -53,30 +53,30 @@ class Folder:
         return str(self.path)
 
     def place(self, name: str) -> str:
-        """How to call something in this folder in a message."""
+        """The name of a member of this folder in messages."""
         return str(self.path / name)
 
     def folder(self, name: str) -> Folder:
-        """The folder of that name in this one; it need not exist."""
+        """The folder `name` in this one; it need not exist."""
         return Folder(self.path / name)
 
     def make_folder(self, name: str) -> Folder:
-        """A new folder in this one."""
+        """Make a new folder in this one."""
         inner = self.path / name
         inner.mkdir()
         return Folder(inner)
 
     @property
     def exists(self) -> bool:
-        """Whether there is such a folder."""
+        """True if the folder exists."""
         return self.path.is_dir()
 
     def has_json(self, name: str) -> bool:
-        """Whether there is a JSON document of that name."""
+        """True if there is a JSON document of that name."""
         return (self.path / f"{name}.json").is_file()
 
     def write_arrays(self, arrays: Mapping[str, Array]) -> None:
-        """One `.npy` file for each array."""
+        """Write one `.npy` file for each array."""
         for name, array in arrays.items():
             np.save(self.path / f"{name}.npy", array, allow_pickle=False)
 
@@ -88,14 +88,14 @@ class Folder:
         return {name: _mapped(self.path / f"{name}.npy") for name in names}
 
     def read_own_arrays(self, names: Iterable[str]) -> dict[str, Array]:
-        """The named arrays, mapped into memory; what is written to one stays in this process.
+        """The named arrays, mapped into memory; changes to an array stay in this process.
 
         Errors as `read_arrays`.
         """
         return {name: _loaded(self.path / f"{name}.npy", "c") for name in names}
 
     def write_json(self, name: str, content: object) -> None:
-        """One JSON document."""
+        """Write one JSON document."""
         (self.path / f"{name}.json").write_bytes(_json_bytes(content))
 
     def read_json(self, name: str) -> Any:
@@ -111,7 +111,7 @@ class Folder:
             ) from None
 
     def seal(self, name: str, content: Mapping[str, object]) -> None:
-        """Write the JSON document `name`, which also says what all other files hold.
+        """Write the JSON document `name`, which also has the lengths and checksums of all files.
 
         Nothing may be written into the folder from then on. In a folder with an empty array of
         bytes, `a.npy`, the document `{"version": 4}` becomes
@@ -124,11 +124,10 @@ class Folder:
         self.write_json(name, _with_sum({**content, "files": sums}))
 
     def check_seal(self, name: str) -> None:
-        """Read every file below once, and compare it with what `seal` wrote in `name`.
+        """Read every file below once, and compare it with the header `name` that `seal` wrote.
 
-        Files whose names begin with a dot are overlooked, as file systems and tools leave some.
-        Raises `FileFormatError`, with the name of the file and what to do, unless all are what
-        they were.
+        Files whose names begin with a dot are ignored, as file systems and tools leave some. Raises
+        `FileFormatError`, with the name of the file and a remedy, unless all files are unchanged.
         """
         content = self.read_json(name)
         header = self.path / f"{name}.json"
@@ -150,7 +149,7 @@ class Folder:
                 raise _damaged(path, "has not the checksum that it was saved with")
 
     def _files(self, but: str) -> dict[str, Path]:
-        """All files below but one JSON document and those that are hidden, by relative path."""
+        """All files below but one JSON document and hidden files, by relative path."""
         found = {path.relative_to(self.path): path for path in self.path.rglob("*")}
         return {
             place.as_posix(): path
@@ -162,19 +161,19 @@ class Folder:
 
 
 def _json_bytes(content: object) -> bytes:
-    # Written as they are, lone surrogates stay what they were; escaped, two would become one.
+    # Unescaped, lone surrogates stay as they were; escaped, two would become one character.
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     return text.encode("utf-8", "surrogatepass")
 
 
 def _with_sum(content: Mapping[str, object]) -> dict[str, object]:
-    """The document with the checksum of the rest of it, which comes last."""
+    """The document with its checksum as the last member, computed over the others."""
     rest = {name: value for name, value in content.items() if name != "crc32"}
     return {**rest, "crc32": f"{zlib.crc32(_json_bytes(rest)):08x}"}
 
 
 def _size_and_sum(path: Path) -> tuple[int, str]:
-    """The bytes of a file and their checksum; raises `FileFormatError` if it cannot be read."""
+    """The length and the checksum of a file; raises `FileFormatError` if it cannot be read."""
     size, checksum = 0, 0
     piece = memoryview(bytearray(_READ_BYTES))
     try:
@@ -192,7 +191,7 @@ def _damaged(path: Path, what: str) -> FileFormatError:
 
 
 def frozen(array: Array) -> Array:
-    """The array as kernels take it: contiguous, of the base class, and read-only.
+    """The array in the form that kernels take: contiguous, of the base class, and read-only.
 
     Compiled code is made for one type of array, and being writable is part of the type. Mapped
     arrays are read-only, hence all are.
@@ -211,9 +210,9 @@ def opened(path: PathName) -> Folder:
 def replaced(path: PathName, header: str) -> Iterator[Folder]:
     """A new folder to write into that takes the place of `path` once all is written.
 
-    `path` may hold nothing, an empty folder, or one with the JSON document `header`, which marks
-    it as ours; anything else raises `FileFormatError`. Whoever has mapped files of the old folder
-    keeps them. If the writing fails the old folder stays as it was.
+    `path` may hold nothing, an empty folder, or one with the JSON document `header`, which marks it
+    as ours; anything else raises `FileFormatError`. Processes that have mapped files of the old
+    folder keep them. If the writing fails the old folder stays as it was.
     """
     target = Path(path)
     if target.exists() and not (
@@ -232,9 +231,9 @@ def replaced(path: PathName, header: str) -> Iterator[Folder]:
 
 
 def put_in_place(made: Path, target: Path, former: Path) -> None:
-    """Rename the folder `made` to `target`; what is there is `former` meanwhile, and removed then.
+    """Rename the folder `made` to `target`; the old `target` is `former` meanwhile, then removed.
 
-    If it cannot be put there, what was there stays. Raises `OSError`.
+    If `made` cannot be renamed, the old folder stays. Raises `OSError`.
     """
     if target.exists():
         remove(former)
@@ -250,7 +249,7 @@ def put_in_place(made: Path, target: Path, former: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a folder and all that is in it, if there is one."""
+    """Remove a file, or a folder with all its content, if it exists."""
     if path.is_dir():
         shutil.rmtree(path)
     else:
@@ -263,7 +262,7 @@ def _mapped(path: Path) -> Array:
 
 def _loaded(path: Path, mode: Literal["r", "c"]) -> Array:
     try:
-        # Not `np.load`, which takes an archive for an array and fails in its own way.
+        # Not `np.load`, which accepts archives too and raises other errors.
         loaded = np.lib.format.open_memmap(path, mode=mode)
         return np.ascontiguousarray(loaded).view(np.ndarray)
     except FileNotFoundError:

@@ -1,8 +1,8 @@
 """Records in columns: a table whose rows are records, in the memory layout of Arrow.
 
-Whoever has many records as columns hands them to an index as they are. An engine that reads columns
-(the default one) makes no Python object for any value. To all others a table is a sequence of
-records, each of which takes a value out of its column when it is asked for it.
+A program that has many records as columns passes them to an index as they are. An engine that reads
+columns (the default one) makes no Python object for any value. For all other engines a table is a
+sequence of records, each of which takes a value out of its column on access.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ I64: TypeAlias = npt.NDArray[np.int64]
 
 
 class Kind(IntEnum):
-    """What a column holds, and how; kernels know the numbers."""
+    """The element type and layout of a column; kernels know the numbers."""
 
     #: Bits in bytes, the lowest one first.
     BOOLEAN = 0
@@ -32,9 +32,9 @@ class Kind(IntEnum):
     INTEGER = 1
     #: 64-bit floats, none of them NaN.
     FLOAT = 2
-    #: UTF-8, all texts joined; 32-bit offsets say where each begins, and where the last one ends.
+    #: UTF-8, all texts joined; 32-bit offsets of the begin of each, and of the end of the last.
     TEXT = 3
-    #: The same with 64-bit offsets.
+    #: As `TEXT`, with 64-bit offsets.
     LONG_TEXT = 4
 
 
@@ -53,8 +53,8 @@ OFFSET_TYPES: Final[Mapping[Kind, type[np.generic]]] = MappingProxyType(
 """The types of a column's arrays, by its kind."""
 
 PLACE_KIND, PLACE_DATA, PLACE_OFFSETS, PLACE_VALIDITY, PLACE_FIRST, PLACE_SIZE = range(6)
-"""What kernels are told of a column, in so many numbers: its kind; the addresses of its data,
-offsets and validity bits, or 0; where it begins in these."""
+"""The numbers of a column for kernels: its kind; the addresses of its data, offsets and validity
+bits, or 0; the place of its first value in these."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +64,7 @@ class Column:
     The value of row `i` is number `first + i` of the data (of the offsets, for texts). It is absent
     if that bit of `validity` is not set; without `validity` none is.
 
-    Raises `InvalidValueError` for arrays of other types than the kind says.
+    Raises `InvalidValueError` for arrays of other types than those of the kind.
     """
 
     kind: Kind
@@ -84,7 +84,7 @@ class Column:
 
     @property
     def rows_max(self) -> int:
-        """How many rows the arrays suffice for."""
+        """The number of rows that the arrays suffice for."""
         if self.offsets is not None:
             count = len(self.offsets) - 1
         else:
@@ -95,16 +95,16 @@ class Column:
 
     @property
     def place(self) -> tuple[int, ...]:
-        """What kernels are told of it, in the order of `PLACE_KIND` and the others."""
+        """The numbers by which kernels read it, in the order of `PLACE_KIND` and its siblings."""
         arrays = (self.data, self.offsets, self.validity)
         return (self.kind, *map(_address, arrays), self.first)
 
     def has(self, row: int) -> bool:
-        """Whether a row has a value."""
+        """True if a row has a value."""
         return self.validity is None or _bit(self.validity, self.first + row)
 
     def value(self, row: int) -> Value:
-        """The value of a row that has one. What is no UTF-8 becomes halves of surrogate pairs."""
+        """The value of a row that has one. Bytes that are no UTF-8 become lone surrogates."""
         at = self.first + row
         if self.kind is Kind.BOOLEAN:
             return _bit(self.data, at)
@@ -132,15 +132,15 @@ class Row(Mapping[str, Value]):
         return column.value(self._row)
 
     def __iter__(self) -> Iterator[str]:
-        """The attributes that are there."""
+        """The attributes that have a value in this row."""
         return (name for name, column in self._columns.items() if column.has(self._row))
 
     def __len__(self) -> int:
-        """How many attributes are there."""
+        """The number of attributes that have a value in this row."""
         return sum(1 for _ in self)
 
     def whole(self) -> dict[str, Value]:
-        """All values."""
+        """All values by attribute."""
         row, columns = self._row, self._columns.items()
         return {name: column.value(row) for name, column in columns if column.has(row)}
 
@@ -152,10 +152,10 @@ def as_dict(record: Record) -> dict[str, Value]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordTable(Sequence[Record]):
-    """Some records: `rows` rows of some columns, the first of them row `first`.
+    """Records in columns: `rows` rows of the columns, the first of them row `first`.
 
-    `places` is for kernels: `PLACE_SIZE` numbers for each column. They are addresses, so whoever
-    uses them holds the table. `of` makes a table; a slice is a table on the same columns.
+    `places` is for kernels: `PLACE_SIZE` numbers for each column. Some are addresses, so code that
+    uses them must hold the table. `of` makes a table; a slice is a table on the same columns.
     """
 
     columns: Mapping[str, Column]
@@ -165,7 +165,7 @@ class RecordTable(Sequence[Record]):
 
     @classmethod
     def of(cls, columns: Mapping[str, Column], rows: int) -> RecordTable:
-        """The table of some columns by attribute.
+        """The table of columns by attribute.
 
         Raises `InvalidValueError` for a column that is too short.
         """
@@ -176,7 +176,7 @@ class RecordTable(Sequence[Record]):
         return cls(MappingProxyType(dict(columns)), np.array(places, np.int64), 0, rows)
 
     def __len__(self) -> int:
-        """How many records."""
+        """The number of records."""
         return self.rows
 
     @overload
@@ -184,7 +184,7 @@ class RecordTable(Sequence[Record]):
     @overload
     def __getitem__(self, at: slice) -> Sequence[Record]: ...
     def __getitem__(self, at: int | slice) -> Record | Sequence[Record]:
-        """The record of a row, or those of a slice: a table, unless it leaves rows out."""
+        """The record of a row, or the records of a slice: a table, unless it leaves rows out."""
         places = range(self.first, self.first + self.rows)[at]
         if isinstance(places, int):
             return Row(self.columns, places)

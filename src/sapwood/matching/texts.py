@@ -23,14 +23,14 @@ _LARGE: Final = 1 << 16
 """Texts that are no longer in the processor's caches as a rule."""
 
 _MANY: Final = 128
-"""Of so many at once it pays to ask for their memory beforehand."""
+"""The number of texts from which on prefetching their memory pays."""
 
 _TOGETHER: Final = 1 << 11
-"""Texts whose memory is asked for at once: few enough to be still there when they are taken."""
+"""Texts whose memory is prefetched at once: few enough to be still in the caches when read."""
 
 
 def packed(texts: Iterable[bytes]) -> tuple[Offsets, Bytes]:
-    """Where each text begins (and the last one ends), and all texts joined."""
+    """The offset of each text (and the end of the last one), and all texts joined."""
     parts = list(texts)
     offsets = np.zeros(len(parts) + 1, np.int64)
     np.cumsum([len(part) for part in parts], out=offsets[1:])
@@ -38,21 +38,21 @@ def packed(texts: Iterable[bytes]) -> tuple[Offsets, Bytes]:
 
 
 def unpacked(offsets: Offsets, joined: Bytes) -> list[bytes]:
-    """The texts that `packed` was given."""
+    """The texts that `packed` joined."""
     whole = joined.tobytes()
     ends = offsets.tolist()
     return [whole[start:stop] for start, stop in pairwise(ends)]
 
 
 _NOTHING: Final = packed(())
-"""What a new column is made of: an index has several, and an overlay has many indexes."""
+"""The content of a new column: an index has several columns, an overlay many indexes."""
 
 
 class TextColumn(Sequence[str]):
     """A growing list of texts, some of which may still lie in arrays.
 
-    A text is taken out of the arrays when it is first asked for. Asking from several threads is
-    safe; changing is not.
+    A text is taken out of the arrays when it is first read. Reading from several threads is safe;
+    changing is not.
 
     #: _texts[at] is `None` only where _waiting[at] is set, or beyond the end
     """
@@ -64,13 +64,13 @@ class TextColumn(Sequence[str]):
         self._joined = joined
         self._size = len(offsets) - 1
         #: an array, because many texts at once are then looked up without a step of Python each,
-        #: and the memory that they lie in is waited for together
+        #: and the cache misses on their objects overlap
         self._texts: npt.NDArray[np.object_] = np.empty(self._size, np.object_)
-        #: whether a text is still in the arrays only; as long as they have texts
+        #: true while a text is in the arrays only; as many elements as the arrays have texts
         self._waiting = np.ones(self._size, np.bool_)
 
     def __len__(self) -> int:
-        """How many texts there are."""
+        """The number of texts."""
         return self._size
 
     @overload
@@ -115,7 +115,7 @@ class TextColumn(Sequence[str]):
         return texts
 
     def empty_places(self) -> list[int]:
-        """Where the empty text is, ascending; reads no text out of the arrays."""
+        """The places of the empty text, ascending; reads no text out of the arrays."""
         is_empty = self._texts[: self._size] == ""
         stored = len(self._waiting)
         is_empty[:stored] |= self._waiting & (np.diff(self._offsets) == 0)
@@ -129,7 +129,7 @@ class TextColumn(Sequence[str]):
 
     @classmethod
     def load(cls, folder: Folder, name: str) -> TextColumn:
-        """Map what `save` wrote; raises `FileFormatError` for anything else."""
+        """Map the arrays that `save` wrote; raises `FileFormatError` for anything else."""
         names = (f"{name}_offsets", f"{name}_bytes")
         offsets, joined = folder.read_arrays(names).values()
         kinds = (offsets.dtype.name, joined.dtype.name, offsets.ndim, joined.ndim)
@@ -144,14 +144,14 @@ class TextColumn(Sequence[str]):
         return cls(offsets, joined)
 
     def packed(self) -> tuple[Offsets, Bytes]:
-        """All texts as arrays; reads none out of the arrays for good.
+        """All texts as arrays; keeps none of those that it reads out of the arrays.
 
-        Another thread may change texts meanwhile, and then has to know which it changed.
+        Another thread may change texts meanwhile, and then has to keep track of the changed ones.
         """
         return packed(map(self._encoded, range(self._size)))
 
     def memory(self) -> Mapping[str, int]:
-        """Bytes: of the texts and of the list of them, and of the arrays."""
+        """Bytes by part: the texts, the list of them, and the arrays."""
         texts = self._texts.tolist()
         return {
             "texts": held_bytes(texts) - own_bytes(texts) + self._texts.nbytes,
@@ -165,7 +165,7 @@ class TextColumn(Sequence[str]):
         return text.encode("utf-8", "surrogatepass")
 
     def _read(self, places: npt.NDArray[np.integer[Any]]) -> list[str]:
-        """The texts at some places, taken out of the arrays where they are still there."""
+        """The texts at `places`, taken out of the arrays where they are still there."""
         if len(self._waiting):
             inside = places[places < len(self._waiting)]
             for at in inside[self._waiting[inside]].tolist():
@@ -184,7 +184,7 @@ class TextColumn(Sequence[str]):
 
 
 def _fetch(objects: npt.NDArray[np.object_], places: npt.NDArray[np.integer[Any]]) -> bool:
-    """Ask for the memory of the objects at many places; whether one of them is `None`."""
+    """Prefetch the memory of the objects at many places; true if one of them is `None`."""
     # Imported late: it brings the compiler.
     from sapwood.matching.columnar.kernels.views import prefetch_objects
 

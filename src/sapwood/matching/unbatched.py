@@ -16,23 +16,23 @@ _Subject = TypeVar("_Subject")
 class UnbatchedEngine(ABC, Generic[_Filter, _Subject]):
     """The rest of an engine (`protocol.Engine`) that has `add`, `remove`, `match` and `validate`.
 
-    It is one of filters and records, or of tree patterns and documents.
+    It is an engine of filters and records, or of tree patterns and documents.
     """
 
     @abstractmethod
     def add(self, slot: int, filter: _Filter, /) -> None:
-        """Take `slot`; it is seen by the very next match."""
+        """Put `filter` into `slot`; the very next match sees it."""
 
     @abstractmethod
     def match(self, subject: _Subject, /) -> list[int]:
         """The slots that accept the subject, ascending, each once."""
 
     def match_any(self, subject: _Subject, /) -> bool:
-        """Whether any slot accepts the subject."""
+        """True if any slot accepts the subject."""
         return bool(self.match(subject))
 
     def match_count(self, subject: _Subject, /) -> int:
-        """How many slots accept the subject."""
+        """The number of slots that accept the subject."""
         return len(self.match(subject))
 
     def match_slots(self, subjects: Sequence[_Subject], /) -> SlotBatch:
@@ -40,10 +40,10 @@ class UnbatchedEngine(ABC, Generic[_Filter, _Subject]):
         return batch_of(self.match(subject) for subject in subjects)
 
     def fold(self) -> None:
-        """Nothing is ever deferred."""
+        """Do nothing: no work is ever deferred."""
 
     def save(self, folder: Path) -> None:
-        """Nothing to write: adding everything again is all there is to restore."""
+        """Write nothing: `load` restores the engine by adding everything again."""
 
     def load(self, folder: Path, stored: Iterable[tuple[int, _Filter]], /) -> None:  # noqa: ARG002
         """Add everything again."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sapwood.model.publication import Publication
 
 _set: Final = object.__setattr__
-"""What fills values that refuse to be changed, as frozen dataclasses are filled."""
+"""Sets attributes of immutable values, as frozen dataclasses set theirs."""
 
 
 class AdvertisedContent:
@@ -30,9 +30,9 @@ class AdvertisedContent:
     __slots__ = ("_hash", "_normal", "source")
 
     source: str | None
-    #: what is compared, also under a name of the kind's own
+    #: the normal form, by which values compare; subclasses have it under a name of their own, too
     _normal: Hashable
-    #: the hash once it was asked for; depends on the normal form, which never changes
+    #: the hash, once computed; depends on the normal form, which never changes
     _hash: int | None
 
     def __init__(self, normal: Hashable, source: str | None) -> None:
@@ -42,22 +42,22 @@ class AdvertisedContent:
 
     @abstractmethod
     def matches(self, publication: Publication, /) -> bool:
-        """Whether a publication is accepted."""
+        """True if a publication is accepted."""
 
     def holds_all_of(self, publication: Publication, /) -> bool:
-        """Whether all that a publication says is within, as it has to be of what is advertised."""
+        """True if the publication's whole content is within, as an advertisement requires."""
         return self.matches(publication)
 
     @abstractmethod
     def covers(self, other: AdvertisedContent, /) -> bool:
-        """Whether every publication that `other` accepts is accepted here, if that can be told.
+        """True if every publication that `other` accepts is surely accepted here.
 
         Content of different kinds covers nothing of each other.
         """
 
     @abstractmethod
     def intersects(self, other: Interest, /) -> bool:
-        """Whether some publication may be accepted by both; `False` only if none can be."""
+        """True if some publication may be accepted by both; `False` only if none can be."""
 
     @abstractmethod
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ class AdvertisedContent:
         return self
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other is of the same kind and has the same normal form."""
+        """True if the other is of the same kind and has the same normal form."""
         if self is other:
             return True
         if type(other) is not type(self):

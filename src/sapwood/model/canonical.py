@@ -55,7 +55,7 @@ def canonical(
 
 
 def _part_of(steps_max: int) -> Allowance:
-    """What the closure, and what comes after it, may take each."""
+    """The allowance of the closure, and of the step after it, each."""
     return Allowance(min(CANONICAL_STEPS_MAX, steps_max))
 
 
@@ -66,9 +66,9 @@ def _check_left(allowance: Allowance, steps_max: int) -> None:
 
 
 def held_by(box: Conjunction, boxes: Sequence[Conjunction], allowance: Allowance) -> bool:
-    """Whether surely every record of `box` is in the union of `boxes`.
+    """True if every record of `box` is surely in the union of `boxes`.
 
-    Takes the boxes away one after the other and looks whether anything is left. Sound; complete
+    Subtracts the boxes one after the other until nothing is left of `box`. Sound; complete
     without general `like` patterns and within the allowance.
     """
     pieces = [box]
@@ -136,7 +136,7 @@ def _irredundant(boxes: list[Conjunction], allowance: Allowance) -> list[Conjunc
 
 
 def _subtract(box: Conjunction, taken: Conjunction) -> list[Conjunction]:
-    """Disjoint boxes that hold what is in `box` but not in `taken`.
+    """Disjoint boxes that together hold the records of `box` that are not in `taken`.
 
     Where a complement does not exist because of patterns the whole box is left, which is sound.
     """

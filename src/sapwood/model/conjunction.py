@@ -18,14 +18,14 @@ from sapwood.model.publication import Record
 class Conjunction:
     """A record is accepted iff each attribute's constraint accepts its value (or its absence).
 
-    Of an attribute with several values one has to be accepted; attributes are looked at one by one.
+    Of an attribute with several values one has to be accepted, for each attribute by itself.
 
     `constraints` is sorted by attribute name and holds neither an empty nor a total constraint;
     `()` accepts every record.
     """
 
     constraints: tuple[tuple[str, Constraint], ...] = ()
-    #: the text once it was asked for: normal forms are sorted by it, again and again
+    #: the text, once printed: normal forms are sorted by it, again and again
     _text: str | None = field(default=None, init=False, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[type[Conjunction], tuple[tuple[tuple[str, Constraint], ...]]]:
@@ -45,7 +45,7 @@ class Conjunction:
         return ANYTHING
 
     def accepts(self, record: Record) -> bool:
-        """Whether the flat record satisfies all constraints."""
+        """True if the flat record satisfies all constraints."""
         # No generator: small sets of filters are tried one by one, and making one takes longer.
         for name, constraint in self.constraints:  # noqa: SIM110
             if not constraint.accepts(record.get(name)):
@@ -53,11 +53,11 @@ class Conjunction:
         return True
 
     def takes(self, record: Record) -> bool:
-        """Whether all values of all constrained attributes are accepted, not only one of each."""
+        """True if all values of all constrained attributes are accepted, not only one of each."""
         return all(constraint.takes(record.get(name)) for name, constraint in self.constraints)
 
     def covers(self, other: Conjunction) -> bool:
-        """Whether every record that `other` accepts is accepted here.
+        """True if every record that `other` accepts is accepted here.
 
         Complete for constraints without general `like` patterns (Shen 1.3, definition 4): a
         constraint here on an attribute that `other` leaves free covers nothing.
@@ -74,7 +74,7 @@ class Conjunction:
         return True
 
     def intersects(self, other: Conjunction) -> bool:
-        """Whether some record may be accepted by both with the same values; see `intersect`."""
+        """True if some record may be accepted by both with the same values; see `intersect`."""
         others = dict(other.constraints)
         return not any(
             name in others and constraint.intersect(others[name]).is_empty
@@ -93,11 +93,11 @@ class Conjunction:
         return Conjunction(tuple(sorted(merged.items(), key=_name)))
 
     def without(self, attribute: str) -> Conjunction:
-        """The same box with the attribute left free."""
+        """The box with the attribute left free."""
         return Conjunction(tuple(item for item in self.constraints if item[0] != attribute))
 
     def with_constraint(self, attribute: str, constraint: Constraint) -> Conjunction:
-        """The same box with another constraint, which must be satisfiable, on one attribute."""
+        """The box with another constraint, which must be satisfiable, on one attribute."""
         rest = self.without(attribute)
         if constraint.is_total:
             return rest

@@ -28,7 +28,7 @@ _PLAIN: Final[tuple[tuple[TextTest, ...], tuple[TextTest, ...]]] = ((), ())
 class Constraint:
     """A set of attribute values.
 
-    `absent` tells whether a record without the attribute is accepted; the other fields hold the
+    `absent` is true if a record without the attribute is accepted; the other fields hold the
     accepted values of each type.
     """
 
@@ -48,7 +48,7 @@ class Constraint:
         return hash((self.absent, self.booleans, numbers, texts.ranges, patterns))
 
     def accepts(self, value: Value | Values | None) -> bool:
-        """Whether `value`, or one of several, is in the set; `None` stands for absence."""
+        """True if `value`, or one of several, is in the set; `None` stands for absence."""
         if value is None:
             return self.absent
         if isinstance(value, bool):
@@ -60,13 +60,13 @@ class Constraint:
         return number_sets.accepts(self.numbers, value)
 
     def takes(self, value: Value | Values | None) -> bool:
-        """Whether `value`, or each of several, is in the set."""
+        """True if `value`, or each of several, is in the set."""
         if isinstance(value, tuple):
             return all(map(self.accepts, value))
         return self.accepts(value)
 
     def covers(self, other: Constraint) -> bool:
-        """Whether every value of `other` is in this; complete but for general patterns."""
+        """True if every value of `other` is in this; complete but for general patterns."""
         return self is other or (
             self.absent >= other.absent
             and self.booleans >= other.booleans
@@ -109,12 +109,12 @@ class Constraint:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is accepted; with general patterns `False` where it cannot tell."""
+        """True if nothing is accepted; with general patterns `False` where that is unknown."""
         return not (self.absent or self.booleans or self.numbers or self.strings.ranges)
 
     @property
     def is_total(self) -> bool:
-        """Whether everything is accepted, an absent attribute too: no constraint at all."""
+        """True if everything is accepted, an absent attribute too: no constraint at all."""
         return self.absent and self == ANYTHING
 
     @property
@@ -127,7 +127,7 @@ class Constraint:
 
     @property
     def patterns(self) -> int:
-        """How many general patterns take part."""
+        """The number of general patterns."""
         return len(self.strings.required) + len(self.strings.forbidden)
 
     @property
@@ -256,7 +256,7 @@ def united(constraints: Iterable[Constraint]) -> list[Constraint]:
 
 
 def _with_readings_united(constraints: list[Constraint]) -> list[Constraint]:
-    """The same union, with readings by one function united."""
+    """A shorter list with the same union: readings by one function are united."""
     result: list[Constraint] = []
     for constraint in constraints:
         union = None

@@ -1,4 +1,4 @@
-"""What travels beside the content of a publication, and no filter sees."""
+"""The envelope of a publication: fields that travel with its content and no filter reads."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _TRACEPARENT: Final = "^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$"
 """The W3C's Trace Context, level 1: version, trace, span, flags."""
 
 _TRACESTATE: Final = f"^[ -~]{{1,{TRACESTATE_CHARS_MAX}}}$"
-"""What tracing systems say of it for each other; nobody here reads it."""
+"""The state that tracing systems pass on to each other; no code here reads it."""
 
 
 class Envelope(Struct, array_like=True, frozen=True, gc=False):
-    """What does not belong to the content of a publication; `None` is not there.
+    """The fields of a publication outside of its content; `None` stands for a missing one.
 
     It is worth being delivered for `ttl_ms` milliseconds, or for ever. `traceparent` names the span
     of its publisher, and whether brokers add theirs; `tracestate` goes with that.
@@ -31,7 +31,7 @@ class Envelope(Struct, array_like=True, frozen=True, gc=False):
 
     @property
     def ttl_ns(self) -> int | None:
-        """The same in nanoseconds."""
+        """The lifetime in nanoseconds."""
         return None if self.ttl_ms is None else self.ttl_ms * 1_000_000
 
 
@@ -42,7 +42,7 @@ def enveloped(
 ) -> Envelope | None:
     """The envelope of a time to live, in seconds, and a span's name; `None` where it is empty.
 
-    Raises `InputError` for what is none, and for a `tracestate` without the span that it is of.
+    Raises `InputError` for malformed fields, and for a `tracestate` without its span.
     """
     if ttl is None and traceparent is None and tracestate is None:
         return None

@@ -1,8 +1,9 @@
-"""Why a filter accepts a record or does not: the predicates that fail, with what was there.
+"""Why a filter accepts a record or does not: the predicates that fail, with the values found.
 
-A filter accepts what one of its conjunctions accepts. So a record that it refuses fails at
-least one predicate in each of them, and all of those are named. The conjunction that comes closest
-is first: that with the fewest predicates that fail, and among those that with most that hold.
+A filter accepts every record that one of its conjunctions accepts. So a record that it refuses
+fails at least one predicate in each of them, and all of those are named. The conjunction that comes
+closest is first: that with the fewest predicates that fail, and among those that with most that
+hold.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ SHOWN_CHARS_MAX: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A predicate that does not hold, in the language of its filter, and what was there instead.
+    """A predicate that does not hold, in the language of its filter, and the value found instead.
 
-    `place` is where in a document that was asked; `None` for records.
+    `place` is the place in a document where it was evaluated; `None` for records.
     """
 
     predicate: str
@@ -47,11 +48,11 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Whether a publication matches, and why.
+    """The answer to "does the publication match, and why?".
 
-    If it does, `ways` holds the one that was met, without failures, and `note` says by which
-    elements of arrays. If it does not, each way has failures; there are no ways where none was
-    tried, and `note` says why not.
+    If it does, `ways` holds the one that was met, without failures, and `note` names the array
+    elements that met it. If it does not, each way has failures; there are no ways where none was
+    tried, and `note` gives the reason.
     """
 
     matches: bool
@@ -71,7 +72,7 @@ def failing(conjunction: Conjunction, record: Record) -> tuple[tuple[str, Constr
 def explained(filter: Filter, publication: Publication) -> Explanation:
     """Why the filter accepts the publication's record or does not.
 
-    `Filter.matches` says the same of every publication.
+    The verdict equals that of `Filter.matches` for every publication.
     """
     if publication.attributes is None:
         note = "the publication has no record, and the filter asks for attributes"
@@ -92,7 +93,7 @@ def explained(filter: Filter, publication: Publication) -> Explanation:
 
 
 def _elements_met(conjunction: Conjunction, record: Record) -> str | None:
-    """Which element of each array meets the constraint on it, where there are several."""
+    """The element of each array that meets the constraint on it, where there are several."""
     met: list[str] = []
     for name, constraint in conjunction.constraints:
         values: Value | Values | None = record.get(name)
@@ -109,7 +110,7 @@ def shortened(shown: str) -> str:
 
 
 def _found(publication: Publication, name: str, constraint: Constraint) -> str:
-    """What is in the place of the value that the constraint asks for."""
+    """The description of what the record has in place of the value that the constraint requires."""
     value: Value | Values | None = publication.record.get(name)
     if value is None:
         assert publication.attributes is not None, "only records are asked"
@@ -126,7 +127,7 @@ def _found(publication: Publication, name: str, constraint: Constraint) -> str:
 
 
 def _none_of(values: Values, constraint: Constraint) -> str:
-    """The values of an attribute that has several, none of which is asked for."""
+    """The description of an attribute with several values, none of which is accepted."""
     asked = _kinds(constraint)
     shown = shortened(", ".join(map(print_value, values)))
     if not asked:
@@ -163,7 +164,7 @@ def _unseen(carried: object) -> str:
 
 
 def _carried(attributes: Mapping[str, Any], name: str) -> object:
-    """What a record carries under a dotted name, seen by filters or not; `None` for nothing."""
+    """The member of a record under a dotted name, visible to filters or not; `None` for none."""
     if attributes.get(name) is not None:
         return attributes[name]
     for key, inner in attributes.items():

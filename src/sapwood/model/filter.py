@@ -44,10 +44,10 @@ class Filter(Interest):
     normal form.
 
     A filter is kept as bytes (`sapwood.model.packing`), as conjunctions, or as both: each is made
-    of the other when it is first asked for. Routers hold a million filters and look at few.
+    from the other on first use. Routers hold a million filters and read few.
 
     #: _conjunctions or bytes in _normal are there
-    #: _normal is None as long as nobody asked for bytes, and the conjunctions where there are none
+    #: _normal is None until the bytes are needed, and the conjunctions where there are no bytes
     """
 
     __slots__ = ("_conjunctions",)
@@ -89,7 +89,7 @@ class Filter(Interest):
 
     @property
     def accepts_nothing(self) -> bool:
-        """Whether no record is accepted: the normal form has no conjunction left."""
+        """True if no record is accepted: the normal form has no conjunction left."""
         return self._key() == _NOTHING_KEPT
 
     def compact(self) -> Filter:
@@ -102,7 +102,7 @@ class Filter(Interest):
         return Filter.of_packed(normal)
 
     def _key(self) -> object:
-        """What is compared: the bytes, or the conjunctions where there are none."""
+        """The key of comparisons: the bytes, or the conjunctions where there are no bytes."""
         normal = self._normal
         if normal is None:
             normal = packing.packed(self.conjunctions) or self.conjunctions
@@ -110,7 +110,7 @@ class Filter(Interest):
         return normal
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other is a filter with the same normal form."""
+        """True if the other is a filter with the same normal form."""
         if self is other:
             return True
         if not isinstance(other, Filter):
@@ -126,7 +126,7 @@ class Filter(Interest):
         return hash(normal) if isinstance(normal, bytes) else super().__hash__()
 
     def __reduce__(self) -> tuple[Callable[..., AdvertisedContent], tuple[object, ...]]:
-        """Copies leave behind what can be made again."""
+        """Copies leave cached fields behind."""
         if self.packed is None:
             return Filter, (self.conjunctions, self.source)
         return Filter.of_packed, (self.packed, self.source)
@@ -176,9 +176,9 @@ class Filter(Interest):
         return min(extents) if extents else (math.inf,)
 
     def matches(self, publication: Publication | Mapping[str, Any]) -> bool:
-        """Whether a publication, or a possibly nested record, is accepted.
+        """True if a publication, or a possibly nested record, is accepted.
 
-        One without a record is not, whatever the filter asks.
+        A publication without a record is never accepted.
 
         Raises `InvalidValueError` for a record that no publication may hold.
         """
@@ -187,10 +187,10 @@ class Filter(Interest):
         return self.accepts(flatten(publication).record)
 
     def holds_all_of(self, publication: Publication) -> bool:
-        """Whether every choice of one value of each attribute is accepted, and not only one.
+        """True if every choice of one value of each attribute is accepted, and not only one.
 
         Where attributes have one value this is `matches`. Complete unless values of more than
-        `RECORD_ROWS_MAX` kinds in all would have to be combined; then it says `False`.
+        `RECORD_ROWS_MAX` kinds in all would have to be combined; then it returns `False`.
         """
         record = publication.record
         if type(record) is not ManyValued:
@@ -216,17 +216,18 @@ class Filter(Interest):
         return [*kinds.values()]
 
     def accepts(self, record: Record) -> bool:
-        """Whether a flat record is accepted."""
+        """True if a flat record is accepted."""
         for one in self.conjunctions:  # noqa: SIM110 - see `Conjunction.accepts`
             if one.accepts(record):
                 return True
         return False
 
     def covers(self, other: AdvertisedContent) -> bool:
-        """Whether every record that `other` accepts is accepted here; no tree pattern is covered.
+        """True if every record that `other` accepts is accepted here; no tree pattern is covered.
 
         Never true where a record refutes it. Complete without general `like` patterns, for
-        disjunctions within `limits.COVERING_STEPS_MAX`; where it cannot tell it says `False`.
+        disjunctions within `limits.COVERING_STEPS_MAX`; beyond those bounds it may return `False`
+        for a cover.
         """
         if not isinstance(other, Filter):
             return False
@@ -237,9 +238,9 @@ class Filter(Interest):
         )
 
     def covers_within(self, other: Filter, allowance: Allowance) -> bool:
-        """The same within an allowance that several such questions share; then it says `False`.
+        """`covers` within an allowance that several calls share; `False` once that is spent.
 
-        One step is one conjunction compared with another, whatever came of it.
+        One step is one comparison of two conjunctions, whatever its result.
         """
         return all(
             allowance.spend(len(self.conjunctions) * (1 + wanted.weight // 16))
@@ -251,18 +252,18 @@ class Filter(Interest):
         )
 
     def _holds(self, wanted: Conjunction, allowance: Allowance) -> bool:
-        """Whether the conjunctions together surely hold one that none of them holds alone."""
+        """True if the conjunctions together surely cover one that none of them covers alone."""
         if len(self.conjunctions) == 1 and not wanted.patterns:
             return False
         return canonical.held_by(wanted, self.conjunctions, allowance)
 
     def intersects(self, other: Interest) -> bool:
-        """Whether some record may be accepted by both; none is accepted by a tree pattern.
+        """True if some record may be accepted by both; none is accepted by a tree pattern.
 
         By the same values, that is: `x < 2` and `x > 4` do not intersect, although each accepts a
         record with 1 and 5 in an array. Never `False` where a record refutes it; complete without
         general `like` patterns, for up to `limits.COVERING_STEPS_MAX` pairs of conjunctions.
-        Otherwise `True` where it cannot tell.
+        Otherwise `True` where the answer is unknown.
         """
         if not isinstance(other, Filter):
             return False

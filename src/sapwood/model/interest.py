@@ -19,4 +19,4 @@ class Interest(AdvertisedContent):
     @property
     @abstractmethod
     def accepts_nothing(self) -> bool:
-        """Whether surely no publication is accepted; where that cannot be told, `False`."""
+        """True if surely no publication is accepted; `False` where that is unknown."""

@@ -52,7 +52,7 @@ _KINDS: Final = (
 def decode_object(line: bytes, what: str) -> dict[str, Any]:
     """The members of the object on a line, which is `what`; see `check_members`.
 
-    Raises `InputError` with what is wrong and what to do about it.
+    Raises `InputError` with the fault and the remedy.
     """
     if len(line) > LINE_BYTES_MAX:
         raise LimitError("LINE_BYTES_MAX", LINE_BYTES_MAX, None, "the length of the line in bytes")
@@ -72,7 +72,7 @@ def decode_object(line: bytes, what: str) -> dict[str, Any]:
 def check_count(text: bytes) -> None:
     """Raise `LimitError` for JSON with far more values than a record may have, without reading it.
 
-    What has up to twice as many passes: that is counted exactly when it is encoded. Looks into
+    A value with up to twice as many passes: they are counted exactly when it is encoded. Looks into
     texts only where the marks in them matter.
     """
     if len(text) <= RECORD_VALUES_MAX or _marks(text) <= 2 * RECORD_VALUES_MAX:
@@ -83,7 +83,7 @@ def check_count(text: bytes) -> None:
 
 
 def _marks(text: bytes) -> int:
-    """How many marks there are before values, and before names."""
+    """The number of characters that may precede a value or a name: `,`, `[`, `{` and `:`."""
     return sum(map(text.count, (b",", b"[", b"{", b":")))
 
 
@@ -109,9 +109,9 @@ def decode_flat(line: bytes) -> dict[str, Value] | None:
 
 
 def has_members(line: bytes, members: int) -> bool:
-    """Whether a line of JSON surely has so many members, in all its objects together.
+    """True if a line of JSON surely has `members` members, in all its objects together.
 
-    If it may have more, it takes longer to tell: what ends a name may be in a text as well.
+    `False` leaves it open, and a slower check decides: a text may hold what ends a name as well.
     """
     if line.count(b":") == members:
         return True
@@ -124,7 +124,7 @@ def has_members(line: bytes, members: int) -> bool:
 
 
 def kind_of(value: object) -> str:
-    """What a decoded value is, in words."""
+    """The kind of a decoded value, in words."""
     return next((name for kind, name in _KINDS if isinstance(value, kind)), "null")
 
 
@@ -174,7 +174,7 @@ def _count_members(value: dict[str, Any] | list[Any], depth: int = 0) -> int:
 def _refuse_repeated(line: bytes) -> None:
     """Raise if a name stands twice in one object of `line`, which is valid JSON otherwise.
 
-    Much slower than the decoder, and therefore asked only about lines that may hold such a name.
+    Much slower than the decoder, and therefore called only for lines that may hold such a name.
     """
     json.loads(line, object_pairs_hook=_refuse_repeated_name)
 

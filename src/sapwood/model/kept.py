@@ -18,13 +18,13 @@ Kept: TypeAlias = bytes | AdvertisedContent
 
 
 Name = TypeVar("Name")
-"""What a filter goes by: a key, or a number."""
+"""The name of a filter in a table: a key, or a number."""
 
 
 class KeptFilters(Sequence[tuple[Name, Filter]], Generic[Name]):
-    """Filters by name, in order: of those that somebody looks at values are made.
+    """Named filters in order, as bytes; an access by position makes the `Filter`.
 
-    A million of them take a second to be made, and whoever builds an index reads their bytes.
+    A million filters take a second to be made, and building an index reads only their bytes.
     """
 
     __slots__ = ("names", "packed")
@@ -60,12 +60,12 @@ def named(items: Iterable[tuple[Name, Interest]]) -> Sequence[tuple[Name, Intere
 
 
 def are_packed(contents: Sequence[Kept]) -> TypeGuard[Sequence[bytes]]:
-    """Whether all content is that of filters with bytes."""
+    """True if each content is the bytes of a filter."""
     return {*map(type, contents)} == {bytes}
 
 
 def kept(content: AdvertisedContent) -> Kept:
-    """What a table keeps of some content."""
+    """The form in which a table keeps advertised content."""
     if isinstance(content, Filter):
         packed = content.packed
         return content.compact() if packed is None else packed
@@ -78,7 +78,7 @@ def content_of(given: Kept) -> AdvertisedContent:
 
 
 def accepts_nothing(given: Kept) -> bool:
-    """Whether surely no publication is accepted."""
+    """True if surely no publication is accepted."""
     if isinstance(given, bytes):
         return given == _NOTHING
     return isinstance(given, Interest) and given.accepts_nothing

@@ -37,7 +37,7 @@ _ANY_RUN_LETTER: Final = "\udc01"
 
 @dataclass(frozen=True, slots=True)
 class _Segment:
-    """What stands between two `%`: literal characters and gaps of one character.
+    """The part of a pattern between two `%`: literal characters and gaps of one character.
 
     `pieces` are the literal parts with their offsets. `places` holds, where there are gaps, the
     offsets at which a character may stand as a set of bits, and `gaps` those at which any may.
@@ -69,7 +69,7 @@ class _Segment:
         return 0 if self.places is None else sum(len(piece) for _, piece in self.pieces)
 
     def stands_in(self, text: str, at: int) -> bool:
-        """Whether the text holds the segment at this place; no gap stands for a run."""
+        """True if the text holds the segment at this place; no gap stands for a run."""
         return all(text.startswith(piece, at + offset) for offset, piece in self.pieces) and (
             self.places is None or text.find(_ANY_RUN_LETTER, at, at + self.length) < 0
         )
@@ -77,7 +77,7 @@ class _Segment:
     def find(self, text: str, start: int, end: int) -> int:
         """The first place of the segment in `text[start:end]`, or -1.
 
-        With gaps: bit `n` of `state` tells that the last `n + 1` characters fit the first `n + 1`
+        With gaps: bit `n` of `state` is set if the last `n + 1` characters fit the first `n + 1`
         letters (the shift-and method of Baeza-Yates and Gonnet, 1992). In long texts, the places
         of all characters at once (`sapwood.model.long_texts`).
         """
@@ -100,7 +100,7 @@ class _Segment:
 
 
 _NO_LETTERS: Final = _Segment.of("")
-"""What stands before a `%` that comes first: patterns by the hundred thousand share it."""
+"""The empty segment before a leading `%`: patterns by the hundred thousand share it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class Pattern:
 
     @property
     def is_prefix(self) -> bool:
-        """Whether the pattern is literal characters and then one `%`: a range of texts."""
+        """True if the pattern is literal characters and then one `%`: a range of texts."""
         return (
             bool(self.tokens)
             and self.tokens[-1] is Wildcard.ANY_RUN
@@ -181,7 +181,7 @@ class Pattern:
 
     @property
     def is_suffix(self) -> bool:
-        """Whether the pattern is one `%` and then literal characters."""
+        """True if the pattern is one `%` and then literal characters."""
         return (
             bool(self.tokens)
             and self.tokens[0] is Wildcard.ANY_RUN
@@ -190,7 +190,7 @@ class Pattern:
 
     @property
     def is_infix(self) -> bool:
-        """Whether the pattern is literal characters between two `%`."""
+        """True if the pattern is literal characters between two `%`."""
         return (
             self.tokens[-1:] == self.tokens[:1] == (Wildcard.ANY_RUN,)
             and len(self._segments) == 3
@@ -204,11 +204,11 @@ class Pattern:
         return tuple(run for run in runs if run)
 
     def matches(self, text: str) -> bool:
-        """Whether the whole of `text` fits the pattern."""
+        """True if the whole of `text` fits the pattern."""
         return _fits(self._segments, text)
 
     def covers(self, other: object) -> bool:
-        """Whether every text that fits `other` fits this; sound, `False` where it cannot tell.
+        """True if every text that fits `other` fits this; sound, `False` where unknown.
 
         The other pattern's tokens are read as a text: its `_` may only stand under this pattern's
         `_` or `%`, its `%` only under `%`.
@@ -216,7 +216,7 @@ class Pattern:
         return isinstance(other, Pattern) and _fits(self._segments, other._letters)
 
     def excludes(self, other: object) -> bool:
-        """Whether surely no text fits both: their literal beginnings or ends clash."""
+        """True if surely no text fits both patterns: their literal beginnings or ends clash."""
         if not isinstance(other, Pattern):
             return False
         a, b = self.prefix, other.prefix
@@ -226,7 +226,7 @@ class Pattern:
         return not (a.endswith(b) or b.endswith(a))
 
     def sort_key(self) -> tuple[str, str]:
-        """A defined order: as written, literal characters told from wildcards."""
+        """A defined order: by the written form, then by which characters are wildcards."""
         kinds = "".join("l" if isinstance(t, str) else "w" for t in self.tokens)
         return "".join(t if isinstance(t, str) else t.value for t in self.tokens), kinds
 
@@ -266,7 +266,7 @@ def _letter(token: Token) -> str:
 
 
 def _fits(segments: tuple[_Segment, ...], text: str) -> bool:
-    """Whether `text` is the segments in their order, with anything between two of them."""
+    """True if `text` is the segments in their order, with anything between two of them."""
     first, last = segments[0], segments[-1]
     at, end = first.length, len(text) - last.length
     if len(segments) == 1:

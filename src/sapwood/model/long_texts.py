@@ -1,8 +1,8 @@
-"""Characters at fixed distances from each other, sought in a long text by array operations.
+"""Search for characters at fixed distances from each other in a long text, by array operations.
 
-For each character of what is sought the array of the text is compared once, shifted by its offset;
-a place is left where all agree. That is done block by block, so that arrays stay in the processor's
-cache and the first block with a place ends the search.
+For each character of the searched segment the array of the text is compared once, shifted by its
+offset; a place is left where all agree. That is done block by block, so that arrays stay in the
+processor's cache and the first block with a place ends the search.
 
 Worked example: `a_b` (offsets 0 and 2) in `xaabab`. Equal to `a`, from 0 on: `0 1 1 0`; equal to
 `b`, from 2 on: `0 1 0 1`; both: `0 1 0 0`, so the first place is 1.

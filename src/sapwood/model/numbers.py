@@ -53,22 +53,22 @@ class Interval:
 
     @property
     def is_point(self) -> bool:
-        """Whether exactly one number is inside."""
+        """True if exactly one number is inside."""
         return self.low == self.high
 
     def accepts(self, value: Number) -> bool:
-        """Whether `value` is inside."""
+        """True if `value` is inside."""
         above = value > self.low if self.low_open else value >= self.low
         return above and (value < self.high if self.high_open else value <= self.high)
 
     def begins_by(self, other: Interval) -> bool:
-        """Whether this begins no later than the other interval."""
+        """True if this begins no later than the other interval."""
         if self.low == other.low:
             return other.low_open or not self.low_open
         return self.low < other.low
 
     def reaches(self, other: Interval) -> bool:
-        """Whether this ends no earlier than the other interval."""
+        """True if this ends no earlier than the other interval."""
         if self.high == other.high:
             return other.high_open or not self.high_open
         return self.high > other.high
@@ -92,7 +92,7 @@ def of_points(values: Iterable[Number]) -> Numbers:
 
 
 def accepts(numbers: Numbers, value: Number) -> bool:
-    """Whether `value` is in the set."""
+    """True if `value` is in the set."""
     for interval in numbers:  # noqa: SIM110 - see `Conjunction.accepts`
         if interval.accepts(value):
             return True
@@ -132,7 +132,7 @@ def complement(a: Numbers) -> Numbers:
 
 
 def covers(a: Numbers, b: Numbers) -> bool:
-    """Whether every number in `b` is in `a`; one pass over the two."""
+    """True if every number in `b` is in `a`; one pass over the two."""
     at = 0
     for inner in b:
         while at < len(a) and not a[at].reaches(inner):

@@ -1,10 +1,10 @@
-"""What ordered structures need to know about the covering relation, and what they may rely on.
+"""The covering relation as ordered structures use it, and what they may rely on.
 
-`Filter.covers` is sound: what it claims holds for the records. It is not always complete (general
-`like` patterns, large disjunctions), hence what it claims is not always transitive, and two unequal
-filters may accept the same records. Structures therefore never conclude a cover that they have not
-checked or reached over checked edges, and never close a circle: among filters that accept the same
-records everyone would rely on another, and none would stand for them.
+`Filter.covers` is sound: its covers hold for the records. It is not always complete (general `like`
+patterns, large disjunctions), hence its covers are not always transitive, and two unequal filters
+may accept the same records. Structures therefore never conclude a cover that they have not checked
+or reached over checked edges, and never close a circle: among filters that accept the same records
+everyone would rely on another, and none would stand for them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sapwood.model.filter import Filter
 
 
 def has_one_form(filter: AdvertisedContent) -> bool:
-    """Whether every filter of this kind that accepts the same records is equal to this one.
+    """True if every filter of this kind that accepts the same records is equal to this one.
 
     A conjunction without general patterns is a product of sets in canonical form. Two such filters
     can therefore cover each other only if they are equal; between any others, tree patterns among
@@ -31,7 +31,7 @@ def has_one_form(filter: AdvertisedContent) -> bool:
 
 
 def reaches(start: Iterable[int], goal: int, neighbors: Callable[[int], Iterable[int]]) -> bool:
-    """Whether `goal` is one of `start` or found by following `neighbors` from there."""
+    """True if `goal` is one of `start` or found by following `neighbors` from there."""
     waiting = list(start)
     seen = set(waiting)
     while waiting:

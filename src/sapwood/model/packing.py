@@ -1,4 +1,4 @@
-r"""Normal forms of filters as bytes: what tables keep of many filters, and all that they compare.
+r"""Normal forms of filters as bytes: tables keep and compare filters in this form.
 
 A filter of three predicates takes 2 kB as objects and 100 bytes like this. The bytes are
 MessagePack: a list of conjunctions, each a list of constraints as `(attribute, flags, intervals of
@@ -14,7 +14,7 @@ Equal filters have equal bytes. Some have none, and their equals have none eithe
 general `like` patterns, with half of a surrogate pair at the end of a range, and with whole numbers
 beyond 64 bits that are no floats.
 
-Bytes that come from elsewhere are looked at by `checked` before anybody relies on them.
+Bytes from another program pass `checked` before any code relies on them.
 """
 
 from __future__ import annotations
@@ -113,9 +113,9 @@ def checked(given: bytes) -> bytes:
     """Bytes that others have made, if they are those of a form.
 
     Each conjunction is in its one form then. Whether several are the normal form of their union is
-    not asked, for that takes long, and where they are not it costs messages and no publication: two
-    filters that accept the same count as different, as they do where a normal form is too large to
-    be worked out (`model.canonical`).
+    not checked, for that takes long; where they are not, that costs messages but no publication:
+    two filters that accept the same records count as different, as they do where a normal form is
+    too large to be worked out (`model.canonical`).
 
     Raises `InputError`, `LimitError` for too many conjunctions.
     """
@@ -144,7 +144,7 @@ def checked(given: bytes) -> bytes:
 
 
 def _is_few(flags: int, intervals: Sequence[_Interval], text_ranges: Sequence[_Range]) -> bool:
-    """Whether some whole numbers are all that is accepted, in their one form: as a rule."""
+    """True if the constraint is one interval of whole numbers in its one form: the common case."""
     if flags or text_ranges or len(intervals) != 1:
         return False
     low, high, ends = intervals[0]
@@ -152,7 +152,7 @@ def _is_few(flags: int, intervals: Sequence[_Interval], text_ranges: Sequence[_R
 
 
 def _is_normal(flags: int, intervals: Sequence[_Interval], text_ranges: Sequence[_Range]) -> bool:
-    """Whether a constraint is in its one form, and neither empty nor total."""
+    """True if a constraint is in its one form, and neither empty nor total."""
     if flags & ~_FLAGS:
         return False
     for low, high, ends in intervals:
@@ -176,7 +176,7 @@ def _is_normal(flags: int, intervals: Sequence[_Interval], text_ranges: Sequence
 
 
 def _is_interval(low: Number, high: Number, ends: int) -> bool:
-    """Whether some numbers are between two in their one form."""
+    """True if the bounds are in their one form and there are numbers between them."""
     if type(low) is float and low.is_integer() and INTEGER_MIN <= low <= INTEGER_MAX:
         return False
     if type(high) is float and high.is_integer() and INTEGER_MIN <= high <= INTEGER_MAX:
@@ -228,7 +228,7 @@ def _extent(
 
 
 def accepts(form: Form, record: Record) -> bool:
-    """Whether a flat record is accepted."""
+    """True if a flat record is accepted."""
     for part in form:
         for name, flags, intervals, ranges in part:
             if not _holds(record.get(name), flags, intervals, ranges):

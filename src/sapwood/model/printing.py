@@ -1,6 +1,6 @@
 """Constraints back to text: the notation that the filter language reads.
 
-`parse(print(x))` gives `x` again: the printed form says exactly what the sets hold.
+`parse(print(x))` gives `x` again: the printed form states the sets exactly.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def _print_patterns(name: str, strings: Strings) -> str:
 
 
 def _print_reading(name: str, reading: Reading) -> str:
-    """What a text has to read as."""
+    """A reading that a text must have, printed."""
     subject, values = _subject(name, reading), reading.values
     if reading.is_any:
         return f"exists {subject}"

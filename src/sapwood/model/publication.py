@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sapwood.xml import Document
 
 Value: TypeAlias = bool | int | float | str
-"""What an attribute may hold. `bool` is a type of its own here, never a number."""
+"""A value of an attribute. `bool` is a type of its own here, never a number."""
 
 Values: TypeAlias = tuple[Value, ...]
 """The values of an attribute that has several: the elements of an array."""
@@ -60,14 +60,14 @@ _NUMPY_KINDS: Final = frozenset("biufU")
 _NO_CHARACTER: Final = "holds half of a surrogate pair, which is no character; correct the text"
 
 _set: Final = object.__setattr__
-"""What fills values that refuse to be changed, as frozen dataclasses are filled."""
+"""Sets attributes of immutable values, as frozen dataclasses set theirs."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlatView:
     """A record as filters see it: typed attributes by name.
 
-    `has_arrays` says whether the record holds arrays, of which filters may see less than is there.
+    `has_arrays` is true if the record holds arrays, of which filters may see less than is there.
     """
 
     record: Record
@@ -78,18 +78,18 @@ class Publication:
     """A publication: a record, a document, or both, and a payload beside them.
 
     `attributes` is the record as it was given: nested objects and arrays included, so that a
-    subscriber receives what was published. `record` is its flat view, `has_arrays` says whether
-    there are arrays in it. `document` is XML as it came; `read_document` looks into it. What is
-    `None` is not there: no record filter accepts a publication without a record (not even
+    subscriber receives what was published. `record` is its flat view, `has_arrays` is true if there
+    are arrays in it. `document` is XML as it came; `read_document` looks into it. `None` stands for
+    a missing part: no record filter accepts a publication without a record (not even
     `price is null`), no XPath one without a document.
 
-    The `payload` is bytes that subscribers get and nobody else looks at: no filter sees them, no
-    router reads them. The `envelope` says how long it is worth being delivered. Of a publication
-    that `is_blind` the record and the document are for the router where it enters alone; what goes
-    on from there is `beyond` it, the payload.
+    The `payload` is bytes for subscribers alone: no filter sees them, no router reads them. The
+    `envelope` states how long the publication is worth being delivered. Of a publication that
+    `is_blind` the record and the document are only for the router where it enters; that router
+    forwards `beyond`, the payload.
 
-    A publication is a value; equal are those with the same content under the same id. It keeps
-    what was found out about it: the document once it was read, and the bytes that it came as.
+    A publication is a value; equal are those with the same content under the same id. It caches
+    what was computed of it: the document once it was read, and its encoded bytes.
 
     Raises `InvalidValueError` for a value that no record may hold and `LimitError` for a record
     that is too deep or too wide.
@@ -119,14 +119,14 @@ class Publication:
     envelope: Envelope | None
     record: Record
     has_arrays: bool
-    #: what it travels as; `None` as long as nobody has read it from that, or written it so.
-    #: Depends on what is compared, which never changes
+    #: its encoded form; `None` until it is decoded or encoded for the first time. Depends on the
+    #: fields that are compared, which never change
     encoded: bytes | None
     #: the process that has it got it, or one before it made it, not before its clock showed this,
-    #: in nanoseconds; `None` where nothing is known of that. It is no part of what is published
+    #: in nanoseconds; `None` where that is unknown. It is no part of the published content
     born: int | None
-    #: when a store has taken it that it was read from, in seconds since 1970; said of those alone
-    #: that do not live for ever, and no part of what is published
+    #: when the store that it was read from accepted it, in seconds since 1970; set only for
+    #: publications with a lifetime, and no part of the published content
     written_at: float | None
     #: the document once it was read; depends on its bytes, which never change
     _contents: Document | None
@@ -168,7 +168,7 @@ class Publication:
 
     @classmethod
     def of_flat(cls, id: str, record: dict[str, Value]) -> Publication:
-        """A publication whose record is its own flat view, as whoever calls this has checked."""
+        """A publication whose record is its own flat view, which the caller has checked."""
         made = object.__new__(cls)
         _set(made, "id", id)
         _set(made, "attributes", record)
@@ -196,7 +196,7 @@ class Publication:
         return f"Publication(id={self.id!r}, attributes={self.attributes!r})"
 
     def __reduce__(self) -> tuple[Callable[..., Publication], tuple[object, ...]]:
-        """Copies leave behind what can be found again."""
+        """Copies leave cached fields behind."""
         return _made_again, (self._content(),)
 
     def _content(self) -> _Content:
@@ -218,15 +218,15 @@ class Publication:
         return self._contents
 
     def keep_document(self, contents: Document) -> None:
-        """Keep what somebody has read in the bytes of the document, with its content."""
+        """Keep the parsed form of the document, with its content."""
         _set(self, "_contents", contents)
 
     def keep_encoded(self, body: bytes) -> None:
-        """Keep what the publication travels as: the bytes it was read from, or was written as."""
+        """Keep the encoded form: the bytes that it was decoded from, or encoded to."""
         _set(self, "encoded", body)
 
     def keep_born(self, born: int | None) -> None:
-        """Keep what is known of when it was made, as a reading of this process's clock."""
+        """Keep the bound of when it was made, as a reading of this process's clock."""
         _set(self, "born", born)
 
     def keep_written_at(self, seconds: float) -> None:
@@ -235,15 +235,15 @@ class Publication:
             _set(self, "written_at", seconds)
 
     def renamed(self, id: str) -> Publication:
-        """The same content under another id."""
+        """The publication under another id."""
         return _made_again((id, *self._content()[1:]))
 
     def in_envelope(self, envelope: Envelope) -> Publication:
-        """The same content in another envelope."""
+        """The publication in another envelope."""
         return _made_again((*self._content()[:-1], envelope))
 
     def beyond(self) -> Publication:
-        """What of it goes on from the router where it entered: itself, if it is not blind."""
+        """The part that the router where it entered forwards: all of it, if it is not blind."""
         if not self.is_blind:
             return self
         payload = Publication(self.id, payload=self.payload, envelope=self.envelope)
@@ -251,9 +251,9 @@ class Publication:
         return payload
 
     def parts(self) -> tuple[Publication, ...]:
-        """Its record and its document, each as a publication of its own; itself if it has one.
+        """The record and the document, each as a publication of its own; itself if it has one part.
 
-        What advertisements are asked about: the payload is in none of two.
+        Advertisements are checked against these; where there are two, neither has the payload.
         """
         if self.attributes is None or self.document is None:
             return (self,)
@@ -261,7 +261,7 @@ class Publication:
 
     @property
     def readable_document(self) -> bytes | Document | None:
-        """What an engine needs: the document as it was read, or its bytes if nobody has yet."""
+        """The document for an engine: its parsed form, or its bytes if it is not parsed yet."""
         return self.document if self._contents is None else self._contents
 
 
@@ -278,7 +278,7 @@ def flatten(attributes: Mapping[str, Any]) -> FlatView:
 
     `{"detail": {"state": "up"}, "tags": ["a", "b"], "note": None}` gives `{"detail.state": "up",
     "tags": ("a", "b")}`. Two paths that give the same dotted name (`{"a": {"b": 1}, "a.b": 2}`) are
-    refused, since a filter could not tell them apart; elements of arrays of the same name are
+    refused, since a filter could not distinguish them; elements of arrays of the same name are
     values of one attribute.
     """
     if is_plain(attributes):
@@ -325,8 +325,9 @@ def _with_elements(
 def _elements(path: str, array: Sequence[Any]) -> Iterator[tuple[str, Value]]:
     """All (dotted name, value) that the elements of an array give, without recursion.
 
-    What no attribute may hold, or have as its name, was never an error in an array: nobody looked
-    there. It is carried on, and no filter sees it; so is what is too deep to travel.
+    A value that no attribute may hold, or a name that it may not have, was never an error in an
+    array, which was not checked. It is carried on, and no filter sees it; the same holds for
+    elements that are nested too deep to travel.
     """
     stack: list[Iterator[tuple[str, Any]]] = [iter([(path, element) for element in array])]
     while stack:
@@ -352,7 +353,7 @@ def _elements(path: str, array: Sequence[Any]) -> Iterator[tuple[str, Value]]:
 
 
 def _may_follow(path: str, key: str) -> bool:
-    """Whether a name below a path gives a name that an attribute may have."""
+    """True if a name below a path gives a name that an attribute may have."""
     is_short = len(path) + 1 + len(key) <= ATTRIBUTE_NAME_CHARS_MAX
     return is_short and (key.isascii() or _is_well_formed(key))
 
@@ -366,9 +367,9 @@ def _visible(value: object) -> Value | None:
 
 
 def is_plain(attributes: Mapping[str, Any]) -> bool:
-    """Whether a record is its own flat view: a plain `dict` of plain values, as most records are.
+    """True if a record is its own flat view: a plain `dict` of plain values, as most records are.
 
-    It needs no other check then. `False` says nothing: what is rare is looked at elsewhere.
+    It needs no other check then. `False` decides nothing: rare records are checked elsewhere.
     """
     if type(attributes) is not dict or len(attributes) > ATTRIBUTES_MAX:
         return False
@@ -419,12 +420,12 @@ def check_value(name: str, value: object) -> Value:
 
 
 def plain_value(value: object) -> object:
-    """A value as one of the plain kinds, if that is what it is under another name; else itself.
+    """A value as one of the plain kinds, if its class is a variant of one; else the value itself.
 
     So are values of derived classes (`enum.IntEnum`, `numpy.float64`) and the other scalars of
-    NumPy: integers, floating-point numbers, booleans and texts, told by the kind of their `dtype`,
-    since NumPy need not be installed where nobody uses it. Its dates are none of them, although
-    `item` would give those in nanoseconds as integers.
+    NumPy: integers, floating-point numbers, booleans and texts, recognized by the kind of their
+    `dtype`, since NumPy need not be installed. Its dates are none of them, although `item` would
+    give those in nanoseconds as integers.
     """
     if isinstance(value, str):
         return str.__str__(value)

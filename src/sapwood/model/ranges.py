@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 
 class Ordered(Protocol):
-    """What endpoints must offer: a total order and equality."""
+    """An endpoint: it has a total order and equality."""
 
     def __lt__(self, other: Any, /) -> bool: ...
 

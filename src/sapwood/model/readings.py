@@ -1,4 +1,4 @@
-"""What a text reads as: in lower case, as a whole number, as a point in time.
+"""Readings of texts: in lower case, as a whole number, as a point in time.
 
 A *reading* is a function from texts to other values that not every text has to have one of, and the
 set of those that are accepted. Like a general `like` pattern it narrows a set of texts, is tried on
@@ -96,10 +96,10 @@ FUNCTIONS: Final[Mapping[str, Callable[[str], str | int | None]]] = MappingProxy
 """Readings by name; each gives `None` for a text that has none."""
 
 TOTAL: Final = frozenset(("lower",))
-"""Those that every text has."""
+"""The readings that every text has."""
 
 NUMERIC: Final = frozenset(("integer",))
-"""Those whose values are numbers; those of the others are texts."""
+"""The readings whose values are numbers; the values of all others are texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,23 +114,23 @@ class Reading:
 
     @property
     def prefix(self) -> str:
-        """What all texts begin with, as far as is known."""
+        """The known common prefix of all accepted texts: none."""
         return ""
 
     @property
     def is_empty(self) -> bool:
-        """Whether surely no text is accepted."""
+        """True if surely no text is accepted."""
         return not (self.values if isinstance(self.values, tuple) else self.values.ranges)
 
     @property
     def is_any(self) -> bool:
-        """Whether all texts are accepted that the function can read."""
+        """True if every text that the function can read is accepted."""
         if isinstance(self.values, tuple):
             return self.values == ALL_NUMBERS
         return self.values.is_plain and self.values.ranges == (("", None),)
 
     def matches(self, text: str) -> bool:
-        """Whether the text reads as one of the values."""
+        """True if the text reads as one of the values."""
         value = FUNCTIONS[self.function](text)
         if value is None:
             return False
@@ -141,14 +141,14 @@ class Reading:
         return self.values.accepts(value)
 
     def covers(self, other: object) -> bool:
-        """Whether every text that `other` accepts is accepted here; sound."""
+        """True if every text that `other` accepts is accepted here; sound."""
         if not isinstance(other, Reading) or other.function != self.function:
             return False
         covers: bool = _algebra(self).covers(self.values, other.values)
         return covers
 
     def excludes(self, other: object) -> bool:
-        """Whether surely no text is accepted by both."""
+        """True if surely no text is accepted by both."""
         return (
             isinstance(other, Reading)
             and other.function == self.function

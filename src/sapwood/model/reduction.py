@@ -1,7 +1,7 @@
 """Fewer boxes for the same union: duplicates and covered boxes dropped, adjacent ones joined.
 
 Both reductions are exact and cheap enough for a thousand boxes; the canonical form
-(`sapwood.model.canonical`) starts from what they leave. Their work is counted against an
+(`sapwood.model.canonical`) starts from their result. Their work is counted against an
 `Allowance`, so that no filter's text, however hostile, costs more than about a second.
 """
 
@@ -30,12 +30,12 @@ class Allowance:
     left: int
 
     def spend(self, steps: int) -> bool:
-        """Take so many steps; whether they were still allowed."""
+        """Spend `steps` steps and return true if the allowance still had them."""
         self.left -= steps
         return self.left >= 0
 
     def charge(self, steps: int) -> None:
-        """Take so many steps of making a normal form; `LimitError` if they were not allowed."""
+        """Spend `steps` steps on a normal form; `LimitError` beyond the allowance."""
         if not self.spend(steps):
             raise LimitError(
                 "NORMAL_FORM_STEPS_MAX",
@@ -46,7 +46,7 @@ class Allowance:
 
 
 def reduced(boxes: Iterable[Conjunction], allowance: Allowance) -> list[Conjunction]:
-    """The same union with adjacent boxes joined and covered ones dropped, sorted.
+    """The boxes of the same union, adjacent ones joined and covered ones dropped, sorted.
 
     Reducing again changes nothing. Raises `LimitError` past the allowance.
     """
@@ -105,8 +105,8 @@ def join(boxes: Iterable[Conjunction], allowance: Allowance) -> list[Conjunction
 class _Joining:
     """Distinct boxes by number, and for each attribute those that constrain it.
 
-    `sums` holds for each box the sum of the hashes of its constraints: less one attribute's hash it
-    tells, but for collisions, which boxes agree on all the other attributes.
+    `sums` holds for each box the sum of the hashes of its constraints: less one attribute's hash,
+    and but for collisions, it is equal for boxes that agree on all other attributes.
     """
 
     def __init__(self, allowance: Allowance) -> None:

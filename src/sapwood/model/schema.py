@@ -1,4 +1,4 @@
-"""What records of a kind look like: their attributes, and the values that each may have.
+"""Schemas of records of a kind: their attributes, and the values that each may have.
 
 Records need no schema. Where one is declared, a filter can be held against it: an attribute that
 no record has, or a value of another type, is a mistake that would otherwise show by silence.
@@ -31,9 +31,9 @@ _SHOWN_CHARS_MAX: Final = 120
 class Schema:
     """The records of one kind, which has a name.
 
-    `attributes` are flat names with the values that each may have; the constraint says by `absent`
-    whether a record may lack it. Below the `open_names` there may be any attribute with any value:
-    an object whose members are not known.
+    `attributes` are flat names with the values that each may have; its constraint has `absent` if a
+    record may lack it. Below the `open_names` there may be any attribute with any value: an object
+    whose members are not known.
     """
 
     name: str
@@ -44,10 +44,10 @@ class Schema:
         object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
 
     def doubts(self, filter: Filter) -> tuple[str, ...]:
-        """What in a filter no record of this kind can meet, a sentence each, without repetition.
+        """The doubts about a filter, each a sentence, without repetition.
 
-        One for each attribute that there is not, and for each condition that asks for a value of a
-        type, or for values, that its attribute never has. None does not mean that records match.
+        One for each attribute that no record of this kind has, and for each condition that requires
+        a type, or values, that its attribute never has. No doubts does not mean that records match.
         """
         found: dict[str, None] = {}
         for one in filter.conjunctions:
@@ -57,9 +57,10 @@ class Schema:
         return tuple(found)
 
     def misses(self, conjunction: Conjunction) -> tuple[int, int]:
-        """How many constraints of a conjunction no record of this kind meets; none: one may.
+        """The number of constraints of a conjunction that no record of this kind meets.
 
-        And of how many of these there is not even the attribute.
+        The second number counts those of them whose attribute does not exist. With 0 a record may
+        match.
         """
         misses = lacking = 0
         for attribute, constraint in conjunction.constraints:

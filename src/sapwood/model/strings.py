@@ -2,8 +2,8 @@ r"""Sets of texts: ranges by code point, narrowed by general `like` patterns.
 
 A text has an immediate successor (itself and a NUL), so every comparison is a half-open range:
 `x = 's'` is `['s', 's\0')`, `x > 's'` starts at `'s\0'`, and a prefix is a range as well. Only
-patterns that are neither literal nor a prefix are kept as patterns, and beside them what texts read
-as (`sapwood.model.readings`), which is a test of a text as well.
+patterns that are neither literal nor a prefix are kept as patterns, and beside them readings
+(`sapwood.model.readings`), which test a text as well.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Range: TypeAlias = tuple[str, str | None]
 """`low <= text < high`; `None` means that there is no upper end."""
 
 TextTest: TypeAlias = Pattern | Reading
-"""What is tried on a text by itself: whether it fits a pattern, or what it reads as."""
+"""A test of a single text: a pattern that it fits, or a reading."""
 
 _Bound: TypeAlias = tuple[int, str]
 """A comparable end: `(0, text)`, or `(1, "")` for the top that lies above every text."""
@@ -48,11 +48,11 @@ class Strings:
 
     @property
     def is_plain(self) -> bool:
-        """Whether no pattern narrows the ranges."""
+        """True if no pattern narrows the ranges."""
         return not self.required and not self.forbidden
 
     def accepts(self, text: str) -> bool:
-        """Whether `text` is in the set."""
+        """True if `text` is in the set."""
         for low, high in self.ranges:
             if low <= text and (high is None or text < high):
                 break
@@ -131,7 +131,7 @@ def reads_not(function: str) -> Strings:
 
 
 def any_reading(function: str) -> Reading:
-    """What accepts all texts that a function can read."""
+    """The reading that accepts all texts that a function can read."""
     return Reading(function, ALL_NUMBERS if function in NUMERIC else ALL_STRINGS)
 
 
@@ -171,7 +171,7 @@ def complement(a: Strings) -> Strings | None:
 
 
 def covers(a: Strings, b: Strings) -> bool:
-    """Whether every text in `b` is in `a`; with patterns sound, but not complete."""
+    """True if every text in `b` is in `a`; with patterns sound, but not complete."""
     if not _ranges_cover(a.ranges, b.ranges):
         return False
     if a.is_plain:
@@ -235,7 +235,7 @@ def prefix_end(prefix: str) -> str | None:
 
 
 def _beginning(low: str, high: str | None) -> Pattern:
-    """The pattern of what all texts of a range begin with."""
+    """The pattern of the common beginning of all texts of a range."""
     at = 0
     if high is not None:
         while at < min(len(low), len(high)) and low[at] == high[at]:
@@ -248,7 +248,7 @@ def _beginning(low: str, high: str | None) -> Pattern:
 
 
 def _is_excluded(pattern: TextTest, strings: Strings) -> bool:
-    """Whether surely no text of the set fits the pattern."""
+    """True if surely no text of the set fits the pattern."""
     if any(g.covers(pattern) for g in strings.forbidden):
         return True
     if any(p.excludes(pattern) for p in strings.required):
@@ -310,7 +310,7 @@ def _sort_key(test: TextTest) -> tuple[str, str]:
 
 
 def _ranges_cover(a: tuple[Range, ...], b: tuple[Range, ...]) -> bool:
-    """Whether every text of the ranges `b` is in one of `a`; one pass over the two."""
+    """True if every text of the ranges `b` is in one of `a`; one pass over the two."""
     at = 0
     for low, high in b:
         while at < len(a) and not _reaches(a[at][1], high):

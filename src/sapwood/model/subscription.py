@@ -14,8 +14,8 @@ from sapwood.model.patterns.pattern import TreePattern
 class Subscription:
     """A standing interest: every publication that `filter` accepts is to be delivered.
 
-    `home` names the router whose client owns the subscription; `None` where nobody has said so
-    yet (a simulation then draws one with its seed).
+    `home` names the router whose client owns the subscription; `None` where it is not set yet (a
+    simulation then draws one with its seed).
     """
 
     id: str
@@ -33,7 +33,7 @@ class Subscription:
 
     @property
     def record_filter(self) -> Filter:
-        """The filter, where only records are dealt with.
+        """The filter as a record filter, for callers that handle only records.
 
         Raises `InvalidValueError` for a subscription to documents.
         """

@@ -1,1 +1,1 @@
-"""Who is whose neighbor: topologies and the ways through them."""
+"""Overlays: which routers are neighbors, and the ways between them."""

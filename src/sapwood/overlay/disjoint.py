@@ -46,7 +46,7 @@ def disjoint_trees(
     """Trees over all that `source` reaches, `count` of them, at least two.
 
     The first two are independent. Each further one takes links that those before it left, where it
-    can. Whoever knows the same links finds the same trees.
+    can. Routers that know the same links find the same trees.
     """
     neighbors = {router: sorted(around[router]) for router in around}
     first: _Parents = {}

@@ -1,4 +1,4 @@
-"""The written form of a topology: what a TOML or JSON file holds.
+"""The written form of a topology, in a TOML or JSON file.
 
 ::
 

@@ -68,14 +68,14 @@ class Fields:
         return value
 
     def flag(self, key: str) -> bool:
-        """Whether something is so: true or false, and false where it is left out."""
+        """The value of a boolean field; false where it is left out."""
         value = self._get(key, default=False)
         if not isinstance(value, bool):
             raise self.error(key, "true or false", value)
         return value
 
     def is_text(self, key: str, text: str) -> bool:
-        """Whether a field that may be of another type has this text."""
+        """True if a field that may be of another type has this text."""
         return self._table.get(key) == text
 
     def mapping(self, key: str) -> Mapping[str, Any]:

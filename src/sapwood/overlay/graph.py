@@ -32,7 +32,7 @@ class Graph(Overlay):
 
     #: router -> neighbor -> link, neighbors in the order of `links`
     _around: Mapping[str, Mapping[str, Link]] = field(init=False, repr=False, compare=False)
-    #: router -> its tree, for those that were asked for: a graph never changes
+    #: router -> its tree, for those computed so far: a graph never changes
     _trees: dict[str, Topology] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

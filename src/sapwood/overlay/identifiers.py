@@ -6,9 +6,9 @@ Worked example, base 4 and three digits (64 identifiers, 000 to 333, on a circle
 * Its middle lies between 021 and 022. It is kept doubled, 8 + 11 = 19, so that no identifier lies
   as far from it as another one on the other side of the range's end: 12 (030) is twice 2.5 away.
 * 021 sees everything but itself as the ranges of its slots: 1, 2, 3; 00, 01, 03; 020, 022, 023.
-* 110 that has the range 1 to look after keeps 110 and hands on 10, 12, 13, 111, 112 and 113; the
-  receiver in 12, say 123, keeps 123 and hands on 120, 121, 122, ... and nothing is left out or
-  there twice.
+* 110 that is responsible for the range 1 keeps 110 and hands on 10, 12, 13, 111, 112 and 113; the
+  receiver in 12, say 123, keeps 123 and hands on 120, 121, 122, ... and no identifier is left out
+  or there twice.
 
 An identifier is a text of digits, so that a range is a prefix of it. Pastry (IRBR, 004, L79-98).
 """
@@ -73,11 +73,11 @@ class IdentifierSpace:
 
     @property
     def size(self) -> int:
-        """How many identifiers there are."""
+        """The number of identifiers."""
         return int(self.base**self.digits)
 
     def identifier_of(self, name: str) -> Identifier:
-        """Where a router of that name is: the same for all who ask, and spread evenly."""
+        """The identifier of a router of that name: the same for every caller, and spread evenly."""
         return _identifier_of(self, name)
 
     def written(self, number: int) -> Identifier:
@@ -94,11 +94,11 @@ class IdentifierSpace:
         return int(identifier, self.base)
 
     def is_range(self, text: str) -> bool:
-        """Whether a text is a range: at most as many digits as there are, of this base."""
+        """True if a text is a range: at most as many digits as there are, of this base."""
         return len(text) <= self.digits and all(sign in DIGITS[: self.base] for sign in text)
 
     def distance(self, one: Identifier, other: Identifier) -> int:
-        """How many steps two identifiers are apart, the shorter way round."""
+        """The number of steps between two identifiers, the shorter way round."""
         apart = abs(self.number(one) - self.number(other))
         return min(apart, self.size - apart)
 
@@ -132,7 +132,7 @@ class IdentifierSpace:
 
 @lru_cache(maxsize=OVERLAY_ROUTERS_MAX)
 def _identifier_of(space: IdentifierSpace, name: str) -> Identifier:
-    """The identifier of a name, remembered: routers ask for those of the same ones all the time."""
+    """The identifier of a name, cached: routers need those of the same names all the time."""
     bits = dict(_BITS_OF)[space.base] * space.digits
     digest = hashlib.blake2b(name.encode(), digest_size=(bits + 7) // 8).digest()
     return space.written(int.from_bytes(digest, "big") % space.size)

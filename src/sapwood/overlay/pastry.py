@@ -3,11 +3,11 @@
 They follow from the *peers*: the routers that this one has a link to, each at the identifier that
 its name has. The leaf set is the peers nearest on either side of the circle; the routing table has
 one peer for each range that a slot is (`identifiers.slot_of`), its *representative*, chosen among
-all peers there. So nothing is to be repaired when a peer is gone but the choice, and whatever is
-known of others is only a wish to be linked to them (`is_wanted`).
+all peers there. So nothing is to be repaired when a peer is gone but the choice, and knowledge of
+other routers serves only to request links to them (`is_wanted`).
 
 Pastry itself keeps addresses of routers that may be dead, and finds out when it sends (IRBR, 004,
-L94-96). Here a link says so.
+L94-96). Here the link reports it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from sapwood.overlay.identifiers import Identifier, IdentifierSpace, Range, slot
 
 
 class PastryTables:
-    """What one router knows of a circle; `half` is the number of leaves on either side.
+    """The part of the circle that one router knows; `half` is the number of leaves on either side.
 
-    With `by_proximity` the representative of a range is the nearest peer there, by what `add` says,
-    else the one that was there first, for as long as it is a peer.
+    With `by_proximity` the representative of a range is the nearest peer there, by the proximity
+    given to `add`, else the one that was there first, for as long as it is a peer.
 
     #: _at has exactly the peers, by number, ascending in _numbers
     #: every peer is in the slot that it is in, and each slot has its representative among them
@@ -110,7 +110,7 @@ class PastryTables:
         return self._chosen.get(slot)
 
     def rows(self, within: Range = "") -> list[tuple[Range, str]]:
-        """Slots in a range around this router, with who stands for them: short ones first."""
+        """Slots in a range around this router, with their representatives: short ones first."""
         found = [(s, p) for s, p in self._chosen.items() if len(s) > len(within)]
         found = [(s, p) for s, p in found if s.startswith(within)]
         return sorted(found, key=lambda entry: (len(entry[0]), entry[0]))
@@ -140,7 +140,7 @@ class PastryTables:
         return tuple(sorted(found - {peer}))
 
     def is_wanted(self, identifier: Identifier) -> bool:
-        """Whether a router there would be a leaf, or the first in its slot."""
+        """True if a router there would be a leaf, or the first in its slot."""
         if identifier == self.identifier:
             return False
         return slot_of(self.identifier, identifier) not in self._slots or self._is_leaf(identifier)
@@ -156,7 +156,7 @@ class PastryTables:
         return (own - at) % size < farthest_below or (at - own) % size < farthest_above
 
     def spans(self, slot: Range) -> bool:
-        """Whether all routers of a range would be leaves of this one, as far as it knows."""
+        """True if all routers of a range would be leaves of this one, by what it knows."""
         if len(self._numbers) < 2 * self.half:
             return True
         size, own = self.space.size, self.space.number(self.identifier)
@@ -191,7 +191,7 @@ class PastryTables:
             yield self._at[self._numbers[(at - self.half - 1 + step) % count]]
 
     def route(self, key: Identifier, without: Collection[str] = ()) -> str | None:
-        """The next hop to a key: by prefix where that is nearer, else whoever is nearest.
+        """The next hop to a key: by prefix where that is nearer, else the nearest peer.
 
         Every hop is nearer than the one before, so that none comes twice. `None` where this router
         is the nearest of all that it knows.

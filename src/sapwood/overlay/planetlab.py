@@ -1,10 +1,10 @@
 """A stand-in for the overlay of XNet's experiments on PlanetLab: 22 routers, links with delays.
 
-The figure with the tree is lost. What the text and table 6.9 say of it holds here: a producer, nine
-routing nodes and twelve consumer nodes; the links from 6 to 2 and from 2 to 5 with the longest and
-the shortest delay; 8 below 3, near it; 18 and 19 below 8, consumers below 19; 2 near the producer.
-All other delays are made so that the published mean and deviation come out, and the published
-average delay from the producer to a consumer.
+The figure with the tree is lost. The statements of the text and of table 6.9 hold here: a producer,
+nine routing nodes and twelve consumer nodes; the links from 6 to 2 and from 2 to 5 with the longest
+and the shortest delay; 8 below 3, near it; 18 and 19 below 8, consumers below 19; 2 near the
+producer. All other delays are made so that the published mean and deviation come out, and the
+published average delay from the producer to a consumer.
 """
 
 from __future__ import annotations

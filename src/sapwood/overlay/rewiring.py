@@ -58,7 +58,7 @@ class Partitioned(Overlay):
 
     @property
     def is_tree(self) -> bool:
-        """Whether there is at most one way between any two routers."""
+        """True if there is at most one way between any two routers."""
         return all(part.is_tree for part in self.parts)
 
     def tree(self, source: str) -> Topology:

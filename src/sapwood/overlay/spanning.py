@@ -47,7 +47,7 @@ def fewest_links(source: str, around: Mapping[str, Iterable[str]]) -> SpanningTr
     """The tree over all that `source` reaches, with as few links as can be between any and it.
 
     `around` has the neighbors of each router. Of ways with equally many links the choice depends on
-    nothing but the names of the routers: whoever knows the same links finds the same tree.
+    nothing but the names of the routers: routers that know the same links find the same tree.
     """
     places = {source: 0}
     parents: list[int] = []

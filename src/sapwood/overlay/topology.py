@@ -1,9 +1,9 @@
-"""Topologies: which routers there are, which of them are linked, and the way between any two.
+"""Topologies: routers, the links between them, and the way between any two.
 
 A `Topology` is a tree: connected, and without a second way between two routers, so that a
 publication reaches each router at most once. Overlays with circles are in `graph`. Everything here
-is a value; files are read elsewhere, and whatever is drawn is drawn by a function that the caller
-brings.
+is a value; files are read elsewhere, and random choices come from a function that the caller
+passes.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from sapwood.errors import InputError, LimitError, UnknownNameError
 from sapwood.limits import HOPS_MAX, LINK_LATENCY_MAX_S, NAME_CHARS_MAX, OVERLAY_ROUTERS_MAX
 
 LINK_LATENCY_DEFAULT_S: Final = 0.01
-"""Seconds a message is under way where nobody says otherwise: two sites of one country."""
+"""The default latency in seconds, that of two sites of one country."""
 
 _NAMES_SHOWN: Final = 12
 """Routers that a message names before it abbreviates."""
 
 Hop: TypeAlias = tuple[str, str]
-"""One link in one direction: from a router to a neighbor."""
+"""A link in one direction: from a router to a neighbor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Overlay(ABC):
 
     @property
     def is_tree(self) -> bool:
-        """Whether there is one way only between any two routers."""
+        """True if there is one way only between any two routers."""
         return len(self.links) == len(self.routers) - 1
 
     def neighbors(self, router: str) -> tuple[str, ...]:

@@ -1,9 +1,10 @@
 """The overlay of the XNet experiments: 64 routers, 24 of them for consumers, one for a producer.
 
-XNet 6.1 takes a transit-stub graph of GT-ITM and says of it only these numbers. Here: four transit
+XNet 6.1 takes a transit-stub graph of GT-ITM and gives only these numbers of it. Here: four transit
 routers, three stub domains at each, in a domain three stub routers and two edge routers. Within the
-transit domain and within each stub domain chance decides who is linked, and where a second link
-makes a domain reachable another way. An edge router has one link, as a consumer node must.
+transit domain and within each stub domain chance decides which routers are linked, and where a
+second link makes a domain reachable another way. An edge router has one link, as a consumer node
+must.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sapwood.overlay.graph import Graph
 from sapwood.overlay.topology import Link, Topology
 
 Draw: TypeAlias = Callable[[int], int]
-"""`draw(n)` is some whole number from 0 to n - 1: `random.Random(seed).randrange`, say."""
+"""`draw(n)` is a whole number from 0 to n - 1: for example `random.Random(seed).randrange`."""
 
 TRANSIT_ROUTERS: Final = 4
 STUBS_EACH: Final = 3
@@ -45,7 +46,7 @@ class TransitStub:
 
 
 def transit_stub(draw: Draw) -> TransitStub:
-    """A transit-stub graph of routers `r1` to `r64`; `draw` decides who is linked with whom."""
+    """A transit-stub graph of routers `r1` to `r64`; `draw` decides the links."""
     routers = tuple(f"r{number}" for number in range(1, 65))
     names = iter(routers)
     transit = [next(names) for _ in range(TRANSIT_ROUTERS)]

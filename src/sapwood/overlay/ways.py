@@ -1,4 +1,4 @@
-"""The shortest way between two routers, where each says who its neighbors are."""
+"""The shortest way between two routers, where a function gives the neighbors of each."""
 
 from __future__ import annotations
 

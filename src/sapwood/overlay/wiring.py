@@ -1,9 +1,9 @@
 """An overlay that changes often: each change costs no more than itself, however many routers.
 
-Where routers ask for their links themselves, an overlay of 1,000 routers has thousands of changes,
+Where routers request their links themselves, an overlay of 1,000 routers has thousands of changes,
 and a copy of all links for each would be gigabytes. Here, the latest overlay alone has tables; a
-change hands them on to the next, and those before have a place in a log of changes, from which they
-are made again for whoever looks back.
+change hands them on to the next, and earlier overlays have a place in a log of changes, from which
+their tables are made again on use.
 
 Worked example: `a-b` with the log (), `Wiring` number 0. Adding the router `c` gives number 1,
 which has the tables now, and the log is (`c`,). Adding the link `b-c` gives number 2, and the log
@@ -24,7 +24,7 @@ from sapwood.overlay.topology import Link, Overlay, Topology, check_routers
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What came or went: a router (with all of its links), or a link."""
+    """A change: a router (with all of its links), or a link, that came or went."""
 
     what: str | Link
     comes: bool
@@ -77,7 +77,7 @@ class _Log:
         self.changes: list[_Change] = []
 
     def tables(self, number: int) -> _Tables:
-        """The overlay after so many changes."""
+        """The tables of the overlay after `number` changes."""
         made = _Tables(self.first.routers, self.first.links)
         for change in self.changes[:number]:
             made.carry_out(change)
@@ -85,11 +85,11 @@ class _Log:
 
 
 class Wiring(Overlay):
-    """One overlay of those that followed each other; what it has never changes.
+    """An overlay in a sequence of overlays; it never changes.
 
-    It may be in parts. Nothing is asked of its links but that at most one joins two routers.
+    It may be in parts. Its links need only be at most one between two routers.
 
-    #: _made is there in the latest of a log, in others once somebody has asked
+    #: _made is there in the latest of a log, in others once it was used
     """
 
     __slots__ = ("_log", "_made", "_number", "_trees")
@@ -101,7 +101,7 @@ class Wiring(Overlay):
         self._log = log
         self._number = number
         self._made = made
-        #: router -> its tree, for those that were asked for
+        #: router -> its tree, for those computed so far
         self._trees: dict[str, Topology] = {}
 
     @property
@@ -126,7 +126,7 @@ class Wiring(Overlay):
 
     @property
     def news(self) -> tuple[tuple[str, ...], tuple[Link, ...]]:
-        """What the last change brought."""
+        """The routers and links that the last change added."""
         if not self._number:
             return self.routers, self.links
         match self._log.changes[self._number - 1]:
@@ -138,7 +138,7 @@ class Wiring(Overlay):
 
     @property
     def is_tree(self) -> bool:
-        """Whether there is at most one way between any two routers."""
+        """True if there is at most one way between any two routers."""
         parts, seen = 0, set[str]()
         for router in self._around:
             if router not in seen:

@@ -1,1 +1,1 @@
-"""How routers decide: a state machine without input and output of its own, and its strategies."""
+"""The sans-IO router: a state machine, and its strategies in four slots."""

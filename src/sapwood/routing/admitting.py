@@ -1,11 +1,12 @@
-"""Which publications of a batch their client may publish: what it has advertised accepts them.
+"""Admission of publications: a client's advertisements in force have to accept each of them.
 
-All of its values, that is: where an attribute has several, a subscription asks for one, and an
-advertisement, or a grant, speaks of each. What routers know of advertisements tells them which
-subscriptions to hand on, so a value that nobody has advertised would not arrive everywhere.
+They have to accept all of its values, that is: where an attribute has several, a subscription is
+satisfied by one, and an advertisement, or a grant, is about each. Advertisements determine the
+neighbors to which routers propagate subscriptions, so a value that no client has advertised would
+not arrive everywhere.
 
 Advertisements of one client are few, and publications many. So the filters of those in force are an
-index of their own, made when a batch first comes and again when there are others: a batch of
+index of their own, made for the first batch and again when the advertisements change: a batch of
 records is matched against it by one call.
 """
 
@@ -44,7 +45,7 @@ TOO_MANY: Final = (
     "more subscriptions accept the publication than a digest has room for, so routers further on "
     "would have to look at content: publish it, and not blind"
 )
-"""Why a blind publication is refused of which a router has found out that."""
+"""The reason to refuse a blind publication whose matches exceed the digest's bound."""
 
 
 def objection_to(
@@ -53,7 +54,7 @@ def objection_to(
     is_in_force: Callable[[str], bool],
     protocol: Protocol,
 ) -> str | None:
-    """Why a client that advertises `own` may not publish this (yet); `None` if it may."""
+    """The reason why a client that advertises `own` may not publish this; `None` if it may."""
     if publication.attributes is None and publication.document is None:
         return _PAYLOAD_ALONE
     if publication.is_blind and protocol.blind_objection is not None:
@@ -82,22 +83,22 @@ def objection_to(
 
 @dataclass(frozen=True, slots=True)
 class Promised:
-    """Filters that accept what a client may publish, under the keys of these filters."""
+    """Filters that accept what a client may publish, and their keys."""
 
     keys: tuple[str, ...]
     records: Index
     documents: Index
-    #: those in the index of records
+    #: the filters in the index of records
     filters: tuple[Filter, ...]
-    #: those that no index holds: the paths of documents
+    #: the filters that no index holds: the paths of documents
     others: tuple[AdvertisedContent, ...]
 
 
 class Admission:
-    """Judges batches of the clients of one core.
+    """Checks batches of the clients of one core.
 
-    #: what is kept of a client is of advertisements that it had; whether they are those that it has
-    #: now, each call finds out by their keys, which are never used again
+    #: a client's entry is of advertisements that it had; each call compares their keys, which are
+    #: never used again, with those of the present ones
     """
 
     __slots__ = ("_engines", "_promised")
@@ -107,7 +108,7 @@ class Admission:
         self._promised: dict[str, Promised] = {}
 
     def forget(self, client: str) -> None:
-        """A client is gone."""
+        """Forget a client that has gone."""
         self._promised.pop(client, None)
 
     def refused(
@@ -116,7 +117,7 @@ class Admission:
         in_force: Sequence[LocalEntry[AdvertisedContent]],
         publications: Sequence[Publication],
     ) -> Sequence[int]:
-        """The places of the publications of which a part is not accepted by what is in force."""
+        """The places of the publications of which a part is accepted by no entry in force."""
         keys = tuple(entry.key for entry in in_force)
         known = self._promised.get(client)
         if known is None or known.keys != keys:
@@ -141,7 +142,7 @@ def unaccepted(accepting: Promised, publications: Sequence[Publication]) -> list
 def promised(
     keys: tuple[str, ...], filters: Sequence[AdvertisedContent], engines: Engines
 ) -> Promised:
-    """Filters, ready to be compared with publications."""
+    """Index filters for the comparison with publications."""
     records, documents = Index(*engines), Index(*engines)
     of_records = tuple(one for one in filters if isinstance(one, Filter))
     records.take(of_records)
@@ -151,7 +152,7 @@ def promised(
 
 
 def _judged(accepting: Promised, publications: Sequence[Publication]) -> _Verdicts:
-    """Whether all parts of each of some publications, or of the first ones, are accepted."""
+    """True for each publication whose parts are all accepted; of all of them, or of the first."""
     found = match_records(accepting.records, publications, _HELD_MAX, limit=1)
     count = len(found.offsets) - 1
     some = publications[:count]
@@ -171,7 +172,7 @@ def _judged(accepting: Promised, publications: Sequence[Publication]) -> _Verdic
 
 
 def _parts(publications: Sequence[Publication]) -> tuple[_Verdicts, _Verdicts]:
-    """Whether each of some publications has a record, and whether it has a document."""
+    """Two arrays: true for each publication with a record, and for each with a document."""
     count = len(publications)
     if isinstance(publications, PublicationBatch):
         bare, documents = publications.bare, publications.documents
@@ -184,6 +185,6 @@ def _parts(publications: Sequence[Publication]) -> tuple[_Verdicts, _Verdicts]:
 
 
 def _any(found: SlotBatch) -> _Verdicts:
-    """Whether each has a match."""
+    """True for each publication that has a match."""
     several: _Verdicts = np.diff(found.offsets) > 0
     return several

@@ -1,7 +1,7 @@
-"""What clients state at one router, under ids of their own: subscriptions, or advertisements.
+"""The entries of a router's clients, under ids of their own: subscriptions, or advertisements.
 
-How the overlay learns of it is left to propagation: one by one (`propagation/entries.py`) or as
-counts (`propagation/xroute/counting.py`).
+Propagation spreads them over the overlay: one by one (`propagation/entries.py`) or as counts
+(`propagation/xroute/counting.py`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from sapwood.routing.tables import Entries, Follower, LocalEntry, W
 
 @dataclass(frozen=True, slots=True)
 class ManyKind:
-    """The words by which several entries of one kind travel at once."""
+    """The messages and effects for several entries of one kind at once."""
 
     state: Callable[[tuple[str, ...], Interests, int], Message]
     withdraw: Callable[[tuple[str, ...]], Message]
@@ -53,19 +53,19 @@ class ManyKind:
 
 @dataclass(frozen=True, slots=True)
 class EntryKind:
-    """The words by which one kind of entry travels: messages to neighbors, effects for clients."""
+    """The messages to neighbors and the effects for clients of one kind of entry."""
 
     noun: str
-    #: what a client does to be rid of one
+    #: the client's request that withdraws one
     undo: str
     state: Callable[[str, Any, int], Message]
-    #: states one in the place of others; `None` where that cannot be said
+    #: sends one in the place of others; `None` where there is no such message
     replace: Callable[[str, Any, int, tuple[str, ...]], Message] | None
     withdraw: Callable[[str], Message]
     confirm: Callable[[str, int], Message]
     in_force: Callable[[str, str], Effect]
     withdrawn: Callable[[str, str], Effect]
-    #: the words for several at once; `None` where there are none
+    #: the messages and effects for several at once; `None` where there are none
     many: ManyKind | None = None
 
 
@@ -95,10 +95,10 @@ ADVERTISEMENTS: Final = EntryKind(
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a neighbor's message about subscriptions came to.
+    """The result of a neighbor's message about subscriptions.
 
-    With an `objection` the neighbor broke a rule of routing; what it said up to there is carried
-    out.
+    With an `objection` the neighbor broke a rule of routing; the part of the message before that is
+    carried out.
     """
 
     effects: list[Effect]
@@ -106,10 +106,10 @@ class Outcome:
 
 
 class ClientEntries(ABC, Generic[W]):
-    """All that the clients of one router state of one kind, and what they hear about it.
+    """All entries of one kind of a router's clients, and the answers to these clients.
 
     `identity` is unique among all routers and all their lives; it begins every key made here. The
-    `follower` is told of every change of what is known.
+    `follower` gets every change of the entries.
     """
 
     __slots__ = ("_identity", "_serial", "entries", "kind")
@@ -121,20 +121,20 @@ class ClientEntries(ABC, Generic[W]):
         self._serial = 0
 
     def attach(self, client: str) -> None:
-        """A client has come, with nothing."""
+        """Attach a client without entries."""
         if client in self.entries.by_client:
             raise InvariantError(f"client {client!r} is attached already")
         self.entries.by_client[client] = {}
 
     def own(self, client: str) -> dict[str, LocalEntry[W]]:
-        """What an attached client stated, by its ids."""
+        """The entries of an attached client, by its ids."""
         own = self.entries.by_client.get(client)
         if own is None:
             raise InvariantError(f"client {client!r} is not attached")
         return own
 
     def register(self, client: str, id_: str, filter: W) -> LocalEntry[W]:
-        """Take in what a client states under a free id; the overlay has to be told next."""
+        """Register a client's entry under a free id; `announce` has to follow."""
         self._serial += 1
         key = f"{self._identity}.{self._serial}"
         entry: LocalEntry[W] = LocalEntry(key, client, id_, kept(filter))
@@ -142,7 +142,7 @@ class ClientEntries(ABC, Generic[W]):
         return entry
 
     def register_many(self, client: str, named: Sequence[tuple[str, W]]) -> list[LocalEntry[W]]:
-        """Take in what a client states under several ids, all free and different."""
+        """Register a client's entries under several ids, all free and different."""
         first, identity = self._serial + 1, self._identity
         entries: list[LocalEntry[W]] = [
             LocalEntry(f"{identity}.{serial}", client, id_, kept(filter_))
@@ -154,9 +154,9 @@ class ClientEntries(ABC, Generic[W]):
         return entries
 
     def repeated(self, present: LocalEntry[W], filter: W) -> list[Effect]:
-        """What a client hears that states something under an id again.
+        """Answer a client that makes a request again under an id that it uses.
 
-        A subscription to another filter is changed to that: see `change`.
+        A subscription to another filter is changed to that one: see `change`.
         """
         if present.filter != filter and self.kind is SUBSCRIPTIONS:
             return self.change(present, filter)
@@ -171,19 +171,20 @@ class ClientEntries(ABC, Generic[W]):
         return []  # the answer is on its way
 
     def change(self, present: LocalEntry[W], filter: W) -> list[Effect]:
-        """A client wants something else under an id than it has there.
+        """Change a client's subscription under an id to another filter.
 
-        What it had is set aside, and goes when the new filter is in force (`settle`). Until then
-        publications reach the client by either, so it misses none that both accept, wherever that
-        is under way, and it gets each once, as routers name a client's subscription by its id.
+        The former entry is set aside, and withdrawn when the new one is in force (`settle`). Until
+        then publications reach the client by either, so it misses none that both accept, wherever
+        the publication is under way, and it gets each once, as routers name a client's subscription
+        by id.
         """
         self.entries.set_aside(present)
         return self.announce(self.register(present.client, present.id, filter))
 
     def settle(self, effects: list[Effect]) -> list[Effect]:
-        """What comes of an input with all that follows from it: the withdrawal of what was aside.
+        """Add to the effects of an input the withdrawal of entries set aside.
 
-        That is of what is said to be in force now under its id.
+        Those are the former entries of the ids that the effects report to be in force.
         """
         for effect in effects:  # which grow meanwhile
             if not self.entries.aside:
@@ -199,18 +200,18 @@ class ClientEntries(ABC, Generic[W]):
         return self.withdraw_many(former) if former else []
 
     def unknown(self, client: str, id_: str) -> list[Effect]:
-        """What a client hears that withdraws what it never stated."""
+        """Refuse the withdrawal of an id that the client does not use."""
         return [Refused(client, id_, f"this client has no {self.kind.noun} with id {id_!r}")]
 
     def release(self, entry: LocalEntry[W]) -> list[Effect]:
-        """A client withdraws what it stated."""
+        """Withdraw a client's entry."""
         former = self.entries.remove_aside(entry.client, entry.id)
         self.entries.remove(entry)
         effects = self.withdraw_many([*former, entry]) if former else self.withdraw(entry)
         return [*effects, self.kind.withdrawn(entry.client, entry.id)]
 
     def release_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
-        """A client withdraws several things that it stated."""
+        """Withdraw several entries of a client."""
         former = []
         for entry in entries:
             if self.entries.aside:
@@ -223,9 +224,9 @@ class ClientEntries(ABC, Generic[W]):
         return [*effects, *(self.kind.withdrawn(entry.client, entry.id) for entry in entries)]
 
     def detach(self, client: str, at_once: int | None = None) -> list[Effect]:
-        """A client has left; what it stated goes with it.
+        """Detach a client that has left, and withdraw its entries.
 
-        If that is more than goes `at_once` it is withdrawn bit by bit, by `clear`.
+        If there are more than `at_once`, they are withdrawn chunk by chunk, by `clear`.
         """
         own = self.own(client)
         if at_once is not None and len(own) > at_once:
@@ -239,22 +240,22 @@ class ClientEntries(ABC, Generic[W]):
         return self.withdraw_many(entries)
 
     def clear(self, count: int) -> list[Effect]:
-        """Withdraw so many of the entries that clients have left behind, the newest first."""
+        """Withdraw up to `count` entries of clients that have gone, the newest first."""
         return self.withdraw_many(self.entries.remove_leaving(count))
 
     def announce(self, entry: LocalEntry[W]) -> list[Effect]:
-        """Let the overlay know of what was registered.
+        """Spread a registered entry over the overlay.
 
-        What accepts nothing is in force at once, and nobody else hears of it.
+        An entry that accepts nothing is in force at once, and no neighbor receives it.
         """
         if accepts_nothing(entry.content):
             return [self.kind.in_force(entry.client, entry.id)]
         return self._announce(entry)
 
     def announce_many(self, entries: Sequence[LocalEntry[W]], filters: Sequence[W]) -> list[Effect]:
-        """Let the overlay know of several things that were registered, in order.
+        """Spread several registered entries over the overlay, in order.
 
-        `filters` are what they say.
+        `filters` are theirs.
         """
         idle = [place for place, one in enumerate(entries) if accepts_nothing(one.content)]
         if not idle:  # as a rule
@@ -267,45 +268,45 @@ class ClientEntries(ABC, Generic[W]):
         return [*effects, *self._announce_many(left, [filters[place] for place in some])]
 
     def withdraw(self, entry: LocalEntry[W]) -> list[Effect]:
-        """Let the overlay know that something which was registered is so no longer."""
+        """Withdraw from the overlay an entry that is no longer registered."""
         return [] if accepts_nothing(entry.content) else self._withdraw(entry)
 
     def withdraw_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
-        """The same of several, all of which are registered no longer."""
+        """Withdraw from the overlay several entries, none of which is registered any more."""
         return self._withdraw_many([one for one in entries if not accepts_nothing(one.content)])
 
     @abstractmethod
     def _announce(self, entry: LocalEntry[W]) -> list[Effect]:
-        """Let the overlay know of what accepts something."""
+        """Spread an entry that accepts something."""
 
     def _announce_many(
         self,
         entries: Sequence[LocalEntry[W]],
-        filters: Sequence[W],  # noqa: ARG002 - for who tells of all at once
+        filters: Sequence[W],  # noqa: ARG002 - for propagation that sends all at once
     ) -> list[Effect]:
-        """Let the overlay know of several that accept something."""
+        """Spread several entries that accept something."""
         return [effect for entry in entries for effect in self._announce(entry)]
 
     @abstractmethod
     def _withdraw(self, entry: LocalEntry[W]) -> list[Effect]:
-        """Let the overlay know that what accepts something is registered no longer."""
+        """Withdraw an entry that accepts something and is no longer registered."""
 
     def _withdraw_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
-        """The same of several."""
+        """Withdraw several such entries."""
         return [effect for entry in entries for effect in self._withdraw(entry)]
 
     @abstractmethod
     def in_force(self, key: str) -> bool:
-        """Whether all that has to know of a client's statement has confirmed it."""
+        """True if every router that a client's entry must reach has confirmed it."""
 
     @property
     @abstractmethod
     def unconfirmed(self) -> int:
-        """What waits for confirmations, of clients and of neighbors."""
+        """The number of entries, of clients and of neighbors, that wait for confirmations."""
 
 
 def cycle_reason(what: str, known: str, neighbor: str) -> str:
-    """The reason to close a link over which something came that was known already."""
+    """The reason to close a link over which an entry or publication came that was known already."""
     return (
         f"{what} was known {known} before it came over the link to {neighbor}: the overlay has a "
         "cycle, and under this protocol it must be a tree; remove one link, or put mesh+ before "
@@ -314,7 +315,7 @@ def cycle_reason(what: str, known: str, neighbor: str) -> str:
 
 
 def unexpected_message(message: Message) -> str:
-    """The reason to close a link over which something came that the protocol does not say."""
+    """The reason to close a link over which a message came that the protocol does not have."""
     return (
         f"under this routing protocol nobody says {type(message).__name__}: start both brokers "
         "with the same protocol"

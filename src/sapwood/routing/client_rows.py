@@ -1,16 +1,16 @@
-"""Whose each numbered subscription is, and under which id, in arrays that compiled code reads.
+"""The owner and the id of each numbered subscription, in arrays that compiled code reads.
 
-A row has three words: the number of the client, with the bytes of the id in the lower half; where
-these begin among the texts; and the first eight of them as a number, which sorts as they do. The
-texts lie in regions of whole words, filled up with NULs, and a region that is free is taken again
-for as many words.
+A row has three words: the number of the client, with the length of the id in bytes in the lower
+half; the place where these bytes begin among the texts; and the first eight of them as a number,
+which sorts as they do. The texts lie in regions of whole words, filled up with NULs, and a free
+region is taken again for the same number of words.
 Client c (number 0) has the subscription "s1" under the number 0, and "a-long-id" under 1:
 
     row 0   0 << 32 | 2    0   0x7331000000000000      texts   s1......
     row 1   0 << 32 | 9    8   0x612d6c6f6e672d69              a-long-id.......
 
-A client that has gone may have rows that are yet to be freed: its number has no name then, and one
-of the same name that comes has another.
+A client that has gone may have rows that are yet to be freed: its number has no name then, and a
+new client of the same name gets another number.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ U8: TypeAlias = npt.NDArray[np.uint8]
 U64: TypeAlias = npt.NDArray[np.uint64]
 
 OWNER, START, PREFIX, ROW = range(4)
-"""The words of a row; the last number is how many there are."""
+"""The words of a row by place; `ROW` is their number."""
 
 OWNER_BITS: Final = 32
 _SIZE_MASK: Final = (1 << OWNER_BITS) - 1
@@ -45,7 +45,7 @@ _ABSENT: Final = -1
 _ANY_TEXT: Final = "surrogatepass"
 
 _MANY: Final = 64
-"""Numbers that are taken in together, if they can be."""
+"""The least number of rows that are entered together, if they can be."""
 
 _ID: Final[Callable[[LocalEntry[Any]], str]] = attrgetter("id")
 _CLIENT: Final[Callable[[LocalEntry[Any]], str]] = attrgetter("client")
@@ -70,37 +70,37 @@ class ClientRows:
         self._free: dict[int, list[int]] = {}
         #: number -> client; "" where it is free, or of a client that has gone
         self.names: list[str] = []
-        #: number -> whether nobody has it, or nobody that is still there
+        #: number -> true if no client has it, or only one that has gone
         self._gone = bytearray()
         self._client_numbers: dict[str, int] = {}
-        #: number -> its rows
+        #: number -> the count of its rows
         self._held: list[int] = []
         self._free_clients: list[int] = []
 
     @property
     def words(self) -> U64:
-        """All rows; nobody follows a change as long as this is in use."""
+        """All rows; they may not change while the array is in use."""
         return np.frombuffer(self._words, np.uint64) if self._words else np.zeros(0, np.uint64)
 
     @property
     def texts(self) -> U8:
-        """The bytes of all ids; nobody follows a change as long as this is in use."""
+        """The bytes of all ids; they may not change while the array is in use."""
         return np.frombuffer(self._texts, np.uint8) if self._texts else np.zeros(0, np.uint8)
 
     @property
     def gone(self) -> U8:
-        """Of each client whether it has gone, and gets nothing; like `texts`."""
+        """For each client, true if it has gone and gets no deliveries; like `texts`."""
         return np.frombuffer(self._gone, np.uint8) if self._gone else np.zeros(0, np.uint8)
 
     def disown(self, client: str) -> None:
-        """A client has gone: rows that it still has are nobody's."""
+        """Mark a client as gone; its remaining rows have no owner."""
         number = self._client_numbers.pop(client, _ABSENT)
         if number != _ABSENT:
             self.names[number] = ""
             self._gone[number] = True
 
     def follow(self, holders: Holders, entries: Entries[Interest]) -> None:
-        """Take in which numbers were taken or freed since, and forget that they were."""
+        """Enter the numbers that were taken or freed since the last call, and empty their list."""
         renamed = holders.renamed
         if len(renamed) >= _MANY and self._follow_many(renamed, holders, entries):
             renamed.clear()
@@ -120,16 +120,16 @@ class ClientRows:
     def _follow_many(
         self, renamed: Sequence[int], holders: Holders, entries: Entries[Interest]
     ) -> bool:
-        """Take in numbers that are all new, one after the other; whether they are.
+        """Enter numbers that are all new, one after the other; false if they are not.
 
         Their texts lie one behind the other, each in words of its own, so the first eight bytes of
-        each are the words where these begin.
+        each text are the word where it begins.
         """
         first, count = len(self._words) // ROW, len(renamed)
         if renamed[0] != first or not np.array_equal(renamed, np.arange(first, first + count)):
             return False
         names = holders.names[first : first + count]
-        # After a start they are all: each look at a large table takes long.
+        # After a start they are all entries: each lookup in a large table takes long.
         if count == len(entries.by_key) and names == [*entries.by_key]:
             some = [*entries.by_key.values()]
         else:
@@ -153,7 +153,7 @@ class ClientRows:
         return True
 
     def _owners(self, entries: Sequence[LocalEntry[Interest]]) -> U64:
-        """The numbers of the clients whose these are, which have so many rows more."""
+        """The numbers of the clients of some entries, whose counts of rows are raised."""
         clients = [*map(_CLIENT, entries)]
         held = Counter(clients)
         for client, rows in held.items():
@@ -170,7 +170,7 @@ class ClientRows:
         return self._texts[start : start + size].decode(errors=_ANY_TEXT)
 
     def client(self, number: int) -> str:
-        """Whose a subscription is."""
+        """The owner of a subscription; empty if it has gone."""
         return self.names[self._words[ROW * number + OWNER] >> OWNER_BITS]
 
     def validate(self, holders: Holders, entries: Entries[Interest]) -> None:
@@ -213,7 +213,7 @@ class ClientRows:
         self._words[row + PREFIX] = int.from_bytes(prefix, "big")
 
     def _forget(self, number: int) -> None:
-        """Free what a row has."""
+        """Free the region of a row, and its client's number with the client's last row."""
         row = ROW * number
         owner, size = divmod(self._words[row + OWNER], 1 << OWNER_BITS)
         self._free.setdefault(-(-size // WORD_BYTES), []).append(self._words[row + START])
@@ -241,7 +241,7 @@ class ClientRows:
 
 
 def _encoded(ids: list[str]) -> tuple[U8, U64]:
-    """The bytes of some ids, one behind the other, and how many each has."""
+    """The bytes of some ids, one behind the other, and the length of each."""
     joined = "".join(ids)
     if joined.isascii():  # as a rule
         sizes, data = map(len, ids), joined.encode()

@@ -1,7 +1,7 @@
 """Compacting a log: the checkpoint that takes the place of its first records.
 
-Made by whoever has the log, beside the router that goes on writing it (`upkeep.recover.checkpoint`
-says why that is the same).
+It is made from the log, beside the router that goes on writing it (`upkeep.recover.checkpoint`
+explains why that is the same).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def at_mark(
     checkpoint: Checkpoint | None,
     records: Iterable[Record],
 ) -> Router:
-    """A router as it was at its mark, that is only to be written down.
+    """A router as it was at its mark, that is only to be written to a checkpoint.
 
     `records` are the state records from the last checkpoint to the mark.
     """
@@ -61,7 +61,7 @@ def at_mark(
 
 
 def checkpoint_of(router: Router) -> Checkpoint | None:
-    """Its checkpoint; `None` where there is none now, or never will be."""
+    """The checkpoint of a router; `None` where there is none now, or never will be."""
     upkeep = _recover(router)
     if upkeep is None:
         return None
@@ -72,14 +72,14 @@ def checkpoint_of(router: Router) -> Checkpoint | None:
 
 
 def is_compactable(router: Router) -> bool:
-    """Whether checkpoints can be made of a router: whether its upkeep recovers, behind whatever."""
+    """True if checkpoints can be made of a router: if its upkeep, or an inner one, is `recover`."""
     return _recover(router) is not None
 
 
 def filters_of(router: Router) -> Mapping[str, Sequence[bytes]]:
-    """The filters of which its engines are, in lists (`ready_made`), by names for these.
+    """The filters of a router's engines, in lists (`ready_made`), by the names of the engines.
 
-    On many trees a list that several of them have is there once.
+    A list that several trees have in common is there once.
     """
     found: dict[str, Sequence[bytes]] = {}
     for core in cores_of(router.membership):
@@ -98,7 +98,7 @@ def _recover(router: Router) -> Recover | None:
 
 
 def _unused(*_: object) -> Later:
-    """The forwarding of a router that is only written down: no publication comes there."""
+    """The forwarding of a router that is only written down: no publication reaches it."""
     return Later(_asked)
 
 

@@ -1,23 +1,25 @@
-"""When a subscription is in force: every router it must reach has confirmed.
+"""Confirmations: a subscription is in force when every router that it must reach has confirmed.
 
 A subscription waits, on each link where it matters, for the confirmation of its representative
 there (itself, or one that covers it). When nothing is awaited any more it is in force, and the
 router confirms it to where it came from; so confirmations travel from the edges of the overlay
-back to the home router, and the client hears of it last.
+back to the home router, and the client is notified last.
 
 Publications accepted anywhere after that moment are matched against the subscription: on a FIFO
 link nothing overtakes it, and on a tree there is one path only.
 
-What waits on a link that goes is settled bit by bit, for it may be all that a broker has. Until its
-turn comes it is not in force; what is withdrawn before, or waits on that link anew, is passed over:
+A link that goes may have all of a broker's subscriptions waiting on it, so they are settled chunk
+by chunk. Until its turn comes, a subscription is not in force; one that is withdrawn before, or
+waits on that link anew, is passed over:
 
     waiting   {"n": {"a": {"a", "b"}, "c": {"c"}}}     b is covered by a
     n goes    {}                                       a, b, c are to be settled
     settle 2  a and b are in force; c is withdrawn
     settle 2  nothing is left
 
-Something else may have to be done here first, as an advertisement is confirmed only behind all that
-it makes wanted: then it is *held*, and not in force before it is released, whatever is confirmed.
+Something else may have to be done here first, as an advertisement is confirmed only behind all
+subscriptions that it makes wanted: then it is *held*, and not in force before it is released,
+whatever is confirmed.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from sapwood.routing.propagation.protocol import Propagation
 
 
 class Confirmations:
-    """Which subscriptions are not yet in force, and what they wait for.
+    """The subscriptions that are not yet in force, and the confirmations that they wait for.
 
     #: awaited[s] == {link: representative of s on that link}; never empty; a link may be one of
     #: _severed, on which s waits no more
@@ -50,20 +52,20 @@ class Confirmations:
         self.confirmed: dict[str, set[str]] = {}
         self.sent: dict[str, dict[str, int]] = {}
         self.held: set[str] = set()
-        #: links that are gone, and what waited on each, as far as nobody has looked at it since
+        #: links that are gone, and the rest of the keys that waited on each, to be settled
         self._severed: deque[tuple[str, Iterator[str]]] = deque()
 
     def in_force(self, key: str) -> bool:
-        """Whether nothing is awaited for the subscription, and it is not held."""
+        """True if nothing is awaited for the subscription, and it is not held."""
         return key not in self.awaited and key not in self.held
 
     @property
     def unconfirmed(self) -> int:
-        """How many are not in force."""
+        """The number of subscriptions that are not in force."""
         return len(self.awaited) + sum(key not in self.awaited for key in self.held)
 
     def release(self, keys: Iterable[str]) -> list[str]:
-        """Hold these no longer; returns those that are in force because of it."""
+        """Hold the keys no longer; returns those that are in force because of it."""
         released = [key for key in keys if key in self.held]
         self.held.difference_update(released)
         return [key for key in released if key not in self.awaited]
@@ -75,7 +77,7 @@ class Confirmations:
         self.sent[link] = {}
 
     def link_down(self, link: str) -> None:
-        """Give up a link; what waits on it is to be settled."""
+        """Give up a link; the keys that wait on it are to be settled."""
         del self.confirmed[link], self.sent[link]
         waiting = self.waiting.pop(link)
         if waiting:
@@ -83,11 +85,11 @@ class Confirmations:
 
     @property
     def is_behind(self) -> bool:
-        """Whether something is to be settled that waited on links that are gone."""
+        """True if keys that waited on links that are gone are still to be settled."""
         return bool(self._severed)
 
     def settle(self, count: int | None) -> list[str]:
-        """Look at so many that waited on links that are gone, or all; those in force because of it.
+        """Settle up to `count` keys of links that are gone, or all; returns those now in force.
 
         They come in the order in which the links went, and on each link in that of `waiting`.
         """
@@ -128,7 +130,7 @@ class Confirmations:
     def confirm(self, link: str, representative: str, sending: int) -> list[str]:
         """Take in a confirmation; returns the subscriptions that are in force because of it.
 
-        One that crossed with a withdrawal, or answers an earlier sending, says nothing.
+        One that crossed with a withdrawal, or answers an earlier sending, has no effect.
         """
         return self.confirm_many(link, ((representative, sending),))
 
@@ -153,7 +155,7 @@ class Confirmations:
     def withdraw(
         self, link: str, representative: str, heir: Callable[[str], str | None]
     ) -> list[str]:
-        """Forget a representative; what waited for it waits for its `heir` on the link.
+        """Forget a representative; the keys that waited for it wait for their `heir` on the link.
 
         Returns the subscriptions that are in force because the heir is confirmed already.
         """
@@ -163,7 +165,7 @@ class Confirmations:
         return [key for key in keys if self._inherit(key, link, heir(key))]
 
     def reassign(self, link: str, heir: Callable[[str], str | None]) -> list[str]:
-        """Let nothing wait on a link for what does not stand for it any more, but for its `heir`.
+        """Let each key on a link wait for its `heir` if its representative has changed.
 
         Returns the subscriptions that are in force because of that.
         """
@@ -178,7 +180,7 @@ class Confirmations:
         return settled
 
     def discard(self, key: str) -> None:
-        """Forget a subscription that waits no longer because it was withdrawn."""
+        """Forget a subscription that was withdrawn and waits no longer."""
         self.held.discard(key)
         for link, representative in self.awaited.pop(key, {}).items():
             keys = self.waiting.get(link, {}).get(representative, {})
@@ -215,7 +217,7 @@ class Confirmations:
                 raise InvariantError(f"something is confirmed on {link} that was not propagated")
 
     def _inherit(self, key: str, link: str, heir: str | None) -> bool:
-        """Let a subscription wait on a link for another; whether it waits for nothing instead."""
+        """Let a subscription wait on a link for its heir; true if it is in force instead."""
         if heir is None or heir in self.confirmed[link]:
             return self._settle(key, link)
         self.awaited[key][link] = heir
@@ -223,7 +225,7 @@ class Confirmations:
         return False
 
     def _is_severed(self, key: str, link: str) -> bool:
-        """Strike a link that is gone off what one awaits; whether it is in force because of that.
+        """Strike a link that is gone off what a key awaits; true if it is in force because of that.
 
         It may wait on a link of that name that has come since.
         """
@@ -235,7 +237,7 @@ class Confirmations:
         return self._settle(key, link)
 
     def _settle(self, key: str, link: str) -> bool:
-        """Strike a link off what a subscription awaits; whether it is in force because of that."""
+        """Strike a link off what a subscription awaits; true if it is in force because of that."""
         awaited = self.awaited[key]
         del awaited[link]
         if awaited:

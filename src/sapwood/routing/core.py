@@ -1,18 +1,18 @@
-"""Routing on one tree: what a router knows, tells its neighbors, and does with publications.
+"""Routing on one tree: a router's tables, what it sends to neighbors, and the way of publications.
 
-Everything that changes what is known goes one way, `RoutingCore.apply`: all requests of clients,
-all that neighbors say, links that come and go. What follows from it follows at once (`Entries`):
-which neighbor is told of what, what is confirmed, and where publications go. Publications change
-nothing. A core is below membership (`sapwood.routing.membership`): its links are those of one tree.
+Every change of the tables goes one way, `RoutingCore.apply`: the requests of clients, the messages
+of neighbors, links that come and go. Its consequences follow at once (`Entries`): the entries sent
+to each neighbor, confirmations, and the links that publications take. Publications change nothing.
+A core is below membership (`sapwood.routing.membership`): its links are those of one tree.
 
 Advertisements. Under a protocol that routes by them, a subscription is sent on a link only where
-an advertisement came over that link that intersects it (`propagation/advertised.py`; as counts,
+an advertisement that intersects it came over that link (`propagation/advertised.py`; as counts,
 `propagation/xroute/wanted.py`), and clients may publish only what an advertisement of theirs
-accepts that is *in force*. Advertisements travel to every router, but for those that others cover
-(`propagation/promises.py`). One that comes over a link is answered first by the subscriptions that
-it makes wanted there, then it travels on, and when every other link has confirmed it, or what
-covers it there, it is confirmed.
-Why nothing is lost is argued in `answering.py`.
+accepts that is *in force*. Advertisements travel to every router, except for those that others
+cover (`propagation/promises.py`). One that comes over a link is answered first by the subscriptions
+that it makes wanted there, then it travels on, and when every other link has confirmed it, or its
+cover on that link, it is confirmed.
+`answering.py` argues why no publication is lost.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class RoutingCore:
     is in force at once and travels nowhere.
 
     #: forwarding follows the entries of subscriptions, side by side
-    #: where the protocol routes by advertisements, each link knows those that came over it
+    #: where the protocol routes by advertisements, each link has those that came over it
     """
 
     def __init__(
@@ -124,9 +124,9 @@ class RoutingCore:
         self.name = name
         self.protocol = protocol
         self._engines = engines
-        #: what forwarding's numbers of clients' subscriptions stand for
+        #: the client and id of each number that forwarding gives to a client's subscription
         self._rows = ClientRows()
-        #: of how many filters the engines were there when forwarding was made last
+        #: the number of filters whose engines were ready when forwarding was made last
         self.ready_made = 0
         self._admission = Admission(engines)
         self._answering = Answering()
@@ -141,7 +141,7 @@ class RoutingCore:
     def handle(self, input: Input, now: float) -> list[Effect]:
         """Take one input; see `Router.handle`."""
         match input:
-            case Receive():  # of publications, most often
+            case Receive():  # publications, most often
                 message = input.message
                 if isinstance(message, Publish):
                     return self._receive_publication(input.neighbor, message, now)
@@ -160,10 +160,10 @@ class RoutingCore:
                 return self.apply(input)
 
     def apply(self, change: Change) -> list[Effect]:
-        """Change what is known, publications aside: this is the only way to do it.
+        """Apply a change to the tables, publications aside: the only way to change them.
 
-        A client's name must be attached before it is used; what concerns a link that is not up is
-        ignored, as it crossed with the end of the link.
+        A client's name must be attached before it is used; a change of a link that is not up is
+        ignored, since it crossed with the end of the link.
         """
         effects = self.subscriptions.settle(self._apply(change))
         if self._answering:
@@ -209,7 +209,7 @@ class RoutingCore:
                 assert_never(change)
 
     def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
-        """The places of those that would be refused: see `Router.refused`."""
+        """The places of the publications that would be refused: see `Router.refused`."""
         own = self.advertisements.own(client)
         if not own:
             return range(len(publications)) if self.protocol.clients_advertise else ()
@@ -218,29 +218,29 @@ class RoutingCore:
         return self._admission.refused(client, in_force, publications)
 
     def stated(self, client: str) -> Stated:
-        """What an attached client has stated, by its ids."""
+        """The ids of an attached client's subscriptions and advertisements."""
         return Stated(tuple(self.subscriptions.own(client)), tuple(self.advertisements.own(client)))
 
     def statements(self) -> Iterator[ClientInput]:
-        """Its clients, and what they have stated: see `Membership.statements`."""
+        """The inputs that restore its clients and their entries: see `Membership.statements`."""
         for client, own in self.subscriptions.entries.by_client.items():
             promised = self.advertisements.own(client).values()
             wanted = ((one.id, one.filter) for one in own.values())
             yield from statements_of(client, ((one.id, one.filter) for one in promised), wanted)
 
     def put_off(self) -> None:
-        """Many changes come next: let forwarding be made afterwards, or when it is first needed."""
+        """Defer forwarding until after many changes, or until it is first needed."""
         self._forward_by(Later(self.caught_up))
         self.subscriptions.entries.follower = None
 
     def caught_up(self) -> Forwarding:
-        """The forwarding, made now if it was put off."""
+        """The forwarding, made now if it was deferred."""
         if isinstance(self.forwarding, Later):
             self._follow_afresh()
         return self.forwarding
 
     def rebuild(self) -> None:
-        """Make what only follows from the entries afresh: it decides as before."""
+        """Make forwarding and its numbers afresh from the entries: it decides as before."""
         if not isinstance(self.forwarding, Later):
             self._follow_afresh()
 
@@ -258,7 +258,7 @@ class RoutingCore:
         self._renumber()
 
     def table_sizes(self) -> dict[str, int]:
-        """Entries in each table: see `Router.table_sizes`."""
+        """The number of entries in each table: see `Router.table_sizes`."""
         known, advertised = self.subscriptions.entries, self.advertisements.entries
         return {
             "local": len(known.by_key) - sum(map(len, known.leaving)),
@@ -270,30 +270,30 @@ class RoutingCore:
         }
 
     def behind(self) -> Collection[str]:
-        """The neighbors that are not told everything yet: see `Router.behind`."""
+        """The neighbors whose backlog is not sent yet: see `Router.behind`."""
         behind = self.subscriptions.behind
         if self._clearing is not None and self._clearing.has_left:
             return {*behind, CLIENTS}
         return behind
 
     def counters(self) -> dict[str, int]:
-        """What was counted: see `Router.counters`."""
+        """The counts since the core was made: see `Router.counters`."""
         counted = self.forwarding.counters() if isinstance(self.forwarding, Counting) else {}
         return {"digests_unread": self.forwarding.digests_unread, **counted}
 
     def received(self) -> Iterator[LinkSubscription]:
-        """The subscriptions that came over links."""
+        """The subscriptions received over links."""
         for neighbor, received in self.subscriptions.entries.received.items():
             for key, entry in received.items():
                 yield LinkSubscription(neighbor, key, entry.filter)
 
     def told(self) -> Iterator[LinkSubscription]:
-        """The subscriptions that neighbors have been told of."""
+        """The subscriptions sent to neighbors."""
         for neighbor, key, wanted in self.subscriptions.told():
             yield LinkSubscription(neighbor, key, wanted)
 
     def deliveries(self, publication: Publication) -> list[Deliver]:
-        """What the router's clients have to have of a publication, as they are subscribed now."""
+        """The deliveries of a publication to this router's clients, as they are subscribed now."""
         return self._deliveries(publication, self.forwarding.matched(publication))
 
     def validate(self) -> None:
@@ -340,7 +340,7 @@ class RoutingCore:
                 fresh[id_] = wanted
             elif wanted == (fresh[id_] if id_ in fresh else own[id_].filter):
                 repeats.append(id_)
-            else:  # it is changed: behind all that came before
+            else:  # a change comes behind the earlier requests
                 effects += self._subscribe(request.client, fresh, repeats)
                 effects += self.subscriptions.change(own[id_], wanted)
         return effects + self._subscribe(request.client, fresh, repeats)
@@ -348,7 +348,7 @@ class RoutingCore:
     def _subscribe(
         self, client: str, fresh: dict[str, Interest], repeats: list[str]
     ) -> list[Effect]:
-        """Take in what is new, and answer what was there before; empties both."""
+        """Register `fresh` subscriptions, and answer the `repeats`; empties both."""
         spread = self.subscriptions
         entries = spread.register_many(client, list(fresh.items()))
         effects = spread.announce_many(entries, [*fresh.values()])
@@ -396,7 +396,7 @@ class RoutingCore:
         return effects
 
     def _objection(self, client: str, publication: Publication) -> str | None:
-        """Why a client may not publish this (yet); `None` if it may."""
+        """The reason why a client may not publish this (yet); `None` if it may."""
         own = self.advertisements.own(client).values()
         in_force = self.advertisements.confirmations.in_force
         return objection_to(publication, own, in_force, self.protocol)
@@ -404,18 +404,18 @@ class RoutingCore:
     # Links -------------------------------------------------------------------------------------
 
     def _link_up(self, neighbor: str, *, inbound: bool) -> list[Effect]:
-        """A link is there: tell the neighbor all that it should know."""
+        """Add a link, and send the neighbor the first entries that it needs."""
         if neighbor in self.subscriptions.entries.received:
             raise InvariantError(f"the link to {neighbor!r} is up already")
         self.subscriptions.link_up(neighbor, is_told=inbound)
         self.advertisements.link_up(neighbor)
         at_once = self.protocol.at_once
         effects = self.subscriptions.replay(neighbor, at_once)
-        # What clients advertise is little. And publications come from where it is known: at once.
+        # Advertisements are few, and publications come only from where they are known: at once.
         return [*effects, *self.advertisements.replay(neighbor, None)]
 
     def _drained(self, neighbor: str) -> list[Effect]:
-        """Others have had their turn: go on with what a neighbor, or nobody, is to be told."""
+        """Continue the backlog of a neighbor, or remove more entries of clients that have gone."""
         at_once = self.protocol.at_once
         if neighbor != CLIENTS or CLIENTS in self.subscriptions.behind:
             return self.subscriptions.drained(neighbor, at_once)
@@ -424,7 +424,7 @@ class RoutingCore:
         return []
 
     def _link_down(self, neighbor: str) -> list[Effect]:
-        """A link is gone: drop all that came over it, and withdraw it elsewhere."""
+        """Remove a link with all entries received over it, and withdraw them elsewhere."""
         if neighbor not in self.subscriptions.entries.received:
             return []
         self._answering.link_down(neighbor)
@@ -510,7 +510,7 @@ class RoutingCore:
     def _route_many(
         self, many: PublishMany, arrival: str | None, now: float
     ) -> tuple[list[Effect], int]:
-        """What comes of a batch, and of how many of its publications."""
+        """The effects of a batch, and the number of its publications that are routed."""
         digests = many.digests or (NO_DIGEST,) * len(many.batch)
         keys, onward = self.forwarding.route(many.batch, arrival, digests, now)
         routed, batch = len(keys), many.batch
@@ -531,7 +531,7 @@ class RoutingCore:
         return effects, routed
 
     def _renumber(self) -> None:
-        """Take in which numbers of clients' subscriptions have changed."""
+        """Update the rows of clients' subscriptions whose numbers have changed."""
         if self._holders is not None and self._holders.renamed:
             self._rows.follow(self._holders, self.subscriptions.entries)
 
@@ -548,7 +548,7 @@ class RoutingCore:
         return self._send_on(publication, routed, message.origin, message.hops, neighbor)
 
     def _is_named(self, routed: Routed) -> bool:
-        """Whether whoever gets a publication beyond this router is named beside it."""
+        """True if all receivers of a publication beyond this router are named in its digests."""
         forwarding = self.forwarding
         assert isinstance(forwarding, Naming), "a strategy that names all can say whether it did"
         return all(forwarding.is_complete(one.digests[0]) for one in routed.onward)
@@ -556,9 +556,9 @@ class RoutingCore:
     def _send_on(
         self, publication: Publication, routed: Routed, origin: str, hops: int, arrival: str | None
     ) -> list[Effect]:
-        """Deliver to matching clients, send on to the neighbors that the strategy has chosen.
+        """Deliver to matching clients, and send on to the neighbors that the strategy has chosen.
 
-        What of a blind publication is not to leave this router stays here.
+        The part of a blind publication that must not leave this router is left out of messages.
         """
         keys, onward = routed
         beyond = publication.beyond()
@@ -573,7 +573,7 @@ class RoutingCore:
         return effects
 
     def _deliveries(self, publication: Publication, keys: Sequence[str]) -> list[Deliver]:
-        """One for each client that has one of the subscriptions, by client name; ids sorted."""
+        """One effect for each client with one of the subscriptions, by client name; ids sorted."""
         found: dict[str, list[str]] = {}
         entries = self.subscriptions.entries
         for key in keys:

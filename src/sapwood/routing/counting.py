@@ -7,8 +7,8 @@ from typing import Protocol, runtime_checkable
 
 @runtime_checkable
 class Counting(Protocol):
-    """A strategy that counts what it does or saves."""
+    """A strategy with counters."""
 
     def counters(self) -> dict[str, int]:
-        """What was counted since it was made, by names that no other strategy has."""
+        """The counts since it was made, by names that no other strategy uses."""
         ...

@@ -1,8 +1,8 @@
-"""Digests as they came: a sequence that makes bytes of Python only for whoever asks for them.
+"""Digests as they came: a sequence that makes Python bytes only for items that are read.
 
-What travels beside the publications of a batch lies in one piece of memory, that of the read it
-came with or of what a kernel has written. Kernels search it there, and what goes on is composed of
-slices of it. The digests ``b"k7"``, none and ``b"k"``:
+The digests of a batch of publications lie in one piece of memory, that of the read they came with
+or of a kernel's output. Kernels search it there, and outgoing digests are composed of slices of it.
+The digests ``b"k7"``, none and ``b"k"``:
 
     data     k  7  k
     starts   0  2  2
@@ -37,7 +37,7 @@ class DigestBatch(Sequence[bytes]):
 
     @classmethod
     def of(cls, digests: Iterable[bytes]) -> DigestBatch:
-        """Some digests, put together unless they are already."""
+        """A batch of digests, put together unless they are one already."""
         if isinstance(digests, DigestBatch):
             return digests
         every = [*digests]
@@ -46,7 +46,7 @@ class DigestBatch(Sequence[bytes]):
         return cls(b"".join(every), bounds[:-1], bounds[1:])
 
     def __len__(self) -> int:
-        """How many digests, empty ones included."""
+        """The number of digests, empty ones included."""
         return len(self.starts)
 
     @overload
@@ -54,7 +54,7 @@ class DigestBatch(Sequence[bytes]):
     @overload
     def __getitem__(self, at: slice) -> DigestBatch: ...
     def __getitem__(self, at: int | slice) -> bytes | DigestBatch:
-        """A digest, or the batch of those of a slice."""
+        """The digest at a place, or the batch of a slice."""
         if isinstance(at, slice):
             starts, ends = (np.ascontiguousarray(one[at]) for one in (self.starts, self.ends))
             return DigestBatch(self.data, starts, ends)
@@ -82,7 +82,7 @@ class DigestBatch(Sequence[bytes]):
         return DigestBatch(self.data, self.starts[some], self.ends[some])
 
     def put(self, places: I64, digests: DigestBatch) -> DigestBatch:
-        """These digests, with others in the places of some."""
+        """The batch with `digests` at `places` in the place of its own."""
         starts, ends = self.starts.copy(), self.ends.copy()
         starts[places] = digests.starts + len(self.data)
         ends[places] = digests.ends + len(self.data)
@@ -90,14 +90,14 @@ class DigestBatch(Sequence[bytes]):
 
 
 def longest(digests: Sequence[bytes]) -> int:
-    """The bytes of the longest of some digests; 0 where none of them has any."""
+    """The number of bytes of the longest digest; 0 where none has any."""
     if isinstance(digests, DigestBatch):
         return int(digests.sizes.max(initial=0))
     return max(map(len, digests), default=0)
 
 
 def as_sent(digests: Sequence[bytes]) -> Sequence[bytes]:
-    """What of some digests travels: nothing, where none of them has any bytes."""
+    """The digests in the form that is sent: none, where no digest has any bytes."""
     size = longest(digests)
     assert size <= DIGEST_BYTES_MAX, "a digest is longer than neighbors read"
     return digests if size else ()

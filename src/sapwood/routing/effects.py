@@ -1,4 +1,4 @@
-"""What leaves a router: the list that `Router.handle` returns, to be carried out in order."""
+"""The effects of a router: the list that `Router.handle` returns, to be carried out in order."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from sapwood.routing.messages import Message, PublishMany
 class Send:
     """Put a message on the link to a neighbor.
 
-    What it says is `age_ns` old at most, by now: 0 where the router says it of itself, `None`
-    where nothing is known. Ages of publications are those of the publications.
+    The state it reports is at most `age_ns` old by now: 0 where it is the router's own, `None`
+    where its age is not known. Ages of publications are those of the publications.
     """
 
     neighbor: str
@@ -30,8 +30,8 @@ class Send:
 class Deliver:
     """Hand a publication to a client, once, with the ids of all its subscriptions that match.
 
-    `subscriptions` is sorted and never empty. `place` is that of a publication whose record an
-    earlier input has persisted: it was held back.
+    `subscriptions` is sorted and never empty. `place` is set for a publication that was held back:
+    the place of its record, which an earlier input has persisted.
     """
 
     client: str
@@ -76,8 +76,8 @@ class UnsubscribedMany:
 class Advertised:
     """A client's advertisement is in force: the client may publish what it accepts.
 
-    Every router knows of it, and every subscription that was in force before and that it
-    intersects is known at each router on the way to it.
+    Every router has received it, and every subscription that was in force before and intersects
+    it is registered at each router between the two.
     """
 
     client: str
@@ -94,10 +94,11 @@ class Unadvertised:
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """Somebody advertises what subscriptions of a client accept, or nobody does any more.
+    """Clients have begun to advertise what subscriptions of a client accept, or have ceased to.
 
-    Their ids are in the order in which that was found out. Said of what is in force, and of what
-    comes to be before that is said; until then somebody does, as far as the client knows.
+    The ids are in the order in which the router found out. It is sent of subscriptions in force,
+    and of those that come into force before it is sent; until then, the client has to assume that
+    there is supply.
     """
 
     client: str
@@ -107,7 +108,7 @@ class Supply:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A client's publication is accepted: from here on the overlay answers for it."""
+    """A client's publication is accepted: from here on the overlay is responsible for it."""
 
     client: str
     publication: str
@@ -115,7 +116,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What a client asked for was not done.
+    """A client's request was refused, and changed nothing.
 
     `subject` is the id of the subscription, advertisement or publication; `reason` is a sentence
     for a person.
@@ -130,8 +131,9 @@ class Refused:
 class CloseLink:
     """Take the link to a neighbor down: the neighbor broke a rule of routing.
 
-    The router has forgotten the link already, as after `LinkDown`. It stays down `for_good`, unless
-    the neighbor may not be to blame: links that come up at the same moment can form a circle.
+    The router has forgotten the link already, as after `LinkDown`. The link stays down `for_good`,
+    unless the neighbor may not be to blame: links that come up at the same moment can form a
+    circle.
     """
 
     neighbor: str
@@ -141,11 +143,11 @@ class CloseLink:
 
 @dataclass(frozen=True, slots=True)
 class Persist:
-    """Write a record down where it survives a crash, before any effect that stands behind it.
+    """Write a record to a store that survives a crash, before any effect that stands behind it.
 
-    `Restored` brings them back. What one input persists, with what it delivers, is written as a
-    whole or not at all, and so is what follows from its `Remaining`. Effects of later inputs do not
-    overtake those that wait for it.
+    `Restored` brings the records back. The records and deliveries of one input are written as a
+    whole or not at all, and so are those of its `Remaining`. Effects of later inputs do not
+    overtake effects that wait for the write.
     """
 
     record: Record
@@ -153,7 +155,7 @@ class Persist:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Routing needs no publication any more that was persisted at a place before this one.
+    """Routing no longer needs the publications that were persisted at places before this one.
 
     The publications that a router persists have the places 0, 1, 2 and so on, in their order; those
     of a batch have one each (`records.publications_in`).
@@ -171,9 +173,10 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """Keep a link to a router from now on; `LinkUp` says when it is there.
+    """Keep a link to a router from now on; `LinkUp` reports when it is up.
 
-    `address` is where it listens, in the terms of the shell; empty where the name is enough.
+    `address` is where the router listens, in the terms of the shell; empty where the name is
+    enough.
     """
 
     neighbor: str
@@ -182,14 +185,14 @@ class Connect:
 
 @dataclass(frozen=True, slots=True)
 class Disconnect:
-    """Give up the link to a router that `Connect` asked for; `LinkDown` says when it is gone."""
+    """Give up the link to a router that `Connect` requested; `LinkDown` reports when it is gone."""
 
     neighbor: str
 
 
 @dataclass(frozen=True, slots=True)
 class SendMany:
-    """Several `Send` to one neighbor that follow each other."""
+    """Several `Send` to one neighbor that follow each other, as one effect."""
 
     neighbor: str
     publications: PublishMany
@@ -197,11 +200,11 @@ class SendMany:
 
 @dataclass(frozen=True, slots=True)
 class DeliverMany:
-    """The `Deliver` of a batch, to all clients.
+    """The `Deliver` effects of a batch, to all clients.
 
-    `keys` are those of the subscriptions that accept each publication, and `rows` says whose these
-    are. Both are the router's own: to be carried out, or spelled out by `each`, before the next
-    input.
+    `keys` are those of the subscriptions that accept each publication, and `rows` maps each to its
+    client and id. Both are the router's own: they are to be carried out, or expanded by `each`,
+    before the next input.
     """
 
     batch: Sequence[Publication]
@@ -209,9 +212,9 @@ class DeliverMany:
     rows: ClientRows
 
     def each(self, first: int = 0) -> Iterator[Deliver]:
-        """The effects that it is: publication by publication, those of each by client name.
+        """The single effects, publication by publication, those of each by client name.
 
-        Without those of publications before the `first` place.
+        Publications before the place `first` are left out.
         """
         rows = self.rows
         for place in range(first, len(self.keys)):
@@ -225,7 +228,7 @@ class DeliverMany:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedMany:
-    """Several `Accepted` for one client: as many as these, which it published one after the other.
+    """Several `Accepted` for one client, one for each of `publications`, in their order.
 
     They are the oldest of a `ClientPublishMany` that have no answer yet.
     """
@@ -238,14 +241,14 @@ class AcceptedMany:
 class Remaining:
     """Hand this in next, after all effects before it: the rest of a batch that has many matches.
 
-    So there are never more matches at a time than memory is there for.
+    This bounds the memory that the matches of a batch take at a time.
     """
 
     input: BatchInput
 
 
 BatchEffect: TypeAlias = SendMany | DeliverMany | AcceptedMany | Remaining
-"""What comes of a `BatchInput` alone, beside other effects."""
+"""The effects that only a `BatchInput` has, beside other effects."""
 
 Effect: TypeAlias = (
     Send

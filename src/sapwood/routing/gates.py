@@ -3,8 +3,8 @@
 Many filters are held by the same links: most by one, popular ones by several. A set of links is
 written once, as the bits of an integer, and each filter has the number of its set.
 
-With links 0, 1 and 2, of which link 1 holds filters f and g, links 0 and 2 hold h, and nobody but
-clients holds i:
+With links 0, 1 and 2, of which link 1 holds filters f and g, links 0 and 2 hold h, and only clients
+hold i:
 
     gate   0      1      2
     bits   0b000  0b010  0b101        f and g have gate 1, h has gate 2, i has gate 0
@@ -26,7 +26,7 @@ class Gates:
     """Sets of links in use, by number.
 
     #: _numbers[bits[gate]] == gate for every gate in use, and a free one has no bits
-    #: _uses[gate] is how often it was entered and not left, 0 for a free one
+    #: _uses[gate] is the number of filters that have it, 0 for a free one
     """
 
     __slots__ = ("_free", "_numbers", "_uses", "bits")
@@ -40,11 +40,11 @@ class Gates:
         self._free: list[int] = []
 
     def __len__(self) -> int:
-        """How many gates lead to a link."""
+        """The number of gates that lead to a link."""
         return len(self._numbers) - 1
 
     def enter(self, bits: int, filters: int = 1) -> int:
-        """The gate of a set of links, for so many more filters."""
+        """The gate of a set of links, with `filters` more uses."""
         gate = self._numbers.get(bits)
         if gate is None:
             if self._free:
@@ -60,7 +60,7 @@ class Gates:
         return gate
 
     def leave(self, gate: int) -> None:
-        """One filter less has this gate."""
+        """Remove one use of a gate."""
         if gate == NO_LINK:
             return
         self._uses[gate] -= 1
@@ -70,7 +70,7 @@ class Gates:
             self._free.append(gate)
 
     def validate(self, used: dict[int, int]) -> None:
-        """Check the relations above, and that each gate is in use so often; `InvariantError`."""
+        """Check the relations above, and the uses of each gate; raises `InvariantError`."""
         known = {bits: gate for gate, bits in enumerate(self.bits) if bits or gate == NO_LINK}
         if known != self._numbers:
             raise InvariantError("gates and their numbers disagree")

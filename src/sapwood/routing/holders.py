@@ -1,8 +1,8 @@
-"""Who among clients holds which filter, as numbers in arrays, for compiled code to follow.
+"""The clients' keys of each filter, as numbers in arrays, for compiled code to follow.
 
-Each key of a client's subscription has a number, from 0 on, and a pool says of each of its slots
-under which number it is held first; every further one is found from the one before it. The keys k7
-and k9 hold the filter in slot 2 of a pool, k8 that in slot 0:
+Each key of a client's subscription has a number, from 0 on, and a pool holds for each of its slots
+the first number of its keys; every further number is linked from the one before it. The keys k7 and
+k9 hold the filter in slot 2 of a pool, k8 that in slot 0:
 
     number   0    1    2             slot    0    1    2
     name     k7   k8   k9            head    1   -1    2
@@ -10,10 +10,10 @@ and k9 hold the filter in slot 2 of a pool, k8 that in slot 0:
     before   2   -1   -1
     place    2    0    2
 
-The *place* of a number is the slot that it holds, or, where the slot is one of the second of two
-pools, that of tree patterns, its complement: -1 for slot 0 there, -3 for slot 2. So one table of
-keys says of a key its number and its slot, a million of which have no further entry and no number
-of Python's.
+The *place* of a number is the slot that it holds, or, where the slot is in the second of two pools,
+that of tree patterns, the slot's complement: -1 for slot 0 there, -3 for slot 2. So one table of
+keys gives the number and the slot of a key, and a million keys have no further entry and no Python
+integer.
 
 A batch of two publications, of which the first matches slot 2 and the second slots 0 and 2, is
 `offsets` 0 1 3 and `slots` 2 0 2: the first has the keys k9 and k7, the second k8, k9 and k7.
@@ -42,14 +42,14 @@ _PLAIN: Final = np.zeros(0, np.int32)
 
 
 class Holders:
-    """The keys of clients by number, and which of them hold the same filter.
+    """The keys of clients by number, linked if they hold the same filter.
 
-    A number that is free is taken again. `renamed` are the numbers that were taken or freed since
-    somebody emptied it.
+    A free number is taken again. `renamed` are the numbers that were taken or freed since a caller
+    emptied it.
 
     #: names[numbers[key]] == key for every key; a free number has the empty name
     #: nexts[a] == b iff befores[b] == a, for numbers of one filter
-    #: _second is how many taken numbers have a place below 0
+    #: _second is the count of taken numbers with a place below 0
     """
 
     __slots__ = (
@@ -77,7 +77,7 @@ class Holders:
 
     @property
     def is_dense(self) -> bool:
-        """Whether no number is free."""
+        """True if no number is free."""
         return not self._free
 
     def take(self, key: str, head: int, place: int = 0) -> int:
@@ -104,7 +104,7 @@ class Holders:
     def shared(self, count: int) -> list[int]:
         """The numbers below `count`, and more, as objects that all tables share.
 
-        One of Python's takes 32 bytes, and a place here 8.
+        A Python integer takes 32 bytes, and a reference to it 8.
         """
         if len(self._shared) < count:
             self._shared.extend(range(len(self._shared), count))
@@ -113,7 +113,7 @@ class Holders:
     def take_many(self, keys: Sequence[str], places: I32 | None = None) -> int:
         """Number several new keys, each of which holds a filter alone; returns the first number.
 
-        No number may be free; the others follow. Without places all have slot 0.
+        The further numbers follow it; no number may be free. Without `places` all hold slot 0.
         """
         if places is None:
             places = np.zeros(len(keys), np.int32)
@@ -131,15 +131,15 @@ class Holders:
         return first
 
     def follow(self, number: int, head: int) -> None:
-        """A number that holds a filter alone does so before the number `head` from now on."""
+        """Link a number that holds a filter alone before the number `head`."""
         self.nexts[number], self.befores[head] = head, number
 
     def size(self, *, is_second: bool) -> int:
-        """How many keys hold slots of the first pool, or of the second."""
+        """The number of keys that hold slots of the first pool, or of the second."""
         return self._second if is_second else len(self.numbers) - self._second
 
     def release(self, key: str) -> tuple[int, int]:
-        """Free the number of a key; returns the numbers of the same filter before and behind it."""
+        """Free the number of a key; returns the numbers of its filter before and behind it."""
         number = self.numbers.pop(key)
         before, behind = self.befores[number], self.nexts[number]
         if before != NOBODY:
@@ -153,7 +153,7 @@ class Holders:
         return before, behind
 
     def from_head(self, head: int) -> Iterator[int]:
-        """All numbers from the first one on that holds a filter."""
+        """All numbers of a filter, given the first one."""
         while head != NOBODY:
             yield head
             head = self.nexts[head]
@@ -175,7 +175,7 @@ class Holders:
 
 
 class HeldSlots(Mapping[str, int]):
-    """The slots of one of two pools, by the keys of clients that hold them."""
+    """The slots of one of two pools, by the clients' keys that hold them."""
 
     __slots__ = ("_holders", "_is_second")
 
@@ -187,7 +187,7 @@ class HeldSlots(Mapping[str, int]):
         return self._holders.size(is_second=self._is_second)
 
     def __contains__(self, key: object) -> bool:
-        number = self._holders.numbers.get(key)  # type: ignore[call-overload]  # any key may be asked
+        number = self._holders.numbers.get(key)  # type: ignore[call-overload]  # takes any key
         return number is not None and (self._holders.places[number] < 0) is self._is_second
 
     def __getitem__(self, key: str) -> int:
@@ -206,9 +206,9 @@ class HeldSlots(Mapping[str, int]):
 class KeyBatch(Sequence[Sequence[str]]):
     """The clients' keys that accept each publication of a batch, as arrays.
 
-    Publication `i` has the holders of `slots[offsets[i]:offsets[i + 1]]`, which begin at `heads`
-    and are as many as `counts` says; without `heads` the slots are the numbers themselves. To be
-    read before anything changes.
+    Publication `i` has the holders of `slots[offsets[i]:offsets[i + 1]]`. The holders of a slot
+    begin at its number in `heads`, and `counts` is their number per slot; without `heads` the slots
+    are the numbers themselves. To be read before anything changes.
     """
 
     __slots__ = ("counts", "heads", "holders", "offsets", "slots")
@@ -229,14 +229,14 @@ class KeyBatch(Sequence[Sequence[str]]):
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]], holders: Holders) -> KeyBatch:
-        """The numbers of the keys for each publication."""
+        """Make a batch of the numbers of the keys for each publication."""
         offsets = np.zeros(len(rows) + 1, np.int64)
         np.cumsum([len(row) for row in rows], out=offsets[1:])
         slots = np.array([number for row in rows for number in row], np.int32)
         return cls(offsets, slots, None, holders)
 
     def __len__(self) -> int:
-        """How many publications."""
+        """The number of publications."""
         return len(self.offsets) - 1
 
     @overload
@@ -262,7 +262,7 @@ class KeyBatch(Sequence[Sequence[str]]):
     def chains(self) -> tuple[I32, I32]:
         """The first number of each slot, and the one behind each number, for compiled code.
 
-        As long as they are in use, nothing may be added.
+        While the arrays are in use, no key may be added.
         """
         return as_numbers(self.heads), as_numbers(self.holders.nexts)
 
@@ -275,7 +275,7 @@ class KeyBatch(Sequence[Sequence[str]]):
         return KeyBatch(offsets, slots, self.heads, self.holders, self.counts)
 
     def within(self, keys_max: int) -> int:
-        """How many of the first publications have at most so many keys together; one at least."""
+        """The number of first publications with at most `keys_max` keys together; at least one."""
         if len(self) * len(self.holders.numbers) <= keys_max:
             return len(self)
         totals = self.offsets
@@ -287,10 +287,10 @@ class KeyBatch(Sequence[Sequence[str]]):
         return max(1, int(np.searchsorted(totals, keys_max, "right")) - 1)
 
     def beside(self, other: KeyBatch) -> KeyBatch:
-        """What both have, of the same publications: no number is in both.
+        """The keys of both batches, which are of the same publications and share no number.
 
-        Slots of pools are numbered on from those here: of a publication with the slots 0 2 here,
-        where there are three, and 1 there, the slots are 0 2 4.
+        The slots of `other` are numbered on from those here: of a publication with the slots 0 2
+        here, where there are three slots, and 1 there, the slots are 0 2 4.
         """
         if not len(other.slots):
             return self
@@ -307,5 +307,5 @@ class KeyBatch(Sequence[Sequence[str]]):
 
 
 def as_numbers(held: array[int] | None) -> I32:
-    """An array as compiled code reads it; nobody adds to it as long as this is in use."""
+    """An array as compiled code reads it; while it is in use, nothing may be appended."""
     return np.frombuffer(held, np.int32) if held else _PLAIN

@@ -1,4 +1,4 @@
-"""What enters a router: the only arguments `Router.handle` takes."""
+"""The inputs of a router: the only arguments that `Router.handle` takes."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ class ClientSubscribe:
     """A client subscribes under an id of its own choice (unique per client).
 
     The same id with an equal filter again is answered as the first time and changes nothing; with
-    another filter the subscription is changed to that one, and answered when that is in force. What
-    both accept is delivered once all the while, and what only the former one accepts until then.
+    another filter the subscription is changed to that one, and answered when it is in force. A
+    publication that both filters accept is delivered once all the while; one that only the former
+    filter accepts, until then.
     """
 
     client: str
@@ -53,7 +54,7 @@ class ClientUnsubscribe:
 class ClientSubscribeMany:
     """A client subscribes to several filters, each under an id, in this order.
 
-    What comes of it is what comes of one `ClientSubscribe` after the other.
+    The effects are those of one `ClientSubscribe` after the other.
     """
 
     client: str
@@ -70,7 +71,7 @@ class ClientUnsubscribeMany:
 
 @dataclass(frozen=True, slots=True)
 class ClientAdvertise:
-    """A client says what it will publish, under an id of its own choice (unique per client).
+    """A client advertises what it will publish, under an id of its own choice (unique per client).
 
     The same id again is answered with an equal filter, and refused with another.
     """
@@ -92,7 +93,7 @@ class ClientUnadvertise:
 class ClientPublish:
     """A client publishes.
 
-    Refused where the client's advertisements do not allow it: see `Router`.
+    It is refused where the client's advertisements do not allow it: see `Router`.
     """
 
     client: str
@@ -103,14 +104,14 @@ class ClientPublish:
 class ClientPublishMany:
     """Several `ClientPublish` of one client that follow each other.
 
-    Only of those that are not refused: see `Router.refused`.
+    It may hold only publications that are not refused: see `Router.refused`.
     """
 
     client: str
     publications: Sequence[Publication]
 
     def requests(self) -> Iterator[ClientPublish]:
-        """The inputs that it is, in order."""
+        """The single inputs of the batch, in order."""
         return (ClientPublish(self.client, one) for one in self.publications)
 
 
@@ -125,17 +126,17 @@ ClientInput: TypeAlias = (
     | ClientUnadvertise
     | ClientPublish
 )
-"""What clients ask for, and that they come and go."""
+"""The requests of clients, their coming and their going."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkUp:
     """The link to a neighbor carries messages from now on (first time or again).
 
-    Where publications never come from there (not `inbound`), the neighbor is told of no
-    subscription. `dialed`: this router asked for the link, and not the neighbor. Of what a link
-    that `is_lossy` carries, messages may be lost, come twice, or in another order. `address` is
-    where the neighbor listens, in the terms of the shell; empty where its name is enough.
+    Where publications never come from there (not `inbound`), no subscription is propagated to the
+    neighbor. `dialed`: this router requested the link, and not the neighbor. On a link that
+    `is_lossy`, messages may be lost, come twice, or in another order. `address` is where the
+    neighbor listens, in the terms of the shell; empty where its name is enough.
     """
 
     neighbor: str
@@ -147,9 +148,9 @@ class LinkUp:
 
 @dataclass(frozen=True, slots=True)
 class LinkDown:
-    """The link to a neighbor is gone, with everything that was on it.
+    """The link to a neighbor is gone, with every message that was on it.
 
-    It may come up again, unless it is gone `for_good`: nobody waits for the neighbor any more.
+    It may come up again, unless it is gone `for_good`: then no work waits for the neighbor.
     """
 
     neighbor: str
@@ -158,9 +159,10 @@ class LinkDown:
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """The link to a neighbor that is behind (`Router.behind`) takes more.
+    """The link to a neighbor that is behind (`Router.behind`) takes more messages.
 
-    Without a name, others have had their turn: more of what clients have left behind can go.
+    With the empty name, other work has had its turn: more entries of clients that have gone can
+    be removed.
     """
 
     neighbor: str
@@ -170,9 +172,9 @@ class Drained:
 class Receive:
     """A message from a neighbor.
 
-    What it says is at most `age_ns` old, in real nanoseconds and over all links so far; `None`
-    where nothing is known of that. `place` is that of its record, where it is a publication that
-    was persisted.
+    The state it reports is at most `age_ns` old, in real nanoseconds and over all links so far;
+    `None` where the age is not known. `place` is set for a publication that was persisted: the
+    place of its record.
     """
 
     neighbor: str
@@ -185,7 +187,7 @@ class Receive:
 class ReceiveMany:
     """Several `Receive` of publications from one neighbor that follow each other.
 
-    `place` is that of the first one, where they were persisted.
+    `place` is that of the first publication, where they were persisted.
     """
 
     neighbor: str
@@ -193,26 +195,26 @@ class ReceiveMany:
     place: int | None = field(default=None, compare=False)
 
     def messages(self) -> Iterator[Receive]:
-        """The inputs that it is, in order."""
+        """The single inputs of the batch, in order."""
         for number, message in enumerate(self.publications.messages()):
             place = None if self.place is None else self.place + number
             yield Receive(self.neighbor, message, place)
 
 
 BatchInput: TypeAlias = ClientPublishMany | ReceiveMany
-"""Several inputs in one: what comes of it is, for each destination, what comes of these."""
+"""Several inputs in one; for each destination, the effects are those of the single inputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """The time that next_deadline asked for has come."""
+    """The time that `next_deadline` returned has come."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """A neighbor is suspected to have failed, for some seconds at least, whatever it says.
+    """A neighbor is suspected to have failed, for some seconds at least, whatever it sends.
 
-    That may be wrong. Who has no failure detector ignores it.
+    The suspicion may be wrong. Upkeep without failure detection ignores it.
     """
 
     neighbor: str
@@ -221,17 +223,17 @@ class Suspicion:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """Compare tables with the neighbors now, if upkeep can; what comes of it is asked later."""
+    """Compare tables with the neighbors now, if upkeep can; `Router.compared` has the results."""
 
 
 Change: TypeAlias = ClientInput | LinkUp | LinkDown | Drained | Receive
-"""What changes routing state, and publications: a router's state is what came of its changes, one
-after the other, and of nothing else."""
+"""The inputs that change routing state, and publications: a router's state is the result of its
+changes, applied one after the other, and of nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What an upkeep strategy wants to remember under a name of its own.
+    """A value that an upkeep strategy stores under a name of its own.
 
     A later note of the same name takes the place of the earlier one.
     """
@@ -242,11 +244,11 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The routing state as an upkeep strategy writes it: takes the place of what led to it.
+    """The routing state as an upkeep strategy writes it; it replaces the records that led to it.
 
-    That is all records before it, publications and notes excepted. The parts are the strategy's own
-    and can be written one by one; they count when all of them are there. Beside it engines may have
-    been `prepared` of the filters in it.
+    Those are all records before it, publications and notes excepted. The parts are the strategy's
+    own and can be written one by one; they count when all of them are there. Engines may have been
+    `prepared` beside it, of the filters in it.
     """
 
     parts: Sequence[bytes]
@@ -255,26 +257,26 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """The router begins anew, as another incarnation: nothing that came before it counts.
+    """The router begins anew, as another incarnation: no record before this one counts.
 
-    What its clients have stated is persisted again behind it, and so are its links.
+    The requests of its clients are persisted again behind it, and so are its links.
     """
 
     incarnation: int
 
 
 Record: TypeAlias = Change | BatchInput | Note | Checkpoint | Renewal
-"""What survives a crash: see `effects.Persist`, and `records` for the kinds of it."""
+"""A record that survives a crash: see `effects.Persist`, and `records` for its kinds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What an earlier life of this router has persisted; comes before all other inputs.
+    """The records that an earlier life of this router has persisted; comes before all other inputs.
 
     Notes come first, each once; then the last checkpoint, if there is one; then, in the order in
     which they were persisted, all changes since and the publications that were not released
-    (`effects.Release`), of which the first has the place `first`. They are asked for once, one
-    by one. Its clients count as gone until they are attached again, its links as down.
+    (`effects.Release`), of which the first has the place `first`. The records are read once, one
+    by one. The clients in them count as gone until they are attached again, the links as down.
     """
 
     records: Iterable[Record]
@@ -283,9 +285,9 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """Publications that `effects.Recall` asked for, with their places, in the order asked.
+    """The publications that `effects.Recall` requested, with their places, in the requested order.
 
-    Those that the store has lost are not among them.
+    Publications that the store has lost are missing. `asked` are the requested places.
     """
 
     publications: Sequence[tuple[int, Publication]]

@@ -1,7 +1,7 @@
-"""What routers say to each other over a link. Links are FIFO and lose nothing while they are up.
+"""The messages of routers over a link. Links are FIFO and lose nothing while they are up.
 
-Each message is one class, and what travels is the message itself: an array that begins with the
-`tag` of the class, which no other message of a link has. Bounds of fields hold for what arrives.
+Each message is one class, and travels as an array that begins with the `tag` of the class, which no
+other message of a link has. Bounds of fields are checked in messages that arrive.
 """
 
 from __future__ import annotations
@@ -36,16 +36,17 @@ from sapwood.routing.propagation.xroute.triples import Operation
 
 
 class RoutingMessage(Struct, array_like=True, frozen=True, gc=False):
-    """What all messages of routers have in common: they are values, and arrays when they travel."""
+    """The base of all messages of routers: values, encoded as arrays."""
 
 
 class Subscribe(RoutingMessage, frozen=True, tag=31):
-    """The sender wants publications that `filter` accepts.
+    """The sender subscribes to publications that `filter` accepts.
 
     `key` identifies the subscription in the whole overlay and for all time (home router, its
-    incarnation, a serial number); it is what `Unsubscribe` and `Confirm` refer to. `sending` counts
-    what the sender has subscribed to on any link. A subscription whose own link went and returned
-    is sent under the same key again, and only the number tells a late `Confirm` from the new one.
+    incarnation, a serial number); `Unsubscribe` and `Confirm` refer to it. `sending` is the
+    sequence number of the sender's subscriptions, over all its links. A subscription whose own link
+    went and returned is sent under the same key again, and only the number distinguishes a late
+    `Confirm` from the new one.
     """
 
     key: str
@@ -54,16 +55,17 @@ class Subscribe(RoutingMessage, frozen=True, tag=31):
 
 
 class Unsubscribe(RoutingMessage, frozen=True, tag=32):
-    """The sender no longer wants what it subscribed to under `key` on this link."""
+    """The sender withdraws its subscription under `key` on this link."""
 
     key: str
 
 
 class Replace(RoutingMessage, frozen=True, tag=45):
-    """A `Subscribe` in the place of others, which are withdrawn as by an `Unsubscribe` each.
+    """A `Subscribe` in the place of other subscriptions, each withdrawn as by an `Unsubscribe`.
 
-    `replaced` has their keys, at least one. It is carried out at once and travels on as one
-    message: so does a merger that comes for its members, or what a cover leaves when it goes.
+    `replaced` has their keys, at least one. The message is carried out at once and travels on as
+    one message. Examples: a merger that replaces its members, or the subscriptions that a cover
+    leaves uncovered when it is withdrawn.
     """
 
     key: str
@@ -73,7 +75,7 @@ class Replace(RoutingMessage, frozen=True, tag=45):
 
 
 class Confirm(RoutingMessage, frozen=True, tag=33):
-    """The subscription that came over this link under `key` is in force from here on outwards.
+    """The subscription received over this link under `key` is in force from here on outwards.
 
     `sending` is the number that it came with.
     """
@@ -88,9 +90,9 @@ _Keys: TypeAlias = Annotated[
 
 
 class SubscribeMany(RoutingMessage, frozen=True, tag=52):
-    """Several `Subscribe`s at once: `keys[i]` with `filters[i]`, numbered from `sending` on.
+    """Several `Subscribe`s in one message: `keys[i]` with `filters[i]`, numbered from `sending` on.
 
-    They are taken in in this order; where one breaks a rule, those before it count.
+    They are registered in this order; where one breaks a rule, those before it count.
     """
 
     keys: _Keys
@@ -102,13 +104,13 @@ class SubscribeMany(RoutingMessage, frozen=True, tag=52):
 
 
 class UnsubscribeMany(RoutingMessage, frozen=True, tag=53):
-    """Several `Unsubscribe`s at once, in this order."""
+    """Several `Unsubscribe`s in one message, in this order."""
 
     keys: _Keys
 
 
 class ConfirmMany(RoutingMessage, frozen=True, tag=54):
-    """Several `Confirm`s at once: `keys[i]` with `sendings[i]`."""
+    """Several `Confirm`s in one message: `keys[i]` with `sendings[i]`."""
 
     keys: _Keys
     sendings: Annotated[tuple[Count, ...], Meta(min_length=1, max_length=SUBSCRIPTIONS_AT_ONCE_MAX)]
@@ -121,9 +123,9 @@ class Publish(RoutingMessage, frozen=True, tag=34):
     """A publication on its way.
 
     `origin` is the router that accepted it and `hops` the number of links it has crossed, this one
-    included; both serve to notice an overlay that is not a tree. `digest` is what a forwarding
-    strategy has written for the next routers, empty where it has nothing to say: it is opaque to
-    everybody else, and a router that does not know it passes it on as it came.
+    included; both serve to detect an overlay that is not a tree. `digest` is written by a
+    forwarding strategy for the next routers and empty where it has nothing to add: it is opaque to
+    other strategies, and a router that does not know it passes it on as it came.
     """
 
     origin: Name
@@ -136,9 +138,8 @@ class Publish(RoutingMessage, frozen=True, tag=34):
 class PublishMany:
     """Several `Publish` that follow each other on a link, with one origin and one number of hops.
 
-    No message by itself: what travels are the messages that it is, one by one. `digests` is empty
-    where no publication has one. On one of many trees, `tree` is its source and its epoch, as in
-    `OnTree`.
+    It is no message by itself: its messages travel one by one. `digests` is empty where no
+    publication has one. On one of many trees, `tree` is its source and its epoch, as in `OnTree`.
     """
 
     origin: str
@@ -148,19 +149,19 @@ class PublishMany:
     tree: tuple[str, int] | None = None
 
     def messages(self) -> Iterator[Publish | OnTree]:
-        """The messages that it is, in order."""
+        """The single messages of the batch, in order."""
         for place, publication in enumerate(self.batch):
             digest = self.digests[place] if self.digests else b""
             message = Publish(self.origin, self.hops, publication, digest)
             yield message if self.tree is None else OnTree(*self.tree, message)
 
     def at(self, places: Sequence[int]) -> PublishMany:
-        """Those at some places, in that order."""
+        """The publications at some places, in that order, as a batch."""
         digests = [self.digests[place] for place in places] if self.digests else ()
         return replace(self, batch=take(self.batch, places), digests=digests)
 
     def part(self, first: int, last: int | None = None) -> PublishMany:
-        """Those from one place up to another, or to the end."""
+        """The publications from one place up to another, or to the end, as a batch."""
         return replace(self, batch=self.batch[first:last], digests=self.digests[first:last])
 
 
@@ -176,16 +177,16 @@ class Advertise(RoutingMessage, frozen=True, tag=36):
 
 
 class Unadvertise(RoutingMessage, frozen=True, tag=37):
-    """What was advertised under `key` on this link is so no longer."""
+    """The sender withdraws its advertisement under `key` on this link."""
 
     key: str
 
 
 class ConfirmAdvertisement(RoutingMessage, frozen=True, tag=38):
-    """The advertisement that came over this link under `key` is known from here on outwards.
+    """The advertisement received over this link under `key` is known from here on outwards.
 
-    Every subscription from there that it intersects has been sent before. `sending` is the number
-    that it came with.
+    Every subscription from there that intersects it has been sent before. `sending` is the sequence
+    number that it came with.
     """
 
     key: str
@@ -193,11 +194,11 @@ class ConfirmAdvertisement(RoutingMessage, frozen=True, tag=38):
 
 
 class Update(RoutingMessage, frozen=True, tag=39):
-    """What the sender wants has changed, under protocols that count subscriptions.
+    """The sender's subscriptions have changed, under protocols that count subscriptions.
 
-    The change is `number` of those that began at the router with the identity `origin`;
-    `operations`, at least one, say what it comes to here, and are carried out in order and at once.
-    `sending` counts what the sender has sent of these on any link.
+    `number` identifies the change among those that began at the router with the identity `origin`;
+    `operations`, at least one, are its effects on this link, carried out in order and at once.
+    `sending` is the sequence number of the sender's updates, over all its links.
     """
 
     origin: str
@@ -223,23 +224,23 @@ SubscriptionMessage: TypeAlias = (
     | Update
     | ConfirmUpdate
 )
-"""What is said of subscriptions: one by one, many at once, or as counts."""
+"""The messages about subscriptions: one by one, many at once, or as counts."""
 
 TreeMessage: TypeAlias = (
     SubscriptionMessage | Publish | Advertise | Unadvertise | ConfirmAdvertisement
 )
-"""What routers say to each other on a tree."""
+"""The messages of routers on a tree."""
 
 
 class Version(NamedTuple):
-    """Orders what one router says of one thing: its incarnation, and a number that grows in it."""
+    """Orders a router's statements of one subject: its incarnation, and a growing number."""
 
     incarnation: Count
     number: Count
 
 
 class Neighbors(RoutingMessage, frozen=True, tag=41):
-    """The links that a router has, as it says itself; flooded to all routers of a mesh."""
+    """The links that a router reports of itself; flooded to all routers of a mesh."""
 
     router: Name
     version: Version
@@ -272,7 +273,7 @@ class Join(RoutingMessage, frozen=True, tag=43):
 class Leave(RoutingMessage, frozen=True, tag=46):
     """The sender has given up the tree of a source that it began in that `epoch`.
 
-    Nothing comes from there any more, and what did come was all.
+    No message of that tree follows, and all that were sent before have come.
     """
 
     source: Name
@@ -283,7 +284,7 @@ class Ready(RoutingMessage, frozen=True, tag=47):
     """In that `epoch` of its tree of a source the sender, with all below it, lacks nothing.
 
     All of them have joined, and every subscription that clients there believe in force is in force
-    on this tree as well. Told to the parent, once.
+    on this tree as well. Sent to the parent, once.
     """
 
     source: Name
@@ -291,7 +292,7 @@ class Ready(RoutingMessage, frozen=True, tag=47):
 
 
 class Carry(RoutingMessage, frozen=True, tag=48):
-    """The source publishes on this tree, which the sender began in that `epoch`; told to children.
+    """The source publishes on this tree, which the sender began in that `epoch`; sent to children.
 
     Its publications come after it.
     """
@@ -309,18 +310,19 @@ class OnTree(RoutingMessage, frozen=True, tag=44):
 
 
 TreeNews: TypeAlias = Neighbors | Announce | Join | Leave | Ready | Carry
-"""What routers say of links and of trees, not on these."""
+"""The messages about links and trees, which are not sent on a tree."""
 
 MeshMessage: TypeAlias = TreeNews | OnTree
-"""What routers say to each other where links form circles."""
+"""The messages of routers whose links may form circles."""
 
 
 class OnPlane(RoutingMessage, frozen=True, tag=57):
-    """A message of one of several meshes that every publication takes, by the mesh's number.
+    """A message of one of several meshes, each of which every publication takes, with its number.
 
-    `number` counts, for a publication, those that its source has accepted, from 1 on. Beside the
-    first `Carry` of a branch it is that of the first publication there, 0 where the receiver joins
-    later than that; beside a further one, that of the last publication that comes before it.
+    For a publication, `number` is its place among those that its source has accepted, from 1 on.
+    Beside the first `Carry` of a branch it is the number of the first publication there, 0 where
+    the receiver joins later than that; beside a further `Carry`, the number of the last publication
+    that comes before it.
     """
 
     plane: Annotated[Count, Meta(lt=REDUNDANT_PATHS_MAX)]
@@ -336,8 +338,8 @@ _Addresses: TypeAlias = Annotated[
 class Contacts(RoutingMessage, frozen=True, tag=90):
     """Routers that the sender has links to, and that may matter to the receiver on the circle.
 
-    A `periodic` one is said for ever. `addresses` are where they listen, as `LinkUp` has it; empty
-    where no shell needs them.
+    A `periodic` message is repeated for ever. `addresses` are where the routers listen, as in
+    `LinkUp`; empty where no shell needs them.
     """
 
     routers: Annotated[tuple[Name, ...], Meta(max_length=CONTACTS_MAX)]
@@ -351,19 +353,19 @@ _Path: TypeAlias = Annotated[tuple[Name, ...], Meta(min_length=1, max_length=SEE
 
 
 class Seek(RoutingMessage, frozen=True, tag=91):
-    """The first router of the path wants to know somebody in a range; the others passed it on."""
+    """The first router of the path asks for a router in a range; the others passed it on."""
 
     range: _Range
     path: _Path
 
     @property
     def periodic(self) -> bool:
-        """It is said for ever, as long as a slot is empty."""
+        """True: it is repeated for ever, as long as a slot is empty."""
         return True
 
 
 class Found(RoutingMessage, frozen=True, tag=92):
-    """Who was found by a `Seek`, on the way back; nobody, where the range is empty."""
+    """The routers found by a `Seek`, on the way back; none, where the range is empty."""
 
     range: _Range
     path: _Path
@@ -372,12 +374,12 @@ class Found(RoutingMessage, frozen=True, tag=92):
 
     @property
     def periodic(self) -> bool:
-        """As the question."""
+        """True, as for `Seek`."""
         return True
 
 
 class Task(NamedTuple):
-    """One broadcast by delegation: where it began, in which life of that router, and a number."""
+    """One broadcast by delegation: the router where it began, that router's life, and a number."""
 
     origin: Name
     life: Count
@@ -385,11 +387,11 @@ class Task(NamedTuple):
 
 
 class RangeSubscribe(RoutingMessage, frozen=True, tag=93):
-    """SUBSCRIPTION: somebody in the range `subscriber`, as the receiver sees it, wants something.
+    """SUBSCRIPTION: a router in the range `subscriber`, as the receiver sees it, subscribes.
 
-    To be told to all in `range`, which the receiver is in; if it `is_redirected`, whoever is nearer
-    hands it on. Ranges of fewer than `reach` digits around the subscriber are not told, as somebody
-    whom they know stands for it.
+    It is to reach all routers in `range`, which the receiver is in; if it `is_redirected`, a router
+    nearer to the range passes it on. Ranges of fewer than `reach` digits around the subscriber are
+    left out, since another subscriber that their routers know stands for it.
     """
 
     task: Task
@@ -402,9 +404,9 @@ class RangeSubscribe(RoutingMessage, frozen=True, tag=93):
 
 
 class RangeCancel(RoutingMessage, frozen=True, tag=94):
-    """CANCEL: what somebody in the range `subscriber` wanted under a key is wanted no more.
+    """CANCEL: a router in the range `subscriber` withdraws the subscription under a key.
 
-    Who relied on it has told others before `RangeReached` answers this.
+    Subscriptions that relied on it have been sent further before `RangeReached` answers this.
     """
 
     task: Task
@@ -415,16 +417,16 @@ class RangeCancel(RoutingMessage, frozen=True, tag=94):
 
 
 class RangeReached(RoutingMessage, frozen=True, tag=95):
-    """All in a range that the sender was to look after have what the task was about."""
+    """All routers in a range delegated to the sender have carried out the task."""
 
     task: Task
     range: _Range
 
 
 class RangePull(RoutingMessage, frozen=True, tag=96):
-    """The sender knows what `digest` is made of, of a range that the receiver is in.
+    """A comparison: `digest` is that of the sender's entries of a range of the receiver's.
 
-    If that is not what there should be, the receiver says so.
+    If the receiver's entries have another digest, it answers with them.
     """
 
     range: _Range
@@ -433,14 +435,14 @@ class RangePull(RoutingMessage, frozen=True, tag=96):
 
 
 class Known(NamedTuple):
-    """The key of something that is wanted in a range, and its reach."""
+    """The key of a subscription of a range, and its reach."""
 
     key: str
     reach: Count
 
 
 class RangeEntries(RoutingMessage, frozen=True, tag=97):
-    """What somebody in a range knows to be wanted there; in parts, up to the last."""
+    """The subscriptions of a range as a router in it has them; in parts, up to the last."""
 
     range: _Range
     entries: Annotated[tuple[Known, ...], Meta(max_length=SUBSCRIPTIONS_AT_ONCE_MAX)]
@@ -454,18 +456,18 @@ class RangeEntries(RoutingMessage, frozen=True, tag=97):
 CircleMessage: TypeAlias = (
     Contacts | Seek | Found | RangeSubscribe | RangeCancel | RangeReached | RangePull | RangeEntries
 )
-"""What routers say to each other that have places on a circle."""
+"""The messages of routers that have places on a circle."""
 
 
 RouterMessage: TypeAlias = TreeMessage | MeshMessage | OnPlane | CircleMessage
-"""What routers say to each other, upkeep aside."""
+"""The messages of routers, upkeep aside."""
 
 
 class UpkeepNote(RoutingMessage, frozen=True, tag=50):
-    """What an upkeep strategy says to that of a neighbor, opaque to everybody else.
+    """A note of an upkeep strategy to that of a neighbor, opaque to every other part.
 
-    A `periodic` one is said for ever, as a heartbeat is or the renewal of a lease: whoever waits
-    until nothing is under way does not wait for it.
+    A `periodic` note is repeated for ever, as a heartbeat or the renewal of a lease is: a caller
+    that waits until no message is under way does not wait for it.
     """
 
     note: Annotated[bytes, Meta(max_length=UPKEEP_NOTE_BYTES_MAX)]
@@ -473,10 +475,10 @@ class UpkeepNote(RoutingMessage, frozen=True, tag=50):
 
 
 class Stamped(RoutingMessage, frozen=True, tag=51):
-    """A message with what an upkeep strategy says beside it to that of a neighbor.
+    """A message with a stamp that an upkeep strategy adds for that of a neighbor.
 
-    `stamp` may be a number, or a time; it is opaque to everybody else. The message may be a note of
-    another strategy.
+    `stamp` may be a number, or a time; it is opaque to every other part. The message may be a note
+    of another strategy.
     """
 
     stamp: Annotated[bytes, Meta(max_length=UPKEEP_NOTE_BYTES_MAX)]
@@ -484,7 +486,7 @@ class Stamped(RoutingMessage, frozen=True, tag=51):
 
 
 UpkeepMessage: TypeAlias = UpkeepNote | Stamped
-"""What upkeep strategies say to each other; taken off before anything is routed."""
+"""The messages of upkeep strategies; taken off before anything is routed."""
 
 Message: TypeAlias = RouterMessage | UpkeepMessage
 
@@ -496,7 +498,7 @@ def _check_paired(keys: Sized, beside: Sized) -> None:
 
 
 def carried(message: Message) -> Message:
-    """What a message says, on whatever tree it travels and whatever is stamped on it."""
+    """The message inside all wrappers: without its stamp, its plane and its tree."""
     if isinstance(message, Stamped):
         message = message.message
     if isinstance(message, OnPlane):
@@ -505,9 +507,10 @@ def carried(message: Message) -> Message:
 
 
 def counted(message: Message) -> tuple[type[Message], int]:
-    """As which kind a message counts, and as how many: several at once are what they hold.
+    """The kind as which a message counts, and the number of messages that it holds.
 
-    So figures can be compared with those of the works, whose routers say everything one by one.
+    A message for several counts as those it holds, so that figures can be compared with those of
+    the works, whose routers send everything one by one.
     """
     match carried(message):
         case SubscribeMany(keys):

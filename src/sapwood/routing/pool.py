@@ -3,19 +3,19 @@
 All are filters of records, or all are tree patterns.
 
 A filter that several links or clients hold is stored once, with the set of the links that hold it
-(its gate, `sapwood.routing.gates`) and the keys under which clients do. What the index says of a
-publication are slots, in an array. Of links nothing but the gates is looked at: no key of theirs
-is looked up, however many of their filters match.
+(its gate, `sapwood.routing.gates`) and the keys under which clients hold it. The index returns the
+slots that accept a publication, in an array. For links only the gates are looked at: no key of
+theirs is looked up, however many of their filters match.
 
-Slot by slot a pool has a *way*, `gate << 1 | whether clients hold the filter`. With gates 1 (link
-r2) and 2 (links r2 and r3), and client keys k7 and k8 on the filter in slot 2:
+Each slot of a pool has a *way*, `gate << 1 | (clients hold the filter)`. With gates 1 (link r2)
+and 2 (links r2 and r3), and client keys k7 and k8 on the filter in slot 2:
 
     slot   0         1         2
     way    1 << 1|0  2 << 1|0  0 << 1|1      that is 2, 4 and 1
     head   -1        -1        8             k8, and behind it k7 (`sapwood.routing.holders`)
 
-A publication that matches slots 0 and 2 opens ways 2 and 1: gate 1 says link r2, and the lowest
-bit of the other says that slot 2 has keys to be told.
+A publication that matches slots 0 and 2 opens ways 2 and 1: gate 1 leads to link r2, and the lowest
+bit of the other way marks slot 2 as one with client keys.
 """
 
 from __future__ import annotations
@@ -49,19 +49,20 @@ _OWN: Final = 0
 """Stands for clients among the bits of links."""
 
 _FEW: Final = 64
-"""Slots of which a set of Python finds the distinct gates sooner than an array does."""
+"""Slots of which a Python set finds the distinct gates sooner than an array does."""
 
 _FIRST: Final = 16
 _FIRST_EACH: Final = 8
 _NEXT: Final = 16
-"""Matches after which it is first asked whether all links have one: so many, and for each link so
-many more. If matches fall on links at random, one of n links has none with probability n / e**8.
-Then it is asked again after `_NEXT` times as many, so that what was for nothing is little."""
+"""The search first checks whether all links have a match after `_FIRST` matches, and `_FIRST_EACH`
+more for each link. If matches fall on links at random, one of n links has none with probability
+n / e**8. Each further check comes after `_NEXT` times as many matches, so that little of the work
+before it is lost."""
 
 _WORD_BITS: Final = 64
 
 _CROWD: Final = 512
-"""Matches of a link in one search that take as long as asking a pool of its own."""
+"""Matches of a link in one search that take as long as a search of its own pool."""
 
 _NO_CROWDS: Final[Mapping[int, int]] = MappingProxyType({})
 
@@ -70,7 +71,7 @@ _HELD_MAX: Final = 1 << 20
 
 
 class Opened(NamedTuple):
-    """What a pool says of a publication: the bits of links, and keys of clients in any order."""
+    """The result for a publication: the bits of links, and keys of clients in any order."""
 
     links: int
     keys: Sequence[str]
@@ -142,13 +143,13 @@ class Pool:
         return self._gates.bits[int(self._ways[slot]) >> 1]
 
     def add_for_link(self, bit: int, wanted: Interest) -> int:
-        """A link holds a filter under one key more; returns its slot."""
+        """Register a link's filter under one key more; returns its slot."""
         slot = self._slot(wanted)
         self._hold_for_link(bit, slot)
         return slot
 
     def _hold_for_link(self, bit: int, slot: int) -> None:
-        """A link holds the filter of a slot under one key more."""
+        """Count one key more of a link for the filter of a slot."""
         way = int(self._ways[slot])
         links = self._gates.bits[way >> 1]
         self._held |= bit
@@ -158,7 +159,7 @@ class Pool:
             self._lead(slot, way, links | bit)
 
     def add_many_for_link(self, bit: int, contents: Sequence[Kept]) -> list[int]:
-        """`add_for_link` for each of some filters as they are kept; returns their slots."""
+        """`add_for_link` for each of several filters in kept form; returns their slots."""
         slots, fresh = self._prepare(contents)
         held, at = np.array(slots, np.int64), None
         if slots is not fresh:
@@ -176,7 +177,7 @@ class Pool:
         return slots
 
     def remove_for_link(self, bit: int, slot: int, *, is_last: bool) -> None:
-        """A link holds the filter of a slot under one key less, which may be its last of all."""
+        """Remove one key of a link for the filter of a slot; `is_last` if it has no other key."""
         if is_last:
             self._held &= ~bit
         repeats = self._repeats.pop((slot, bit), 0)
@@ -189,11 +190,11 @@ class Pool:
         self._release(slot)
 
     def add_for_client(self, key: str, wanted: Interest) -> int:
-        """Clients hold a filter under a new key; returns its slot."""
+        """Register a client's filter under a new key; returns its slot."""
         return self._hold(key, self._slot(wanted))
 
     def _hold(self, key: str, slot: int) -> int:
-        """Clients hold the filter of a slot under a new key."""
+        """Add a new client key to the filter of a slot."""
         self._reach(slot)
         place = ~slot if self.is_of_documents else slot
         self._heads[slot] = self.holders.take(key, self._heads[slot], place)
@@ -202,25 +203,25 @@ class Pool:
         return slot
 
     def _reach(self, slot: int) -> None:
-        """Let there be a first key, or none, and a count for all slots up to this one."""
+        """Extend the first keys and their counts to all slots up to this one."""
         missing = slot + 1 - len(self._heads)
         if missing > 0:
             self._heads.extend(array(NUMBERS, (NOBODY,)) * missing)
             self._counts.extend(array(NUMBERS, (0,)) * missing)
 
     def add_many_for_client(self, keys: Sequence[str], contents: Sequence[Kept]) -> list[int]:
-        """`add_for_client` for each of some keys and filters as they are kept; their slots."""
+        """`add_for_client` for each of several keys and kept filters; returns their slots."""
         slots, fresh = self._prepare(contents, is_shared=True)
-        is_fresh = slots is fresh  # nobody holds one of them, and none comes twice
+        is_fresh = slots is fresh  # no filter is held yet, and none comes twice
         if not self.holders.is_dense:  # numbers that are free are taken
             return [self._hold(key, slot) for key, slot in zip(keys, slots, strict=True)]
         self._hold_many(keys, np.array(slots, np.int32), is_fresh=is_fresh)
         return slots
 
     def _hold_many(self, keys: Sequence[str], slots: Slots, *, is_fresh: bool) -> None:
-        """Clients hold the filters of slots under new keys; no number of a key is free.
+        """Add new client keys to the filters of slots; no number of a key may be free.
 
-        `is_fresh`: nobody holds one of them, and none comes twice.
+        `is_fresh`: none of the filters is held yet, and none comes twice.
         """
         held, at = slots, np.arange(len(slots))
         first = self.holders.take_many(keys, ~held if self.is_of_documents else held)
@@ -239,7 +240,7 @@ class Pool:
                 self._share(int(slots[place]), first + place)
 
     def _share(self, slot: int, number: int) -> None:
-        """Clients hold the filter of a slot under a further key, whose number holds it alone."""
+        """Add a further client key to the filter of a slot; its number holds the filter alone."""
         head = self._heads[slot]
         if head != NOBODY:
             self.holders.follow(number, head)
@@ -248,7 +249,7 @@ class Pool:
         self._ways[slot] |= 1
 
     def remove_for_client(self, key: str, slot: int) -> None:
-        """Clients hold the filter of a slot no longer under a key."""
+        """Remove a client key from the filter of a slot."""
         before, behind = self.holders.release(key)
         self._counts[slot] -= 1
         if before != NOBODY:
@@ -259,12 +260,12 @@ class Pool:
             self._release(slot)
 
     def match(self, publication: Publication) -> Opened:
-        """What a publication opens."""
+        """The links and client keys whose filters accept a publication."""
         slots = self._index.found(publication)
         return self._opened(slots) if len(slots) else _NOTHING
 
     def match_any(self, publication: Publication) -> bool:
-        """Whether a publication opens anything."""
+        """True if a filter of the pool accepts a publication."""
         return self._index.match_any(publication)
 
     def match_keys(self, publication: Publication) -> list[str]:
@@ -275,17 +276,17 @@ class Pool:
     def match_batch(self, publications: Sequence[Publication], limit: int = ALL) -> SlotBatch:
         """The slots that accept each of many publications: all, or the first of many matches.
 
-        Of filters of records that accept one `limit` are enough. Faster than one by one.
+        Of the filters of records that accept a publication, `limit` suffice. Faster than singly.
         """
         return self._found(publications, limit)
 
     def keys_of(self, found: SlotBatch) -> KeyBatch:
-        """The clients' keys of what some publications match."""
+        """The clients' keys for the slots that accept each publication."""
         self._reach(len(self._filters) - 1)
         return KeyBatch(found.offsets, found.slots, self._heads, self.holders, self._counts)
 
     def links_of(self, found: SlotBatch) -> list[int]:
-        """The links, as bits, of what each of some publications matches."""
+        """The links, as bits, that hold the slots that accept each publication."""
         if not self._held:
             return [0] * (len(found.offsets) - 1)
         gates = self._ways.take(found.slots) >> 1
@@ -301,10 +302,10 @@ class Pool:
         return every
 
     def match_links(self, publication: Publication, wanted: int) -> int:
-        """Which of the links `wanted`, as bits, a publication opens, and perhaps others.
+        """The links among `wanted`, as bits, that accept a publication, and perhaps others.
 
-        Links have their answer with their first match, and matches come in an order that has
-        nothing to do with links: where there are many, some of them tell as a rule what all would.
+        A link is answered by its first match, and the order of matches has nothing to do with
+        links: where there are many matches, a part of them usually gives the result of all.
         """
         self.crowds = _NO_CROWDS
         wanted &= self._held
@@ -324,7 +325,7 @@ class Pool:
         return links
 
     def match_links_batch(self, publications: Sequence[Publication], wanted: int) -> list[int]:
-        """`match_links` for each of many publications, or for the first ones; faster at once."""
+        """`match_links` for each of many publications, or for the first of them; faster at once."""
         self.crowds = _NO_CROWDS
         wanted &= self._held
         if not wanted:
@@ -354,7 +355,7 @@ class Pool:
         return links
 
     def fold(self) -> None:
-        """Do what the engines have put off."""
+        """Do the work that the engines have deferred."""
         self._index.fold()
 
     def memory(self) -> int:
@@ -362,7 +363,7 @@ class Pool:
         return sum(self._index.memory().values())
 
     def validate(self, holders: Mapping[int, Counter[int]]) -> None:
-        """Check the relations above, the index, and who holds what; raises `InvariantError`.
+        """Check the relations above, the index, and its holders; raises `InvariantError`.
 
         `holders` are the bits of the links that hold each slot, and 0 for clients, with the number
         of their keys.
@@ -407,9 +408,9 @@ class Pool:
         return [names[number] for number in self.holders.from_head(self._heads[slot])]
 
     def adopt(self, engine: Engine, given: Sequence[bytes]) -> None:
-        """Begin with a saved engine of these filters, which nobody holds.
+        """Begin with a saved engine of these filters, none of which is held.
 
-        Raises `FileFormatError` for files of another one.
+        Raises `FileFormatError` for the files of an engine of other filters.
         """
         self._index.adopt(engine.folder, engine.filters)
         self._slots = dict(zip(given, engine.slots.tolist(), strict=True))
@@ -419,9 +420,9 @@ class Pool:
         self._filters[engine.slots] = np.fromiter(given, np.object_, len(given))
 
     def hold_present(self, keys: Sequence[str], slots: Slots, present: Mapping[str, object]) -> int:
-        """Clients hold filters under those of some keys that are present; how many these are.
+        """Add the client keys that are `present` to the filters of their slots; returns how many.
 
-        Nobody held any before; the slots are those of the keys.
+        No filter may be held before; `slots` are those of the `keys`.
         """
         if not keys or keys != [*islice(present, len(keys))]:  # as a rule none has gone
             is_there = np.fromiter(map(present.__contains__, keys), np.bool_, len(keys))
@@ -431,7 +432,7 @@ class Pool:
         return len(keys)
 
     def let_go(self) -> None:
-        """Remove the filters that nobody holds."""
+        """Remove the filters that no link or client holds."""
         for slot in np.flatnonzero(self._ways == 0).tolist():
             if self._filters[slot] is not None:
                 self._release(slot)
@@ -448,11 +449,11 @@ class Pool:
     def _prepare(
         self, contents: Sequence[Kept], *, is_shared: bool = False
     ) -> tuple[list[int], list[int]]:
-        """Let all of some filters have a slot, which somebody has to hold next.
+        """Give all of several filters a slot each, which the caller has to hold next.
 
         Returns the slots of all, and those that were taken for them: the same list where the
-        filters are all new and different. Each look at a large table waits for memory, so there are
-        no more of these than must be.
+        filters are all new and different. Each lookup in a large table waits for memory, so the
+        number of lookups is kept at its minimum.
         """
         known, added = self._slots, dict[Kept, int]()
         found: Sequence[int | None] = [*map(known.get, contents)] if known else ()
@@ -479,42 +480,43 @@ class Pool:
         return [next(taken_now) if slot is None else slot for slot in found], fresh
 
     def _settle(self, slot: int, content: Kept) -> None:
-        """A slot of the index was taken for a filter."""
+        """Record a filter in the slot of the index that was taken for it."""
         self._slots[content] = slot
         self._provide(slot)
         self._filters[slot] = content
         self._ways[slot] = NO_LINK
 
     def _provide(self, slot: int) -> None:
-        """Let there be a way and a filter, or none, for all slots up to this one, and some more."""
+        """Extend the ways and filters to all slots up to this one, and some more."""
         while slot >= len(self._ways):
             self._ways = np.concatenate((self._ways, np.zeros_like(self._ways)))
             self._filters = np.concatenate((self._filters, np.full_like(self._filters, None)))
 
     def _lead(self, slot: int, way: int, links: int) -> None:
-        """Let a slot whose way was this one lead to other links."""
+        """Lead a slot whose way is `way` to other links."""
         gate = self._gates.enter(links)
         self._gates.leave(way >> 1)
         self._ways[slot] = gate << 1 | way & 1
 
     def _release(self, slot: int) -> None:
-        """Free a slot if nobody holds its filter any more."""
+        """Free a slot if its filter is held no more."""
         if not self._ways[slot]:
             del self._slots[self._filters[slot]]
             self._filters[slot] = None
             self._index.release(slot)
 
     def _found(self, publications: Sequence[Publication], limit: int = ALL) -> SlotBatch:
-        """The slots that accept each of some publications, of which `limit` are enough.
+        """The slots that accept each of some publications, up to `limit` per publication.
 
-        All publications, or the first ones with so many matches as are held at a time.
+        The result is of all publications, or of the first with as many matches as are held at a
+        time.
         """
         if self.is_of_documents:
             return match_documents(self._index, publications, _HELD_MAX)
         return match_records(self._index, publications, _HELD_MAX, limit)
 
     def _opened(self, slots: Slots) -> Opened:
-        """What some slots open."""
+        """The links and client keys that hold some slots."""
         if not len(slots):
             return _NOTHING
         ways = self._ways.take(slots)
@@ -522,7 +524,7 @@ class Pool:
         return Opened(self._links_of(ways >> 1), [key for slot in own for key in self.keys(slot)])
 
     def _counted(self, slots: Slots) -> dict[int, int]:
-        """Links, as bits, to how many of some slots are theirs; shared ones are divided."""
+        """Links, as bits, to the number of the slots that they hold; shared slots are divided."""
         counts = np.bincount(self._ways.take(slots) >> 1)
         found: Counter[int] = Counter()
         for gate in np.flatnonzero(counts > _CROWD).tolist():
@@ -534,7 +536,7 @@ class Pool:
         return found
 
     def _links_of(self, gates: _Ways) -> int:
-        """The links that some gates lead to."""
+        """The links that some gates lead to, as bits."""
         bits, links = self._gates.bits, 0
         distinct: Iterable[int]
         if len(gates) > _FEW:
@@ -549,5 +551,5 @@ class Pool:
 
 
 def _enough(links: int) -> int:
-    """Matches after which so many links, as bits, are first asked whether all have one."""
+    """The number of matches after which the search first checks whether all `links` have one."""
     return _FIRST + _FIRST_EACH * links.bit_count()

@@ -1,9 +1,8 @@
-"""The catalogue of protocols: where all strategies are registered, and put together by name.
+"""The catalogue of protocols: all strategies, and the making of a protocol from its name.
 
-A protocol's name is its words, joined by `+`: one for membership, some for propagation (what
+A protocol's name is its words, joined by `+`: one for membership, one or more for propagation (what
 travels, that it follows advertisements, that it is merged), one for forwarding, one for upkeep, in
-any order. What goes without saying is left out: `given`, `every-hop` (under `flooding`: `flood`),
-`replay`.
+any order. Defaults are left out: `given`, `every-hop` (under `flooding`: `flood`), `replay`.
 """
 
 from __future__ import annotations
@@ -124,7 +123,7 @@ UPKEEPS: Final = by_name(
 
 
 class Catalogues(NamedTuple):
-    """All strategies there are, slot by slot, by name."""
+    """All strategies, slot by slot, by name."""
 
     memberships: Mapping[str, MembershipStrategy] = MEMBERSHIPS
     travels: Mapping[str, Travel] = TRAVELS
@@ -132,7 +131,7 @@ class Catalogues(NamedTuple):
     upkeeps: Mapping[str, UpkeepStrategy] = UPKEEPS
 
     def protocol(self, name: str, paths: PathUniverse | None = None) -> Protocol:
-        """The protocol of a name; see the function of that name."""
+        """The protocol of a name; see the module's function `protocol`."""
         chosen = self._sorted(name)
         memberships, travels, forwardings, upkeeps = self
         if "travels" not in chosen and ADVERTISEMENT.name not in chosen:
@@ -158,10 +157,10 @@ class Catalogues(NamedTuple):
         )
 
     def _sorted(self, name: str) -> dict[str, tuple[str, str | None]]:
-        """The words of a name with what is behind their colons, by what they are about.
+        """The words of a name with their arguments behind the colon, by slot.
 
-        Raises `UnknownNameError` for a word that there is not, `InputError` for two about one
-        thing, or for an argument where there can be none.
+        Raises `UnknownNameError` for an unknown word, `InputError` for two words of one slot, or
+        for an argument of a word that takes none.
         """
         known: dict[str, Mapping[str, Strategy]] = {
             **self._asdict(),
@@ -188,7 +187,7 @@ class Catalogues(NamedTuple):
 def _parts(name: str) -> list[str]:
     """The words of a name with their arguments.
 
-    A covering of documents behind a plus belongs to the pair in front of it:
+    A covering of documents behind a plus belongs to the pair before it:
     `covering:flat-1,columnar+subscription-tree`.
     """
     found: list[str] = []
@@ -204,7 +203,7 @@ def _parts(name: str) -> list[str]:
 def _upkeep(
     upkeeps: Mapping[str, UpkeepStrategy], chosen: Mapping[str, tuple[str, str | None]]
 ) -> UpkeepStrategy:
-    """What keeps state right, failover in front of it where that is asked for."""
+    """The upkeep of the chosen words, with failover in front of it where that is chosen."""
     word = chosen.get("upkeeps", (DEFAULT_UPKEEP, None))
     inner = _chosen(upkeeps, word)
     if FAILOVER.name not in chosen:
@@ -214,12 +213,12 @@ def _upkeep(
 
 
 def _round(upkeep: UpkeepStrategy) -> UpkeepStrategy:
-    """The same where links form circles: who waits for a link that is down goes round it."""
+    """The same upkeep where links form circles: routers go round a link that is down."""
     return with_detours(upkeep, Recover) if upkeep.make is Recover else upkeep
 
 
 def _chosen(strategies: Mapping[str, S], word: tuple[str, str | None]) -> S:
-    """The strategy of a word, with what stands behind its colon, if anything does."""
+    """The strategy of a word, with the argument behind its colon, if there is one."""
     name, argument = word
     strategy = strategies[name]
     if argument is None:
@@ -244,7 +243,7 @@ _ONE_OF: Final = MappingProxyType(
 
 
 def _merging(name: str, text: str | None) -> tuple[str, float]:
-    """The word merging as it is written, and the budget behind it, 0 where there is none."""
+    """The word `merging` as it is written, and the budget behind it, 0 where there is none."""
     if text is None:
         return MERGING.name, 0.0
     try:
@@ -262,7 +261,7 @@ def _propagation(
     paths: PathUniverse | None,
     advertising: Advertising | None,
 ) -> PropagationStrategy:
-    """What travels, with what changes that; whether they go together is the protocol's business."""
+    """The propagation of the chosen words; `Protocol` checks that they go together."""
     parts: list[Strategy] = [travel]
     names, summary, links = [travel.name], travel.summary, travel.links
     if merging is not None:
@@ -298,7 +297,7 @@ def _propagation(
 
 
 def _promises(advertising: Advertising | None, *, is_merged: bool) -> MakePromises:
-    """How advertisements travel."""
+    """The way in which advertisements travel."""
     if advertising is None:
         return no_promises
     return (is_merged and advertising.merged) or advertising.links
@@ -316,7 +315,7 @@ def _advertised(inner: Links) -> Links:
 
 
 def _merged(inner: Links, budget: float, paths: PathUniverse | None) -> Links:
-    """Links on which what the inner ones would propagate is merged within a budget."""
+    """Links that merge what the inner ones would propagate, within a budget."""
     documents = () if paths is None else (PatternMerger(paths, budget),)
     merger = EitherMerger((PerfectRecordMerger(), *documents))
 
@@ -351,26 +350,26 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
         )
     }
 )
-"""The protocols that are listed; any others are put together by their words."""
+"""The protocols that are listed; any other is made from its words."""
 
 
 def protocol(name: str, paths: PathUniverse | None = None) -> Protocol:
     """The protocol of that name.
 
-    Behind `covering:` and `maximal:` goes the name of a pair of graph and index
-    (`sapwood.covering.catalogue`), behind `merging:` a budget: the share of what a merger accepts
+    The argument of `covering:` and `maximal:` is the name of a pair of graph and index
+    (`sapwood.covering.catalogue`), that of `merging:` a budget: the share of what a merger accepts
     that none of its members accepts.
-    Mergers of documents are judged against `paths`; without it, and for records, only those are
-    made that add nothing.
+    Mergers of documents are judged against `paths`; without `paths`, and for records, only mergers
+    that add nothing are made.
 
-    Raises `UnknownNameError` with the names there are, `InputError` with the reason for words that
-    do not go together.
+    Raises `UnknownNameError` with the known names, `InputError` with the reason for words that do
+    not go together.
     """
     return CATALOGUES.protocol(name, paths)
 
 
 def can_be_meshed(inner: Protocol) -> bool:
-    """Whether a protocol can route on overlays with circles, as it is or on many trees."""
+    """True if a protocol can route on overlays with circles, as it is or on many trees."""
     try:
         return not is_planned(meshed(inner))
     except InputError:

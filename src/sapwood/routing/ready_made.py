@@ -1,10 +1,10 @@
 """Engines that were built of a router's filters before it needs them, and those filters.
 
-What a router matches publications with follows from its entries, and its engines are most of what
-it takes to make it. They are saved beside the checkpoint of the entries (`matching.prepared`). A
-router that comes back has the entries that it had then, and others when all is done again that came
-since: so its index begins with the engines, is told of all that there is, and lets go of what
-nobody holds by then.
+A router's index follows from its entries, and building its engines is most of the work. They are
+saved beside the checkpoint of the entries (`matching.prepared`). A restored router first has the
+entries of the checkpoint, and others when all later changes are done again: so its index begins
+with the engines, then gets all present entries, and releases the filters that no entry holds by
+then.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ OWN: Final = "clients"
 """The engine with the filters of clients."""
 
 LINKS: Final = "links"
-"""The engine with what came over links, whichever."""
+"""The engine with the filters received over links, over all links together."""
 
 _CONTENT: Final[Callable[[LocalEntry[Any] | ReceivedEntry[Any]], Kept]] = attrgetter("content")
 
 
 class Lists(NamedTuple):
-    """The filters of a router as they are packed, in the order of its entries.
+    """The packed filters of a router, in the order of its entries.
 
-    Those that have no packed form, and tree patterns, are left out. `keys` are those of `own`, the
-    filters of clients, where nothing was left out of these.
+    Filters that have no packed form, and tree patterns, are left out. `keys` are those of `own`,
+    the filters of clients, where none of these was left out.
     """
 
     keys: Sequence[str]
@@ -41,7 +41,7 @@ class Lists(NamedTuple):
 
     @classmethod
     def of(cls, entries: Entries[Interest]) -> Lists:
-        """Those of a router with these entries."""
+        """The lists of a router with these entries."""
         received = chain.from_iterable(heard.values() for heard in entries.received.values())
         own, links = [*map(_CONTENT, entries.by_key.values())], [*map(_CONTENT, received)]
         keys = [*entries.by_key] if are_packed(own) else ()
@@ -49,7 +49,7 @@ class Lists(NamedTuple):
 
 
 class ReadyMade(NamedTuple):
-    """Saved engines, and what the router had when they were saved."""
+    """Saved engines, and the router's filters at the time when they were saved."""
 
     prepared: Prepared
     lists: Lists

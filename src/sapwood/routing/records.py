@@ -42,7 +42,7 @@ from sapwood.routing.messages import (
 
 
 def publications_in(record: Record) -> int:
-    """How many publications a record is of: the places that it takes."""
+    """The number of publications in a record, which is the number of places that it takes."""
     match record:
         case ClientPublish():
             return 1
@@ -57,7 +57,7 @@ def publications_in(record: Record) -> int:
 
 
 def size_of(record: Record) -> int:
-    """How much a record is of: as many publications or subscriptions as it has, or one."""
+    """The number of publications or subscriptions in a record; 1 for any other record."""
     match record:
         case ClientSubscribeMany(_, several):
             return len(several)
@@ -70,12 +70,12 @@ def size_of(record: Record) -> int:
 
 
 def is_state(record: Record) -> bool:
-    """Whether a record is neither of publications nor a note nor a checkpoint."""
+    """True if a record is neither of publications nor a note nor a checkpoint."""
     return not isinstance(record, Note | Checkpoint) and publications_in(record) == 0
 
 
 def rest_of(record: Record, first: int) -> Record:
-    """A record of publications without those before the `first` of it."""
+    """A record of publications, without those before the number `first` in it."""
     match record:
         case ReceiveMany(neighbor, many):
             return ReceiveMany(neighbor, many.part(first))
@@ -87,9 +87,9 @@ def rest_of(record: Record, first: int) -> Record:
 
 
 def places_of(record: Record, first: int, batch: Sequence[Publication]) -> array[int] | None:
-    """The places of some publications of a record, which has the places from `first` on.
+    """The places of the publications `batch` of a record that has the places from `first` on.
 
-    `None` where that cannot be told.
+    `None` where they cannot be determined.
     """
     match record:
         case ReceiveMany(_, PublishMany(_, _, whole)) | ClientPublishMany(_, whole):

@@ -1,18 +1,18 @@
 """The router: one state machine with one door.
 
-`Router.handle(input, now)` is all that changes it, and the list of effects it returns is all that
-comes out. It owns no clock, no randomness and no socket; the simulator and the server drive the
-same object. `next_deadline()` tells them when to call again with `Tick`.
+`Router.handle(input, now)` is the only method that changes it, and the list of effects that it
+returns is its only output. It owns no clock, no randomness and no socket; the simulator and the
+server drive the same object. `next_deadline()` returns the time of the next call with `Tick`.
 
-Inside are two parts. *Upkeep* sits between the links and all else: it sees what comes and what
-goes, and says what is to be done (`upkeep/protocol.py`). *Membership* is below it: it knows the
-neighbors and routes among them (`membership/protocol.py`), by one core or several (`core.py`),
-which hold propagation and forwarding.
+A router has two parts. *Upkeep* sits between the links and the rest: every input and every message
+sent passes through it, and it returns the actions to take (`upkeep/protocol.py`). *Membership* lies
+below: it holds the neighbors and routes among them (`membership/protocol.py`), by one core or
+several (`core.py`), which hold propagation and forwarding.
 
-Every change of routing state goes one way: an input passes upkeep, and what upkeep hands on goes to
-the membership by `_apply`. Nothing else reaches it. Membership is deterministic, so whoever keeps
-what was handed on, in order, has the whole state: carrying it out again makes an equal router. That
-is what `Persist` and `Restored` rest on.
+Every change of routing state takes one path: an input passes upkeep, and the changes that upkeep
+hands on go to the membership by `_apply`. Nothing else reaches it. Membership is deterministic, so
+the sequence of changes handed on is the whole state: applying it again makes an equal router.
+`Persist` and `Restored` rest on that.
 """
 
 from __future__ import annotations
@@ -74,13 +74,13 @@ DEFAULT_ENGINES: Final = Engines()
 
 
 _Handed: TypeAlias = Change | BatchInput
-"""What upkeep hands to the membership."""
+"""The inputs that upkeep hands to the membership."""
 
 _MONITORED: Final = (Receive, LinkUp, LinkDown, Compare)
-"""What a comparison of tables begins with, goes on with, or ends by."""
+"""The inputs that begin, continue or end a comparison of tables."""
 
 _ROUTED: Final = (*get_args(BatchInput), Receive, ClientPublish, *get_args(ClientInput))
-"""What goes straight to the membership where upkeep looks at links only; publications first."""
+"""Inputs that go straight to the membership if upkeep is passive; publications first."""
 
 
 class Router:
@@ -88,10 +88,10 @@ class Router:
 
     `name` is unique in the overlay. `incarnation` is a number greater than that of any earlier
     router of that name. `protocol` and `engines` are names from their catalogues, or the protocol
-    itself. What a client may publish: see `RoutingCore`.
+    itself. For what a client may publish, see `RoutingCore`.
 
     #: _absent are clients that were restored and have not come back; the membership has them
-    #: _remaining is what was last to be handed in next: upkeep has seen all of it
+    #: _remaining is the batch of the last `Remaining` effect: upkeep has seen all of it
     #: _monitor compares tables on request, where upkeep does not compare them of its own
     """
 
@@ -121,8 +121,8 @@ class Router:
         """Take one input at time `now` (seconds, any origin, never going back).
 
         Returns the effects, to be carried out in order. A client's name must be attached before it
-        is used; what concerns a link that is not up is ignored, as it crossed with the end of the
-        link.
+        is used; an input about a link that is not up is ignored, since it crossed with the end of
+        the link.
         """
         if self._monitor is not None and isinstance(input, _MONITORED):
             answers = self._monitored(self._monitor, input)
@@ -159,33 +159,33 @@ class Router:
         return self._do(upkeep.asked(input, now), now)
 
     def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
-        """The places of those publications of a client that would be refused, ascending.
+        """The places of the publications of a client that would be refused, ascending.
 
-        The others may come as a `ClientPublishMany`.
+        The remaining publications may come as a `ClientPublishMany`.
         """
         return self.membership.refused(client, publications)
 
     def stated(self, client: str) -> Stated:
-        """What an attached client has stated, by its ids."""
+        """The ids of the subscriptions and advertisements of an attached client."""
         return self.membership.stated(client)
 
     @property
     def is_holding(self) -> bool:
-        """Whether publications are kept back, and delivered later."""
+        """True if publications are held back, to be delivered later."""
         return self.membership.table_sizes().get("held", 0) > 0
 
     @property
     def persists(self) -> bool:
-        """Whether the router asks for a place where records survive a crash."""
+        """True if the router needs a store in which records survive a crash."""
         return self.protocol.persists
 
     @property
     def absent(self) -> Collection[str]:
-        """The clients of an earlier life that have not come back: `DetachClient` lets them go."""
+        """The clients of an earlier life that have not come back; `DetachClient` removes them."""
         return self._absent.keys()
 
     def next_deadline(self) -> float | None:
-        """When `handle` wants a `Tick`, if no input comes before; `None` for never."""
+        """The time at which `handle` needs a `Tick` if no input comes before; `None` for never."""
         ours, below = self.upkeep.next_deadline(), self.membership.next_deadline()
         if ours is None or below is None:
             return below if ours is None else ours
@@ -193,40 +193,40 @@ class Router:
 
     @property
     def is_tree(self) -> bool:
-        """Whether the links of all routers together have to form a tree."""
+        """True if the links of all routers together have to form a tree."""
         return self.membership.is_tree
 
     @property
     def finds(self) -> tuple[FindTree, ...]:
-        """How the trees of a source are found: see `Membership.finds`."""
+        """The functions that find the trees of a source: see `Membership.finds`."""
         return self.membership.finds
 
     def tells_over(self) -> frozenset[str] | None:
-        """The neighbors on one tree that all routers agree on, for what is told along a tree.
+        """The neighbors on one tree that all routers agree on, for messages along a tree.
 
         `None` where all links are on it.
         """
         return self.membership.tells_over()
 
     def behind(self) -> Collection[str]:
-        """The neighbors that are not told everything yet: `Drained` lets the router tell more.
+        """The neighbors whose backlog is not sent yet; `Drained` lets the router send more of it.
 
-        A neighbor whose link has come up is told of many subscriptions bit by bit, as fast as the
+        A neighbor whose link has come up is sent many subscriptions chunk by chunk, as fast as the
         link takes them, so that publications and other requests come in between. In the same way
-        the many subscriptions of a client that has gone are removed, for which `CLIENTS`, the empty
-        name, is among the neighbors; nobody gets anything for them any more.
+        the many subscriptions of a client that has gone are removed; then `CLIENTS`, the empty
+        name, is among the neighbors. No publication is delivered for these subscriptions any more.
         """
         return self.membership.behind()
 
     def table_sizes(self) -> dict[str, int]:
-        """Entries in each table: for metrics.
+        """The number of entries in each table, for metrics.
 
-        `local`: subscriptions of own clients; `received` and `propagated`: subscriptions known
-        from, and told to, neighbors, over all links; `advertisements`: those of own clients and
-        those known from neighbors; `unconfirmed`: what of all these is not yet in force. On many
-        trees, all of them together, and `held`: publications that wait until an older tree has run
-        dry. Upkeep may have tables of its own. `wrong`, where tables are compared, or were on
-        request: entries that neighbors had wrong in the last comparison.
+        `local`: subscriptions of own clients; `received` and `propagated`: subscriptions received
+        from, and sent to, neighbors, over all links; `advertisements`: those of own clients and
+        those received from neighbors; `unconfirmed`: subscriptions and advertisements not yet in
+        force. On many trees, the sums over all trees, and `held`: publications that wait until an
+        older tree has drained. Upkeep may add tables of its own. `wrong`, where tables are compared
+        or were on request: entries that neighbors had wrong in the last comparison.
         """
         sizes = {**self.membership.table_sizes(), **self.upkeep.table_sizes()}
         if self._monitor is not None and self._monitor.wrong is not None:
@@ -235,16 +235,16 @@ class Router:
 
     @property
     def ready_made(self) -> int:
-        """Of how many filters engines were there when the router became its earlier self."""
+        """The number of filters whose engines were ready when the router was restored."""
         return sum(core.ready_made for core in cores_of(self.membership))
 
     def counters(self) -> dict[str, int]:
-        """What was counted since the router was made: for metrics.
+        """Counts since the router was made, for metrics.
 
         `content_matches`: publications times the sides that they were matched against, of which
         clients are one and links without subscriptions none. `digests_unread`: digests of other
-        forwarding strategies that were passed on. `lookups`, where what was found is looked up:
-        keys that were. Upkeep may count as well.
+        forwarding strategies that were passed on. `lookups`, where matches are looked up by key:
+        the keys looked up. Upkeep may add counts of its own.
         """
         counted = self.membership.counters()
         if isinstance(self.upkeep, Counting):
@@ -252,22 +252,22 @@ class Router:
         return counted
 
     def received(self) -> Iterator[LinkSubscription]:
-        """The subscriptions that came over links, for checks."""
+        """The subscriptions received over links, for checks."""
         return self.membership.received()
 
     def told(self) -> Iterator[LinkSubscription]:
-        """The subscriptions that neighbors have been told of, for checks."""
+        """The subscriptions sent to neighbors, for checks."""
         return self.membership.told()
 
     def compared(self) -> Sequence[Compared] | None:
-        """What came of comparing tables with neighbors; `None` where they cannot be compared."""
+        """The results of comparing tables with neighbors; `None` where upkeep cannot compare."""
         if self._monitor is not None:
             return self._monitor.compared()
         return cast("Comparing", self.upkeep).compared()
 
     @property
     def tables(self) -> Mapping[str, Table]:
-        """Its subscriptions and advertisements, by these nouns; see `upkeep.protocol.Kept`."""
+        """The tables of subscriptions and advertisements by noun; see `upkeep.protocol.Kept`."""
         core = self.membership
         if not isinstance(core, RoutingCore):
             return {}
@@ -291,7 +291,7 @@ class Router:
     def _monitored(
         self, monitor: Monitor, input: Receive | LinkUp | LinkDown | Compare
     ) -> list[Effect] | None:
-        """What a comparison asks for; `None` for an input that is none of one."""
+        """Return the effects of a comparison's input; `None` if the input is not part of one."""
         match input:
             case Receive():
                 return monitor.heard(input) if isinstance(input.message, UpkeepNote) else None
@@ -301,7 +301,7 @@ class Router:
             case Compare():
                 return monitor.compare()
 
-    # What upkeep answers -----------------------------------------------------------------------
+    # The actions of upkeep ---------------------------------------------------------------------
 
     def _suspect(self, suspicion: Suspicion, now: float) -> list[Effect]:
         upkeep = self.upkeep
@@ -310,7 +310,7 @@ class Router:
         return self._do(upkeep.suspect(suspicion, now), now)
 
     def _handle_many(self, batch: BatchInput, now: float) -> list[Effect]:
-        """Take several inputs at once; one by one, where upkeep looks at each."""
+        """Take a batch of inputs, or its inputs one by one where upkeep inspects each."""
         if batch is self._remaining:
             return self._apply(batch, now)
         match batch:
@@ -324,7 +324,7 @@ class Router:
                 return [effect for one in batch.requests() for effect in self.handle(one, now)]
 
     def _do(self, actions: Iterable[Action], now: float) -> list[Effect]:
-        """Do what upkeep says, in order."""
+        """Carry out the actions of upkeep in order."""
         effects: list[Effect] = []
         for action in actions:
             if isinstance(action, _Handed):
@@ -338,7 +338,7 @@ class Router:
         return effects
 
     def _apply(self, change: Change | BatchInput | Tick, now: float) -> list[Effect]:
-        """Let the membership take an input, and upkeep see what comes of it."""
+        """Hand an input to the membership, and its effects to upkeep."""
         below = self.membership.handle(change, now)
         self._remaining = None
         if self._is_passive:
@@ -353,7 +353,7 @@ class Router:
                 case Remaining(rest):
                     self._remaining = rest
                     effects.append(effect)
-                case CloseLink(neighbor):  # what the shell does not say, as we know it
+                case CloseLink(neighbor):  # the shell reports no `LinkDown` for it
                     effects.append(effect)
                     effects.extend(self._do(self.upkeep.closed(LinkDown(neighbor), now), now))
                 case _:
@@ -361,7 +361,7 @@ class Router:
         return effects
 
     def _restore(self, restored: Restored, now: float) -> list[Effect]:
-        """Become what an earlier life was: its changes again, and not what came of them."""
+        """Replay the changes of an earlier life, and drop their effects."""
         effects: list[Effect] = []
         self._put_off()
         for action in self.upkeep.restored(restored, now):
@@ -396,12 +396,12 @@ class Router:
         return effects
 
     def _put_off(self) -> None:
-        """Let what publications are matched with wait for the end of many changes."""
+        """Defer the building of matching engines until many changes have been applied."""
         if isinstance(self.membership, RoutingCore):
             self.membership.put_off()
 
     def _expect(self, prepared: Prepared | None) -> None:
-        """Let what is put off begin with engines that are of the filters there are now."""
+        """Let deferred engines start from the ones prepared for the present filters."""
         if prepared is None:
             return
         for core in cores_of(self.membership):
@@ -409,7 +409,7 @@ class Router:
                 core.forwarding.ready = ReadyMade(prepared, Lists.of(core.subscriptions.entries))
 
     def _become(self, incarnation: int) -> None:
-        """Be another incarnation, with nothing that is known."""
+        """Become another incarnation, with empty tables."""
         self.incarnation = incarnation
         self.membership = self._make_membership()
 

@@ -1,4 +1,4 @@
-"""Where the filters of one side are: in pools, key by key."""
+"""The pools that hold the filters of one side, key by key."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sapwood.routing.pool import Pool
 
 
 class Share:
-    """What one side has in one pool; `bit` is that of a link, 0 for clients."""
+    """The filters of one side in one pool; `bit` is that of a link, 0 for clients."""
 
     __slots__ = ("_own", "bit", "pool", "slots")
 
     def __init__(self, pool: Pool, bit: int) -> None:
         self.pool = pool
         self.bit = bit
-        #: that of a link; what clients hold, the pool's holders say
+        #: the keys of a link; those of clients are in the pool's holders
         self._own: dict[str, int] = {}
         #: key -> slot of the pool
         self.slots: Mapping[str, int] = self._own
@@ -29,12 +29,12 @@ class Share:
             self.slots = HeldSlots(pool.holders, is_second=pool.is_of_documents)
 
     def has_any(self, keys: Collection[str]) -> bool:
-        """Whether some of these keys are here, or with clients in a share beside this one."""
+        """True if one of the keys is here, or with clients in a share beside this one."""
         known = self._own if self.bit else self.pool.holders.numbers
         return bool(known) and not known.keys().isdisjoint(keys)
 
     def newest(self) -> str:
-        """The key that came last, of a link."""
+        """The key of a link that came last."""
         return next(reversed(self._own))
 
     def filter(self, key: str) -> Interest:
@@ -63,7 +63,7 @@ class Share:
             self.pool.add_many_for_client(keys, contents)
 
     def remove(self, key: str) -> None:
-        """Hold what is under a key no longer."""
+        """Remove the filter under a key."""
         if self.bit:
             slot = self._own.pop(key)
             self.pool.remove_for_link(self.bit, slot, is_last=not self._own)
@@ -71,7 +71,7 @@ class Share:
             self.pool.remove_for_client(key, self.slots[key])
 
     def give(self, other: Share, filters: int) -> None:
-        """Move so many filters, or all, to another share of the side."""
+        """Move up to `filters` filters, or all, to another share of the side."""
         for key in tuple(islice(self.slots, filters)):
             wanted = self.filter(key)
             self.remove(key)
@@ -79,9 +79,9 @@ class Share:
 
 
 class Side:
-    """The filters of a side: those of records in a pool with others, or its own, and tree patterns.
+    """The filters of a side: those of records in a common pool or its own, and tree patterns.
 
-    While they move from one pool to the other, some are in each.
+    While they move from one pool to the other, each pool has a part of them.
 
     #: a key is in one share
     """
@@ -92,11 +92,11 @@ class Side:
         self.common = common
         self.own = own
         self.patterns = patterns
-        #: that of the link, 0 for clients
+        #: the bit of the link, 0 for clients
         self.bit = patterns.bit
-        #: matches that made searches in the pool with others long, since the link last moved
+        #: matches that made searches in the common pool long, since the link last moved
         self.crowding = 0
-        #: how much more often the own pool had nothing for a publication than something
+        #: the searches of its own pool without a match minus those with one, 0 at least
         self.refusals = 0
 
     def __len__(self) -> int:
@@ -112,14 +112,14 @@ class Side:
         yield self.patterns
 
     def share_of(self, key: str) -> Share:
-        """Where a key is; raises `UnknownIdError`."""
+        """The share that has a key; raises `UnknownIdError`."""
         for share in self.shares():
             if key in share.slots:
                 return share
         raise UnknownIdError("subscription", key)
 
     def share_for(self, wanted: Interest) -> Share:
-        """Where a further filter goes: to its own pool if all its like are there."""
+        """The share for a further filter: its own pool if the others of its kind are all there."""
         if not isinstance(wanted, Filter):
             return self.patterns
         if self.own is not None and not (self.common is not None and self.common.slots):

@@ -1,21 +1,21 @@
-"""One index with sides: what clients subscribed to, and what came over each link.
+"""One index with sides: the subscriptions of clients, and those received over each link.
 
-One match a hop gives clients their subscriptions and each link its yes or no (XSiena 2.10: an AND
-gate for each filter, an OR gate for each interface). Equal filters of several sides are stored once
-(XSiena 2.4, identity). How filters lie in indexes depends on the engine:
+One match per hop selects the clients' subscriptions and the links (XSiena 2.10: an AND gate for
+each filter, an OR gate for each interface). Equal filters of several sides are stored once (XSiena
+2.4, identity). How filters lie in indexes depends on the engine:
 
 * Where one search among all filters costs less than a search for each side (`columnar`), filters
   of records that came over links are in one pool (`sapwood.routing.pool`), and a match reads the
-  links off an array. The search ends when all links have their answer.
+  links off an array. The search ends when all links have a match.
 * It does not end early where one link has thousands of matches and another has none. So a link that
   crowds the pool moves to a pool of its own, where its search ends with its first match, as soon as
-  what its matches have cost is what it costs to move. It moves back when its own pool has been
-  searched for nothing as often as pays for that.
+  its matches have cost as much as the move. It moves back when its own pool has been searched
+  without a match often enough to pay for that.
 * An engine that pays for each filter that a record comes near, as `counting` does, gains nothing
   from having links together. There, each link has its own pool from the beginning.
 
-Filters of clients, all of whose matches are wanted, are apart from those of links. Tree patterns of
-all sides are together: a document is read once.
+The clients' filters, all of whose matches are needed, are apart from those of links. Tree patterns
+of all sides are together: a document is read once.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ _REFUSALS_A_MOVE: Final = 4
 
 
 class Matches(NamedTuple):
-    """Who wants a publication.
+    """The sides that accept a publication.
 
-    `keys` are those of the clients' filters that accept it, sorted. `neighbors` have one that does,
-    in the order in which their sides were added.
+    `keys` are those of the clients' filters that accept it, sorted. `neighbors` are those with a
+    filter that accepts it, in the order in which their sides were added.
     """
 
     keys: list[str]
@@ -62,10 +62,10 @@ class Matches(NamedTuple):
 
 
 class BatchMatches(NamedTuple):
-    """Who wants each of some publications: of all that were asked for, or of the first ones.
+    """The sides that accept each of some publications: of all given ones, or of the first of them.
 
     `keys` are those of the clients' filters, publication by publication. `places` are those of the
-    publications that a neighbor wants, for each one that wants any, in the order of `Matches`.
+    publications that a neighbor accepts, for each one that accepts any, in the order of `Matches`.
     """
 
     keys: KeyBatch
@@ -73,19 +73,19 @@ class BatchMatches(NamedTuple):
 
 
 class Adopted(NamedTuple):
-    """How many filters an index has begun with, and how many keys of clients hold some of them."""
+    """The number of filters that an index begins with, and of the client keys that hold them."""
 
     filters: int
     held: int
 
 
 class SidedIndex:
-    """Filters by side and key, and which sides have one that accepts a publication.
+    """Filters by side and key, and the sides that have one that accepts a publication.
 
     The sides are `CLIENTS`, which is always there, and those that were added, one for each
     neighbor. A key is unique on its side.
 
-    #: _bits are those of all links, and _by_bit says whose; no two have the same
+    #: _bits are those of all links, and _by_bit maps each to its side; no two have the same
     #: _apart[bit] is the own pool of a link that has one
     """
 
@@ -126,7 +126,7 @@ class SidedIndex:
         return sum(map(len, self._sides.values()))
 
     def __contains__(self, side: object) -> bool:
-        """Whether there is such a side."""
+        """True if there is such a side."""
         return side in self._sides
 
     @property
@@ -152,9 +152,9 @@ class SidedIndex:
     def adopt(self, ready: ReadyMade, present: Mapping[str, object]) -> Adopted:
         """Begin with saved engines, of clients and of links, where they are of the right filters.
 
-        Of clients the keys that are `present` are held, where it is known whose filters they are;
-        else, and for links, nobody holds any. Sides get the rest next, and then `let_go`. Raises
-        `FileFormatError` for what is no engine.
+        The clients' keys that are `present` hold their filters, where it is known which these are;
+        all other filters, and those of links, are held by no side. The caller adds the rest to the
+        sides next, and then calls `let_go`. Raises `FileFormatError` for files that are no engine.
         """
         info, (keys, own, links) = engine_info(self._engines.records), ready.lists
         filters = held = 0
@@ -171,7 +171,7 @@ class SidedIndex:
         return Adopted(filters, held)
 
     def let_go(self) -> None:
-        """Remove the filters that nobody holds."""
+        """Remove the filters that no side holds."""
         for pool in (self._clients, self._together):
             if pool is not None:
                 pool.let_go()
@@ -188,7 +188,7 @@ class SidedIndex:
         self._sides[side] = self._by_bit[bit] = Side(common, own, Share(self._patterns, bit))
 
     def remove_side(self, side: str) -> None:
-        """Remove a side with all its filters, which are found no more; `clear` frees their places.
+        """Remove a side with all its filters, which match no more; `clear` frees their places.
 
         Raises `UnknownNameError`, and `InvariantError` for `CLIENTS`.
         """
@@ -204,11 +204,11 @@ class SidedIndex:
 
     @property
     def has_left(self) -> bool:
-        """Whether there are filters of sides that were removed."""
+        """True if there are filters of sides that were removed."""
         return bool(self._left)
 
     def clear(self, count: int) -> None:
-        """Remove so many filters of sides that were removed, the newest first."""
+        """Remove up to `count` filters of sides that were removed, the newest first."""
         while self._left and count > 0:
             bit, side = next(iter(self._left.items()))
             for share in side.shares():
@@ -291,7 +291,7 @@ class SidedIndex:
     def match_batch(self, publications: Sequence[Publication], arrival: str | None) -> BatchMatches:
         """`match` for each of some publications from one side; faster for many at once.
 
-        May end early, where the first ones have very many matches.
+        May end early, where the first publications have very many matches.
         """
         wanted = self._wanted(arrival)
         keys = self._clients.keys_of(self._clients.match_batch(publications))
@@ -313,7 +313,7 @@ class SidedIndex:
         return BatchMatches(keys.first(len(links)), places)
 
     def fold(self) -> None:
-        """Do what engines have put off, so that matching is as fast as it can be."""
+        """Do the work that engines have deferred, so that matching is as fast as it can be."""
         for pool in self._pools():
             pool.fold()
 
@@ -344,7 +344,7 @@ class SidedIndex:
                     raise InvariantError(f"key {key} of clients is not on its filter")
 
     def _match_links(self, publication: Publication, wanted: int) -> int:
-        """Which of some links, as bits, want a record."""
+        """The links among `wanted`, as bits, with a filter that accepts a record."""
         links = 0
         together = self._together
         if together is None:
@@ -366,7 +366,7 @@ class SidedIndex:
         return links
 
     def _links_batch(self, publications: Sequence[Publication], wanted: int) -> list[int]:
-        """Which of some links, as bits, want the record of each publication, or of the first."""
+        """The links, as bits, that accept the record of each publication, or of the first."""
         links = [0] * len(publications)
         for bit in tuple(self._apart):
             if bit & wanted:
@@ -383,13 +383,13 @@ class SidedIndex:
         return links
 
     def _note_crowds(self, together: Pool) -> None:
-        """Take in which links made the last search long; some may have been removed."""
+        """Record the links that made the last search long; some may have been removed."""
         for bit, matches in together.crowds.items():
             if bit in self._by_bit:
                 self._crowded(self._by_bit[bit], matches)
 
     def _crowded(self, side: Side, matches: int) -> None:
-        """A link made a search long; it moves to its own pool when that has become worth it."""
+        """Count a link's matches that made a search long; give it its own pool if that pays."""
         assert side.common is not None, "the link is in a pool with others"
         side.crowding += matches
         if side.crowding >= _MATCHES_A_MOVE * min(len(side.common.slots), _MOVED_MAX):
@@ -401,7 +401,7 @@ class SidedIndex:
                 side.own.pool.fold()
 
     def _refused(self, side: Side) -> None:
-        """The own pool of a link has nothing; it moves back when that has been so too often."""
+        """Count a search of a link's own pool without a match; after too many, move it back."""
         if side.own is None or side.common is None:
             return
         side.refusals += 1
@@ -423,7 +423,7 @@ class SidedIndex:
         return found
 
     def _wanted(self, arrival: str | None) -> int:
-        """The bits of the links that a publication may go to."""
+        """The bits of the links that a publication may be sent to."""
         return self._bits if arrival is None else self._bits & ~self._known(arrival).bit
 
     def _pools(self) -> list[Pool]:
@@ -431,7 +431,7 @@ class SidedIndex:
         return pools if self._together is None else [*pools, self._together]
 
     def _named(self, links: int) -> list[str]:
-        """Links by name, in the order in which they were added."""
+        """The names of links, in the order in which they were added."""
         if not links:
             return []
         return [name for name, side in self._sides.items() if side.bit & links]

@@ -1,4 +1,4 @@
-"""What the clients of a router have stated, as the inputs that state it again."""
+"""The requests of a router's clients, as the inputs that make them again."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def statements_of(
     promised: Iterable[tuple[str, AdvertisedContent]],
     wanted: Iterable[tuple[str, Interest]],
 ) -> Iterator[ClientInput]:
-    """A client comes, and states under its ids what it promises and then what it wants."""
+    """Attach a client, then advertise and subscribe again under its ids."""
     yield AttachClient(client)
     for id_, content in promised:
         yield ClientAdvertise(client, id_, content)
     rest = iter(wanted)
     while some := tuple(islice(rest, SUBSCRIPTIONS_AT_ONCE_MAX)):
-        if len(some) == 1:  # the owner of a durable subscription is told of it as of one
+        if len(some) == 1:  # a durable subscription's owner expects the answer of a single one
             yield ClientSubscribe(client, *some[0])
         else:
             yield ClientSubscribeMany(client, some)

@@ -1,10 +1,10 @@
-"""What a protocol is made of: a strategy in each of four slots, and which go together.
+"""A protocol: one strategy in each of four slots, and the rules for combining them.
 
-*Membership* says who a router's neighbors are, *propagation* which of them learns of which
-subscription, *forwarding* where a publication goes, *upkeep* what keeps the state right in time.
-A strategy has a name, which is a word of the protocol's name, a function that makes it for one
-router, and rules: words that it needs beside it, and words that it cannot stand beside, each with
-the reason. A protocol that breaks a rule cannot be made.
+*Membership* determines a router's neighbors, *propagation* which subscriptions each neighbor
+receives, *forwarding* the links that a publication takes, *upkeep* how the state stays right in
+time. A strategy has a name, which is a word of the protocol's name, a function that makes it for
+one router, and rules: words that it needs beside it, and words that it excludes, each with the
+reason. A protocol that breaks a rule cannot be made.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KINDS: Final = ("records", "documents")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Some words, and the reason, a sentence, why one of them has to be there, or may not be."""
+    """A set of words, one of which is required (or none allowed), and the reason, a sentence."""
 
     words: frozenset[str]
     reason: str
@@ -46,11 +46,11 @@ class Strategy:
     """A named choice for one slot.
 
     `name` may be more than one word, and have arguments, as in `advertisement+covering:poset`;
-    rules are about the `words` in it, without arguments. For each rule that it `requires` one of
-    the words has to be in the protocol, named or not; of those that it `excludes`, none may.
-    `kinds` are the filter languages it can do with; `exact` ones deliver exactly the pairs that a
-    brute-force matcher finds. `choose` is there where an argument may stand behind the colon of the
-    name: it makes the strategy that this asks for, or raises `InputError`.
+    rules are about the `words` in it, without arguments. For each rule that it `requires`, one of
+    the rule's words has to be in the protocol, named or not; of those that it `excludes`, none may
+    be. `kinds` are the filter languages it supports; `exact` strategies deliver exactly the pairs
+    that a brute-force matcher finds. `choose` is set where an argument may stand behind the colon
+    of the name: it returns the strategy for that argument, or raises `InputError`.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Strategy:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The word of the name, without its argument."""
+        """The word of the name, without its argument, as a tuple."""
         return (self.name.partition(":")[0],)
 
 
@@ -79,9 +79,9 @@ def by_name(*strategies: S) -> Mapping[str, S]:
 class MembershipStrategy(Strategy):
     """Makes the membership of one router: name, protocol, engines, incarnation.
 
-    `allows_circles`: links may form circles; under the others, they have to form a tree.
-    `allows_loss`: it says nothing over links that has to arrive. `finds_links`: routers ask for the
-    links that they need, once they know any other one.
+    `allows_circles`: links may form circles; otherwise they have to form a tree. `allows_loss`:
+    none of its messages over links has to arrive. `finds_links`: routers request the links that
+    they need, once they know any other router.
     """
 
     make: Callable[[str, Protocol, Engines, int], Membership]
@@ -91,15 +91,14 @@ class MembershipStrategy(Strategy):
 
 
 MakePropagation: TypeAlias = Callable[[str, Follower[Interest]], SubscriptionPropagation]
-"""Makes all subscriptions of one core: its identity, and what follows them."""
+"""Makes all subscriptions of one core, given the core's identity and the tables' follower."""
 
 MakePromises: TypeAlias = Callable[[str], Callable[[], Propagation[AdvertisedContent]]]
-"""Given the identity of a core, makes what makes what each of its links is told of advertisements.
-"""
+"""Given the identity of a core, returns a function that makes the advertisements of one link."""
 
 
 def no_promises(_: str) -> Callable[[], Propagation[AdvertisedContent]]:
-    """Nothing is told of them."""
+    """Propagate no advertisement: subscriptions do not depend on any."""
     return Flooding[AdvertisedContent]
 
 
@@ -108,11 +107,11 @@ class PropagationStrategy(Strategy):
     """Makes the subscriptions of one core.
 
     `clients_advertise`: clients have to advertise what they will publish, since subscriptions
-    travel only towards advertisements; those travel as `promises` says. `routes_depend_on_order`:
-    which links a publication crosses depends on the order in which subscriptions came (who receives
-    it, never). `allows_loss`: no subscription travels that could be lost. `forwarding` and
-    `membership` are the names of the strategies where none is named. `of` are the words that it is
-    put together from, those among them that are not in the name.
+    travel only towards advertisements; `promises` determines how advertisements travel.
+    `routes_depend_on_order`: the links that a publication crosses depend on the order in which
+    subscriptions came (its receivers never do). `allows_loss`: no subscription travels that could
+    be lost. `forwarding` and `membership` are the names of the strategies for slots left unnamed.
+    `of` are the words that it is put together from, including those that are not in the name.
     """
 
     make: MakePropagation
@@ -131,17 +130,17 @@ class PropagationStrategy(Strategy):
 
     @property
     def tells_all(self) -> bool:
-        """Whether every router is told of every subscription, under its own key."""
+        """True if every router receives every subscription, under its own key."""
         return self.of == ("simple",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForwardingStrategy(Strategy):
-    """Makes the forwarding of one core: the router's name, its engines, how routers are told.
+    """Makes the forwarding of one core, given the router's name, its engines and the propagation.
 
-    `mark` is the byte with which its digests begin, `None` for one that writes none. `names_all`:
-    its digests may name all who get a publication, and say so (`forwarding.protocol.Naming`).
-    `by_type`: what it does differs for documents of types that are advertised.
+    `mark` is the first byte of its digests, `None` for a strategy that writes none. `names_all`:
+    its digests may name all receivers of a publication, and mark that they do
+    (`forwarding.protocol.Naming`). `by_type`: it treats documents by their advertised types.
     """
 
     make: Callable[[str, Engines, PropagationStrategy], Forwarding]
@@ -154,11 +153,11 @@ class ForwardingStrategy(Strategy):
 class UpkeepStrategy(Strategy):
     """Makes the upkeep of one router.
 
-    `persists`: it asks for a place where records survive a crash. `allows_loss`: it keeps the state
-    of routing right although links lose, repeat and reorder messages. `heals`: whatever tables and
-    messages under way have come to hold, tables become right by themselves. `calm_s`: so many
-    seconds after the last fault, and the messages that it cost, they are; an overlay that has
-    changed nothing for that long is at rest.
+    `persists`: it needs a store in which records survive a crash. `allows_loss`: it keeps routing
+    state right although links lose, repeat and reorder messages. `heals`: tables become right by
+    themselves, whatever tables and messages under way have come to hold. `calm_s`: the number of
+    seconds after the last fault, and after the messages that it caused, at which they are right; an
+    overlay that has changed nothing for that long is at rest.
     """
 
     make: Callable[[Kept], Upkeep]
@@ -170,9 +169,9 @@ class UpkeepStrategy(Strategy):
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """A strategy in each slot; raises `InputError` for some that do not go together.
+    """A strategy in each slot; raises `InputError` for strategies that do not go together.
 
-    `at_once`: so many subscriptions a new neighbor is told of before others have their turn.
+    `at_once`: the number of subscriptions sent to a new neighbor before other work has its turn.
     """
 
     membership: MembershipStrategy
@@ -191,20 +190,20 @@ class Protocol:
 
     @property
     def _defaults(self) -> tuple[str | None, ...]:
-        """What goes without saying in each slot."""
+        """The default name of each slot; `None` where the slot is always named."""
         beside = self.propagation
         return (beside.membership, None, beside.forwarding, DEFAULT_UPKEEP)
 
     @property
     def name(self) -> str:
-        """The words of all slots, in order, without what is chosen where none is named."""
+        """The words of all slots, in order, without the defaults."""
         defaults = self._defaults
         chosen = zip(self.strategies, defaults, strict=True)
         return "+".join(strategy.name for strategy, default in chosen if strategy.name != default)
 
     @property
     def summary(self) -> str:
-        """What it does, in a line."""
+        """A description of the protocol, in one line."""
         defaults = self._defaults
         chosen = zip(self.strategies, defaults, strict=True)
         others = [s.summary for s, name in chosen if name is not None and s.name != name]
@@ -212,17 +211,17 @@ class Protocol:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The filter languages it routes."""
+        """The filter languages that it routes."""
         return tuple(kind for kind in KINDS if all(kind in s.kinds for s in self.strategies))
 
     @property
     def exact(self) -> bool:
-        """Whether it delivers exactly the pairs that a brute-force matcher finds."""
+        """True if it delivers exactly the pairs that a brute-force matcher finds."""
         return all(strategy.exact for strategy in self.strategies)
 
     @property
     def blind_objection(self) -> str | None:
-        """Why no publication can go unread from the first router on; `None` where one can."""
+        """The reason why no publication can travel blind; `None` where one can."""
         if self.forwarding.names_all and self.membership.name == DEFAULT_MEMBERSHIP:
             return None
         if self.forwarding.names_all:
@@ -236,17 +235,17 @@ class Protocol:
 
     @property
     def clients_advertise(self) -> bool:
-        """Whether clients have to advertise what they will publish."""
+        """True if clients have to advertise what they will publish."""
         return self.propagation.clients_advertise
 
     @property
     def routes_depend_on_order(self) -> bool:
-        """Whether the links that publications cross depend on the order of subscriptions."""
+        """True if the links that publications cross depend on the order of subscriptions."""
         return self.propagation.routes_depend_on_order
 
     @property
     def allows_circles(self) -> bool:
-        """Whether links may form circles."""
+        """True if links may form circles."""
         return self.membership.allows_circles
 
     def make_forwarding(self, router: str, engines: Engines) -> Forwarding:
@@ -255,13 +254,13 @@ class Protocol:
 
     @property
     def allows_loss(self) -> bool:
-        """Whether links may lose, repeat and reorder messages: only publications suffer then."""
+        """True if links may lose, repeat and reorder messages: only publications suffer then."""
         is_right = self.propagation.allows_loss or self.upkeep.allows_loss
         return is_right and self.membership.allows_loss
 
     @property
     def heals(self) -> bool:
-        """Whether tables become right again, whatever has happened to them and to messages."""
+        """True if tables become right again, whatever has happened to them and to messages."""
         return self.upkeep.heals
 
     @property
@@ -271,12 +270,12 @@ class Protocol:
 
     @property
     def persists(self) -> bool:
-        """Whether routers ask for a place where records survive a crash."""
+        """True if routers need a store in which records survive a crash."""
         return self.upkeep.persists
 
 
 def check_rules(name: str, strategies: Iterable[Strategy]) -> None:
-    """See that the strategies of a protocol go together; raises `InputError` with the reason."""
+    """Check the rules of a protocol's strategies; raises `InputError` with the reason."""
     chosen = tuple(strategies)
     words = {word for strategy in chosen for word in strategy.words}
     for strategy in chosen:

@@ -1,24 +1,26 @@
-"""Which subscriptions of a router's clients somebody advertises for (XSiena's `cancel`).
+"""The subscriptions of a router's clients that have an advertisement (XSiena's `cancel`).
 
-Where a protocol routes by advertisements every router knows all of them, or those that cover all,
-so the home router can tell: a subscription is *supplied* iff some advertisement that the router
-knows, of its own clients or over a link, intersects it. On many trees it knows of each source what
-that one advertises on its own (`TreeSides`). XSiena cancels one that is not, towards its
-application (2.6); here the client hears so, keeps the subscription, and hears as well when somebody
-advertises again.
+Where a protocol routes by advertisements every router has all of them, or those that cover all, so
+the home router can decide: a subscription is *supplied* iff an advertisement at the router, of its
+own clients or received over a link, intersects it. On many trees it has the advertisements of each
+source on their own (`TreeSides`). XSiena cancels an unsupplied subscription, towards its
+application (2.6); here the client is notified, keeps the subscription, and is notified again when a
+client advertises for it.
 
-What is said is said once: a client takes a subscription for supplied until it hears otherwise, of
-one that comes into force before that is confirmed to it. One that it states again, as it has
-connected again, is said to be unsupplied again.
+Each change is reported once: a client takes a subscription for supplied until it is notified
+otherwise; of one that comes into force unsupplied it is notified before the confirmation. If the
+client repeats the request, as it does after it has connected again, it is notified again that the
+subscription is unsupplied.
 
-`intersects` is asked of advertisements, one by one, when a subscription comes into force, until one
-says yes, the one that did so last being the first; of each unsupplied subscription when an
-advertisement comes; and when one goes, as in the beginning, for each subscription that it supplied.
-It errs only by saying yes, so a client may hear nothing where it could, and nothing that is wrong.
+`intersects` is computed with advertisements, one by one, when a subscription comes into force,
+until one is true; the advertisement of the last success comes first. It is computed with each
+unsupplied subscription when an advertisement comes; and when one goes, as in the beginning, for
+each subscription that it supplied. It errs only by being true, so a client may miss a notification,
+but gets no wrong one.
 
 An example, subscriptions (ann, s) `x > 5` and (ann, t) `y = 1`, and what is there after each step:
 
-    step                     _reasons                        _supplied by advertisement   said
+    step                     _reasons                        _supplied by advertisement   sent
     s in force               ann: {s: None}                                               s: no
     b.0.1 is learned, x > 7  ann: {s: b.0.1}                 b.0.1: {(ann, s)}            s: yes
     t in force               ann: {s: b.0.1, t: None}        b.0.1: {(ann, s)}            t: no
@@ -38,13 +40,13 @@ from sapwood.routing.effects import UnsubscribedMany as Withdrawn
 from sapwood.routing.tables import CLIENTS
 
 FilterOf: TypeAlias = Callable[[str, str], Interest]
-"""What a client has subscribed to under an id."""
+"""Returns the filter of a client's subscription, given the client and the id."""
 
 
 class SupplyWatch:
     """Follows the advertisements of a router, and the answers to its clients.
 
-    `filter_of` says what a client has subscribed to.
+    `filter_of` returns the filter of a client's subscription.
 
     #: _reasons[c][i] is the advertisement that supplies it, None where none does; c's in force
     #: _supplied[a] has exactly the subscriptions whose reason is a
@@ -71,33 +73,33 @@ class SupplyWatch:
         self._unsupplied: dict[tuple[str, str], None] = {}
         #: the advertisement that was found last
         self._last: tuple[str, str] | None = None
-        #: what advertisements have done since `said` was called
+        #: the advertisements that came and went since `said` was called
         self._came: dict[str, AdvertisedContent] = {}
         self._went: list[str] = []
 
     # Advertisements ----------------------------------------------------------------------------
 
     def add_side(self, side: str) -> None:
-        """A neighbor is there, from which nothing has come."""
+        """Add a neighbor, from which nothing has come."""
         self._sides[side] = {}
 
     def remove_side(self, side: str) -> None:
-        """A neighbor is gone, with all that came from there."""
+        """Remove a neighbor, with all advertisements received from it."""
         for key in tuple(self._sides[side]):
             self.forgot(side, key)
         del self._sides[side]
 
     def learned(self, side: str, key: str, filter: AdvertisedContent) -> None:
-        """An advertisement came from a side."""
+        """Add an advertisement to a side."""
         self._sides[side][key] = self._came[key] = filter
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, AdvertisedContent]]) -> None:
-        """Several came."""
+        """Add several advertisements to a side."""
         for key, filter_ in entries:
             self.learned(side, key, filter_)
 
     def forgot(self, side: str, key: str) -> None:
-        """An advertisement of a side is there no longer."""
+        """Remove an advertisement of a side."""
         del self._sides[side][key]
         if self._came.pop(key, None) is None:
             self._went.append(key)
@@ -105,7 +107,7 @@ class SupplyWatch:
     # Subscriptions -----------------------------------------------------------------------------
 
     def changing(self, client: str, wanted: Iterable[tuple[str, Interest]]) -> Iterator[Effect]:
-        """A client subscribes: of those that it has with another filter all counts as supplied."""
+        """Report as supplied the unsupplied subscriptions whose filter a client changes."""
         reasons, present = self._reasons.get(client, {}), self._filter_of
         some = [id_ for id_, new in wanted if id_ in reasons and present(client, id_) != new]
         unsupplied = [id_ for id_ in some if reasons[id_] is None]
@@ -113,12 +115,12 @@ class SupplyWatch:
         yield from _of(client, unsupplied, is_there=True)
 
     def left(self, client: str) -> None:
-        """A client has gone, with all that it had."""
+        """Forget a client that has gone, with all its subscriptions."""
         self._drop(client, tuple(self._reasons.get(client, ())))
         self._reasons.pop(client, None)
 
     def take(self, client: str, ids: Iterable[str]) -> list[str]:
-        """Subscriptions of a client are in force; those that nobody advertises for."""
+        """Enter subscriptions of a client that are in force; returns the unsupplied ones."""
         unsupplied = []
         reasons = self._reasons.setdefault(client, {})
         for id_ in ids:
@@ -129,7 +131,7 @@ class SupplyWatch:
         return unsupplied
 
     def said(self, effects: Sequence[Effect]) -> list[Effect]:
-        """What clients are told, with what comes of an input beside it, in its place."""
+        """The effects of an input, with the notifications of clients in their places among them."""
         told: list[Effect] = []
         for effect in effects:
             match effect:
@@ -147,7 +149,7 @@ class SupplyWatch:
         return [*told, *self._changed()]
 
     def _changed(self) -> Iterator[Effect]:
-        """What has another answer since advertisements have come and gone."""
+        """Report the subscriptions whose supply has changed since advertisements came and went."""
         found: dict[tuple[str, str], bool] = {}
         went, self._went = self._went, []
         came, self._came = self._came, {}
@@ -171,7 +173,7 @@ class SupplyWatch:
                 yield from _of(client, some, is_there=is_there)
 
     def _find(self, wanted: Interest) -> str | None:
-        """The key of an advertisement that intersects a filter."""
+        """The key of an advertisement that intersects a filter; `None` if there is none."""
         if self._last is not None:
             side, key = self._last
             known = self._sides.get(side, {}).get(key)
@@ -207,7 +209,7 @@ class SupplyWatch:
                     self._supplied.pop(reason, None)
 
     def validate(self, sides: Mapping[str, Mapping[str, AdvertisedContent]]) -> None:
-        """Check what is kept against the advertisements of each side, and by the rule."""
+        """Check the tables against the advertisements of each side, and by the rule."""
         if self._sides != sides or self._came or self._went:
             raise InvariantError("other advertisements were followed than are there")
         keys = {key for advertisements in sides.values() for key in advertisements}
@@ -230,10 +232,10 @@ class SupplyWatch:
 
 
 class TreeSides:
-    """The advertisements on one of many trees, for a watch that follows those on all of them.
+    """The advertisements on one of many trees, for a watch that follows those on all trees.
 
-    Their keys differ from tree to tree. The sides of the tree that a router calls 7 are
-    `7:` of its own clients, and `7:r2` of the neighbor r2.
+    Their keys differ from tree to tree. The sides of the tree with the number 7 at a router are
+    `7:` for its own clients, and `7:r2` for the neighbor r2.
     """
 
     __slots__ = ("_sides", "_tree", "_watch")
@@ -245,34 +247,34 @@ class TreeSides:
         self.add_side(CLIENTS)
 
     def add_side(self, side: str) -> None:
-        """A neighbor is there, from which nothing has come."""
+        """Add a neighbor, from which nothing has come."""
         self._sides[side] = side_of(self._tree, side)
         self._watch.add_side(self._sides[side])
 
     def remove_side(self, side: str) -> None:
-        """A neighbor is gone, with all that came from there."""
+        """Remove a neighbor, with all advertisements received from it."""
         self._watch.remove_side(self._sides.pop(side))
 
     def learned(self, side: str, key: str, filter: AdvertisedContent) -> None:
-        """An advertisement came from a side."""
+        """Add an advertisement to a side."""
         self._watch.learned(self._sides[side], key, filter)
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, AdvertisedContent]]) -> None:
-        """Several came."""
+        """Add several advertisements to a side."""
         self._watch.learned_many(self._sides[side], entries)
 
     def forgot(self, side: str, key: str) -> None:
-        """An advertisement of a side is there no longer."""
+        """Remove an advertisement of a side."""
         self._watch.forgot(self._sides[side], key)
 
     def end(self) -> None:
-        """The tree is no more."""
+        """Remove the tree with all its sides."""
         for side in tuple(self._sides):
             self.remove_side(side)
 
 
 def side_of(tree: int, side: str) -> str:
-    """The side of a watch that a side of one of many trees is."""
+    """The side of a watch for a side of one of many trees."""
     return f"{tree}:{side}"
 
 

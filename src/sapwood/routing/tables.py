@@ -1,7 +1,7 @@
-"""Routing tables, free of any strategy: what is known, and from which side it was heard.
+"""Routing tables, free of any strategy: subscriptions and advertisements, and their sides.
 
-Subscriptions and advertisements alike have one source: a client of this router, or the link over
-which they came.
+Each subscription and each advertisement has one source: a client of this router, or the link over
+which it came.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ CLIENTS: Final = ""
 """The side of a router's own clients; no neighbor has an empty name."""
 
 _FOLLOWED: Final = 1 << 17
-"""Entries that a follower is told of at once, 60 MB or so of filters as it hears of them."""
+"""Entries handed to a follower at once; their filters take about 60 MB there."""
 
 _CONTENT: Final[Callable[[LocalEntry[Any] | ReceivedEntry[Any]], Kept]] = attrgetter("content")
 
 W = TypeVar("W", bound=AdvertisedContent)
-"""What entries hold: interests, or what publishers promise."""
+"""The type of an entry's filter: an interest, or an advertised content."""
 
 
 class LocalEntry(Struct, Generic[W], frozen=True, gc=False):
-    """What a client of this router subscribed to or advertised; `id` is the client's own.
+    """A subscription or advertisement of a client of this router; `id` is the client's own.
 
     `content` is the filter as it is kept (`model.kept`).
     """
@@ -50,12 +50,12 @@ class LocalEntry(Struct, Generic[W], frozen=True, gc=False):
 
     @property
     def filter(self) -> W:
-        """What the client subscribed to or advertised."""
+        """The filter of the subscription or advertisement."""
         return cast("W", content_of(self.content))
 
 
 class ReceivedEntry(Struct, Generic[W], frozen=True, gc=False):
-    """What came over a link; `sending` is the number it came with.
+    """An entry received over a link; `sending` is the sequence number it came with.
 
     `content` is the filter as it is kept (`model.kept`).
     """
@@ -65,14 +65,14 @@ class ReceivedEntry(Struct, Generic[W], frozen=True, gc=False):
 
     @property
     def filter(self) -> W:
-        """What the neighbor stated."""
+        """The filter that the neighbor sent."""
         return cast("W", content_of(self.content))
 
 
 class LinkSubscription(NamedTuple):
-    """A subscription that a router knows from a neighbor, or has told it of.
+    """A subscription that a router has received from a neighbor, or sent to it.
 
-    On a tree of its own it waits for publications that `source` accepts, else for those of all.
+    On a tree of its own it applies to publications that `source` accepts, else to all.
     """
 
     neighbor: str
@@ -82,16 +82,17 @@ class LinkSubscription(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """What a client has stated at its router, by its own ids."""
+    """The ids of a client's subscriptions and advertisements, as the client chose them."""
 
     subscriptions: tuple[str, ...]
     advertisements: tuple[str, ...]
 
 
 class Statement(NamedTuple):
-    """What one router has stated to another, as either of the two has it in its tables.
+    """An entry that one router has sent to another, as either of the two has it in its tables.
 
-    `content` is a filter, or as `model.kept` keeps it; `sending` is the number it was sent with.
+    `content` is a filter, or the form in which `model.kept` keeps it; `sending` is the sequence
+    number it was sent with.
     """
 
     key: str
@@ -100,50 +101,50 @@ class Statement(NamedTuple):
 
 
 class Table(Protocol):
-    """All subscriptions of a router, or all advertisements, for who compares them with others."""
+    """All subscriptions of a router, or all advertisements, as comparisons of tables read them."""
 
     def held_from(self, neighbor: str) -> Iterator[Statement]:
-        """What came over a link."""
+        """The entries received over a link."""
         ...
 
     def told_to(self, neighbor: str) -> Iterator[Statement]:
-        """What a neighbor was told and not told to forget."""
+        """The entries sent to a neighbor and not withdrawn."""
         ...
 
     def side_of(self, key: str) -> str | None:
-        """Where an entry came from: a neighbor, or `CLIENTS`; `None` for one that is not here."""
+        """The side of an entry: a neighbor, or `CLIENTS`; `None` for an entry that is not here."""
         ...
 
     def unanswered(self, neighbor: str) -> Iterator[str]:
-        """The keys that were told and that a neighbor has yet to confirm, for others to be so."""
+        """The keys sent to a neighbor whose confirmation is missing and holds up other entries."""
         ...
 
     def in_force(self, key: str) -> bool:
-        """Whether every router that an entry must reach has confirmed it."""
+        """True if every router that an entry must reach has confirmed it."""
         ...
 
     def neighbors(self) -> Collection[str]:
-        """Those whose links are up."""
+        """The neighbors whose links are up."""
         ...
 
     def keys_from(self, neighbor: str) -> KeysView[str]:
-        """The keys of what came over a link that is up."""
+        """The keys of the entries received over a link that is up."""
         ...
 
     def held(self, neighbor: str, key: str) -> Statement | None:
-        """What came over a link, up or not, under a key, if anything did."""
+        """The entry received over a link, up or not, under a key; `None` if there is none."""
         ...
 
     def stated(self, neighbor: str, key: str) -> Statement | None:
-        """What a neighbor was told under a key, if it was, and not told to forget it."""
+        """The entry sent to a neighbor under a key and not withdrawn; `None` if there is none."""
         ...
 
     def is_confirmed(self, neighbor: str, key: str) -> bool:
-        """Whether a neighbor has confirmed what it was told under a key."""
+        """True if a neighbor has confirmed the entry it was sent under a key."""
         ...
 
     def renumber(self, neighbor: str, key: str, sending: int) -> None:
-        """What came over a link under a key has another number there now: nothing else follows."""
+        """Give an entry received over a link another sequence number, and change nothing else."""
         ...
 
 
@@ -151,29 +152,29 @@ W_contra = TypeVar("W_contra", bound=AdvertisedContent, contravariant=True)
 
 
 class Follower(Protocol[W_contra]):
-    """What follows the entries of a router: told of each change, at once, by whoever makes it.
+    """An index that follows the entries of a router: called at every change, by its maker.
 
-    A side is a neighbor or `CLIENTS`, the router's own clients; that one is always there.
+    A side is a neighbor or `CLIENTS`, the router's own clients; `CLIENTS` is always there.
     """
 
     def add_side(self, side: str) -> None:
-        """A neighbor is there, from which nothing has come."""
+        """Add a neighbor, from which nothing has come."""
 
     def remove_side(self, side: str) -> None:
-        """A neighbor is gone, with all that came from there."""
+        """Remove a neighbor, with all entries of its side."""
 
     def learned(self, side: str, key: str, filter: W_contra) -> None:
-        """An entry came from a side, under a key that no side has."""
+        """Add an entry to a side, under a key that no side has."""
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, W_contra]]) -> None:
-        """Several entries, with their keys, came from a side, as by `learned` one by one."""
+        """Add several entries, with their keys, to a side, as by one `learned` each."""
 
     def forgot(self, side: str, key: str) -> None:
-        """An entry of a side is there no longer."""
+        """Remove an entry of a side."""
 
 
 class Followers(Generic[W]):
-    """Several that follow the same entries, each told of every change, in their order."""
+    """Several followers of the same entries; every change is passed to each, in their order."""
 
     __slots__ = ("each",)
 
@@ -181,27 +182,27 @@ class Followers(Generic[W]):
         self.each = each
 
     def add_side(self, side: str) -> None:
-        """A neighbor is there, from which nothing has come."""
+        """Add a neighbor, from which nothing has come."""
         for one in self.each:
             one.add_side(side)
 
     def remove_side(self, side: str) -> None:
-        """A neighbor is gone, with all that came from there."""
+        """Remove a neighbor, with all entries of its side."""
         for one in self.each:
             one.remove_side(side)
 
     def learned(self, side: str, key: str, filter: W) -> None:
-        """An entry came from a side, under a key that no side has."""
+        """Add an entry to a side, under a key that no side has."""
         for one in self.each:
             one.learned(side, key, filter)
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, W]]) -> None:
-        """Several entries, with their keys, came from a side."""
+        """Add several entries, with their keys, to a side."""
         for one in self.each:
             one.learned_many(side, entries)
 
     def forgot(self, side: str, key: str) -> None:
-        """An entry of a side is there no longer."""
+        """Remove an entry of a side."""
         for one in self.each:
             one.forgot(side, key)
 
@@ -213,11 +214,11 @@ class Entries(Generic[W]):
     `received` holds one table for each link that is up, `by_client` one for each client. All
     changes are made by the methods below, so that the `follower`, if there is one, misses none.
 
-    #: by_client[c][i].key in by_key, and the other way round but for what is leaving or set aside
-    #: aside[c, i] is what c had under i, oldest first, until what is there now is in force
-    #: leaving has what clients had that have gone, by their ids, without those that had nothing
+    #: by_client[c][i].key in by_key, and conversely except for entries leaving or set aside
+    #: aside[c, i] are the former entries of c under i, oldest first, until the new one is in force
+    #: leaving has the entries by id of clients that have gone, one table per client, none empty
     #: no key is known from two sources
-    #: the follower was told of exactly the entries that are here, and of the sides they are on
+    #: the follower has exactly the entries that are here, and their sides
     """
 
     follower: Follower[W] | None = None
@@ -244,25 +245,25 @@ class Entries(Generic[W]):
             self.follower.learned_many(CLIENTS, list(zip(keys, filters, strict=True)))
 
     def remove(self, entry: LocalEntry[W]) -> None:
-        """Unregister it."""
+        """Unregister an entry."""
         del self.by_client[entry.client][entry.id]
         del self.by_key[entry.key]
         if self.follower is not None:
             self.follower.forgot(CLIENTS, entry.key)
 
     def let_go(self, client: str) -> None:
-        """A client has gone; what it had is nobody's any more, and yet to be removed."""
+        """Detach a client that has gone; its entries move to `leaving`, to be removed later."""
         own = self.by_client.pop(client)
         if own:
             self.leaving.append(own)
 
     def set_aside(self, entry: LocalEntry[W]) -> None:
-        """Free the id of an entry, which stays until another under that id is in force."""
+        """Free the id of an entry, which stays until its successor under that id is in force."""
         del self.by_client[entry.client][entry.id]
         self.aside.setdefault((entry.client, entry.id), []).append(entry)
 
     def remove_aside(self, client: str, id_: str) -> list[LocalEntry[W]]:
-        """Unregister what was set aside for an id."""
+        """Unregister the entries that were set aside for an id, and return them."""
         former = self.aside.pop((client, id_), [])
         for entry in former:
             del self.by_key[entry.key]
@@ -271,25 +272,25 @@ class Entries(Generic[W]):
         return former
 
     def remove_aside_of(self, client: str) -> list[LocalEntry[W]]:
-        """Unregister all that was set aside for the ids of a client."""
+        """Unregister all entries that were set aside for the ids of a client, and return them."""
         ids = [id_ for owner, id_ in self.aside if owner == client]
         return [entry for id_ in ids for entry in self.remove_aside(client, id_)]
 
     def is_current(self, entry: LocalEntry[W]) -> bool:
-        """Whether an entry is what its client has under its id."""
+        """True if an entry is the one that its client has under its id."""
         own = self.by_client.get(entry.client)
         return own is not None and own.get(entry.id) is entry
 
     def has_left(self, entry: LocalEntry[W]) -> bool:
-        """Whether the client has gone whose entry this is; one of the same name may have come."""
+        """True if the client of an entry has gone; another of the same name may have come."""
         if self.is_current(entry):
             return False
         return not any(one is entry for one in self.aside.get((entry.client, entry.id), ()))
 
     def remove_leaving(self, count: int) -> list[LocalEntry[W]]:
-        """Unregister so many of the entries of clients that have gone, the newest first.
+        """Unregister up to `count` entries of clients that have gone, the newest first.
 
-        What was covered by others came after these, and is gone before it could be told of.
+        A covered entry came after its covers, so it is gone before it would have to be propagated.
         """
         some: list[LocalEntry[W]] = []
         while self.leaving and len(some) < count:
@@ -303,20 +304,20 @@ class Entries(Generic[W]):
         return some
 
     def link_up(self, neighbor: str) -> None:
-        """A link is there, over which nothing has come."""
+        """Add a link, over which nothing has come."""
         assert neighbor not in self.received, "a link comes up once"
         self.received[neighbor] = {}
         if self.follower is not None:
             self.follower.add_side(neighbor)
 
     def link_down(self, neighbor: str) -> dict[str, ReceivedEntry[W]]:
-        """A link is gone; returns what had come over it."""
+        """Remove a link, and return the entries received over it."""
         if self.follower is not None:
             self.follower.remove_side(neighbor)
         return self.received.pop(neighbor)
 
     def enter(self, neighbor: str, key: str, entry: ReceivedEntry[W]) -> None:
-        """An entry has come over a link, under a key that is not known."""
+        """Register an entry received over a link, under a key that is not known."""
         received = self.received[neighbor]
         assert key not in received, "a key comes over a link once"
         received[key] = entry
@@ -329,7 +330,7 @@ class Entries(Generic[W]):
         entries: Mapping[str, ReceivedEntry[W]],
         named: Sequence[tuple[str, W]],
     ) -> None:
-        """Several entries have come over a link, under keys that are not known.
+        """Register several entries received over a link, under keys that are not known.
 
         `named` are their filters by key.
         """
@@ -338,15 +339,15 @@ class Entries(Generic[W]):
             self.follower.learned_many(neighbor, named)
 
     def leave(self, neighbor: str, key: str) -> None:
-        """An entry that came over a link is there no longer."""
+        """Remove an entry that was received over a link."""
         del self.received[neighbor][key]
         if self.follower is not None:
             self.follower.forgot(neighbor, key)
 
     def follow(self, follower: Follower[W], *, told: int = 0) -> None:
-        """Let another one follow in the place of the first, and tell it of all that is here.
+        """Replace the follower, and hand the new one all entries.
 
-        It has been `told` of so many of the clients' entries, the first ones.
+        It has the first `told` of the clients' entries already.
         """
         self.follower = follower
         self._tell(follower, CLIENTS, self.by_key, told)
@@ -356,13 +357,13 @@ class Entries(Generic[W]):
 
     @property
     def followers(self) -> Sequence[Follower[W]]:
-        """All that follow."""
+        """All followers."""
         if self.follower is None:
             return ()
         return self.follower.each if isinstance(self.follower, Followers) else (self.follower,)
 
     def exchange(self, former: Follower[W] | None, latter: Follower[W] | None) -> None:
-        """Let one of several no longer follow, and another, which is told of all that is here."""
+        """Drop one of several followers, and add another, which is handed all entries."""
         following = [one for one in self.followers if one is not former]
         if latter is not None:
             self.follow(latter)
@@ -376,7 +377,7 @@ class Entries(Generic[W]):
         entries: Mapping[str, LocalEntry[W] | ReceivedEntry[W]],
         told: int = 0,
     ) -> None:
-        """Tell of all entries of a side but the first: not of so many at once that need memory."""
+        """Hand a follower the entries of a side after the first `told`, in chunks."""
         keys, held = islice(entries, told, None), islice(entries.values(), told, None)
         while some := list(islice(keys, _FOLLOWED)):
             contents = [*map(_CONTENT, islice(held, len(some)))]
@@ -388,23 +389,23 @@ class Entries(Generic[W]):
             follower.learned_many(side, named)
 
     def sides(self) -> dict[str, dict[str, W]]:
-        """The filters of each side by key, that of the clients first."""
+        """The filters of each side by key, those of the clients first."""
         sides = {CLIENTS: {entry.key: entry.filter for entry in self.by_key.values()}}
         for neighbor, received in self.received.items():
             sides[neighbor] = {key: heard.filter for key, heard in received.items()}
         return sides
 
     def source_of(self, key: str) -> str | None:
-        """The neighbor over whose link the entry came; `None` if no link brought it."""
+        """The neighbor over whose link the entry came; `None` if it came over no link."""
         for neighbor, received in self.received.items():
             if key in received:
                 return neighbor
         return None
 
     def candidates(self, neighbor: str) -> Iterator[tuple[str, W]]:
-        """All that `neighbor` could be told of: what it did not bring itself.
+        """The entries that could be propagated to `neighbor`: all that it did not send itself.
 
-        What a client stated that accepts nothing is told to nobody.
+        A client's entry whose filter accepts nothing is propagated to no neighbor.
         """
         for entry in self.by_key.values():
             if not accepts_nothing(entry.content):
@@ -415,12 +416,12 @@ class Entries(Generic[W]):
                     yield key, heard.filter
 
     def size_without(self, neighbor: str) -> int:
-        """How many entries there are at most that `neighbor` could be told of."""
+        """An upper bound of the number of entries that could be propagated to `neighbor`."""
         others = (len(received) for other, received in self.received.items() if other != neighbor)
         return len(self.by_key) + sum(others)
 
     def keys_without(self, neighbor: str) -> Iterator[str]:
-        """The keys of all that `neighbor` could be told of, in the order of `candidates`."""
+        """The keys of the entries that could be propagated to `neighbor`, in the same order."""
         for key, entry in self.by_key.items():
             if not accepts_nothing(entry.content):
                 yield key
@@ -429,7 +430,7 @@ class Entries(Generic[W]):
                 yield from received
 
     def filter_of(self, key: str) -> W:
-        """The filter of an entry that is here."""
+        """The filter of an entry of this table."""
         entry = self.by_key.get(key)
         if entry is not None:
             return entry.filter

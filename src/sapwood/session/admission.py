@@ -1,4 +1,4 @@
-"""Who may connect, and as what: decisions about greetings, as pure functions."""
+"""Admission of clients and links: decisions about greetings, as pure functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sapwood.wire.names import check_name
 class Identity:
     """The identity of a broker; `session` differs from run to run under the same name.
 
-    `listens` is where it does, for neighbors that tell others.
+    `listens` is the address at which the broker accepts links, for neighbors that pass it on.
     """
 
     name: str
@@ -27,17 +27,17 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """No, and why."""
+    """The refusal of a greeting, with its code and its reason."""
 
     code: RefusalCode
     reason: str
 
 
 def refuse_client(hello: Hello, present: str | None) -> Refused | None:
-    """Why a client may not come in; `None` if it may.
+    """The refusal of a client's greeting; `None` if the client is admitted.
 
-    `present` is the session of the client of that name that is connected now, if one is. A client
-    of the same name and session is the same client: it has lost its connection before this end
+    `present` is the session of the client of that name that is connected now, if there is one. A
+    client of the same name and session is the same client: it lost its connection before this end
     noticed.
     """
     unfit = _unfit_name("client", hello.name)
@@ -56,11 +56,11 @@ def refuse_link(
     barred: Collection[tuple[str, str]],
     circles: Circles | None = None,
 ) -> Refused | None:
-    """Why a broker may not link; `None` if it may.
+    """The refusal of a broker's greeting; `None` if the link is admitted.
 
     `linked` gives the session of each neighbor by name; `barred` names the neighbors (with their
-    sessions) whose links were closed for good. Under protocols for trees, `circles` knows who is in
-    reach.
+    sessions) whose links were closed for good. Under protocols for trees, `circles` knows which
+    brokers are within reach.
     """
     unfit = _unfit_name("broker", hello.name)
     if unfit is not None:
@@ -102,7 +102,7 @@ def refuse_link(
 
 
 def circle_reason(one: str, other: str) -> str:
-    """The reason why a link is not used."""
+    """The reason why a link that closes a circle stands by, in words."""
     return (
         f"the link between brokers {one} and {other} closes a circle, and under this protocol "
         "links form a tree: it stands by until another one fails; to use it, put mesh+ before the "
@@ -113,11 +113,11 @@ def circle_reason(one: str, other: str) -> str:
 def takes_link(
     welcome: Welcome, me: Identity, linked: Collection[str], offered: Collection[str]
 ) -> bool:
-    """Whether a broker takes a link into use after the `Welcome` to its `Hello`.
+    """True if a broker takes a link into use after the `Welcome` to its `Hello`.
 
-    `linked` names the neighbors, `offered` those that this broker has welcomed and that have not
-    answered yet. Two brokers that connect to each other at the same moment both decide here: the
-    connection that the one with the smaller name made is kept.
+    `linked` names the neighbors, `offered` the brokers that this broker has welcomed and that have
+    not answered yet. Two brokers that connect to each other at the same moment both decide here:
+    the connection that the broker with the smaller name made is kept.
     """
     if welcome.name in linked:
         return False

@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt to connect."""
+"""The delay before the next attempt to connect."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def backoff_s(
 ) -> float:
     """The delay in seconds after a number of failures in a row (1 or more).
 
-    Doubles from `first_s` to `max_s`; `draw`, random in [0, 1), takes away up to half, so that
-    many peers of one broker do not come back in the same instant.
+    Doubles from `first_s` to `max_s`; `draw`, random in [0, 1), takes away up to half, so that many
+    peers of one broker do not reconnect at the same instant.
     """
     doublings = min(failures - 1, 64)  # beyond, the power no longer fits a float comparison
     whole = min(max_s, first_s * 2.0**doublings)

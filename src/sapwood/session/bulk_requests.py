@@ -1,13 +1,13 @@
-"""Subscriptions that a client requests or withdraws many at a time, bit by bit.
+"""Subscriptions that a client requests or withdraws in bulk, a few milliseconds at a time.
 
-A million requests in one go would lie in the queues of both ends, and nothing else would be done
-meanwhile. So only some are under way, each answer makes room for another, and each step takes a few
-milliseconds. Withdrawals share the room, and come first.
+A million requests at once would lie in the queues of both ends, and nothing else would be done
+meanwhile. So only a bounded number of requests is under way, each answer makes room for another
+one, and each step takes a few milliseconds. Withdrawals share the room, and come first.
 
-Worked example, rooms for 6 and steps of 4: of ten subscriptions s0 to s9 four are requested, and
-two at the next step. s0, s1 and s2 are answered: s6, s7 and s8 are requested. All ten are to be
-withdrawn: s9 was never requested, and is gone; there is no room for others. Answers to s3 and s4
-make room for the withdrawals of s0 and s1.
+Worked example, with room for 6 and steps of 4: of ten subscriptions s0 to s9 four are requested,
+and two at the next step. s0, s1 and s2 are answered: s6, s7 and s8 are requested. Then all ten are
+to be withdrawn: s9 was never requested, and is gone; there is no room for the others. The answers
+to s3 and s4 make room for the withdrawals of s0 and s1.
 """
 
 from __future__ import annotations
@@ -27,75 +27,76 @@ from sapwood.wire.interests import InterestText, XPathText
 from sapwood.wire.messages import SubscribeManyRequest, UnsubscribeManyRequest
 
 _ENTRY_BYTES: Final = 16
-"""At most so many bytes stand before an id and a text, of either language, in MessagePack."""
+"""The most bytes that precede an id and a text, of either language, in MessagePack."""
 
 _CHAR_BYTES: Final = 4
-"""The most bytes that a character of a text takes."""
+"""The most bytes that one character of a text takes."""
 
 Subscription: TypeAlias = Entry[InterestText, Any]
 
 
 class BulkRequests:
-    """The requests and withdrawals of one client, in order, on one connection after the other.
+    """The bulk requests and withdrawals of one client, in order, across its connections.
 
-    #: an entry is to be requested iff it is among the entries of the client, `asked` is not
-    #: `connection`, and it is in _again or in one of _held; what is in _held is `HELD` until then
-    #: _under_way are the ids that a broker has yet to answer
+    #: an entry is to be requested iff it is among the entries of the client, its `asked` is not
+    #: `_connection`, and it is in _again or in a queue of _held; an entry in _held is `HELD` until
+    #: then
+    #: _under_way are the ids that the broker has yet to answer
     """
 
     __slots__ = ("_again", "_connection", "_entries", "_held", "_under_way", "_withdrawn")
 
     def __init__(self, entries: ClientEntries[InterestText, Any]) -> None:
         self._entries = entries
-        #: the number of the connection; of none, that of the last
+        #: the number of the present connection; between two connections, that of the last one
         self._connection = 0
-        #: what earlier connections have requested
+        #: entries that earlier connections have requested, to be requested again
         self._again: deque[Subscription] = deque()
         self._held: deque[deque[Subscription]] = deque()
         self._withdrawn: deque[Iterator[str]] = deque()
         self._under_way: set[str] = set()
 
     def begin(self, connection: int) -> None:
-        """There is a new connection, on which all that was requested is to be requested again."""
+        """Begin a connection, on which all entries requested before are requested again."""
         self._connection = connection
         self._again = deque(self._entries)
         self._under_way.clear()
 
     def put(self, held: deque[Subscription]) -> None:
-        """Let subscriptions that were held be requested, after those before."""
+        """Queue held subscriptions for their request, behind those queued before."""
         self._held.append(held)
 
     def withdraw(self, ids: Sequence[str]) -> None:
-        """Let subscriptions be withdrawn; those that are gone already are passed over."""
+        """Queue subscriptions for their withdrawal; ids that are gone already are passed over."""
         self._withdrawn.append(iter(ids))
 
     def is_requested(self, entry: Entry[Any, Any]) -> bool:
-        """Whether the broker of this connection knows of an entry."""
+        """True if an entry was requested on this connection."""
         return entry.asked == self._connection
 
     def is_under_way(self, id_: str) -> bool:
-        """Whether the broker has yet to answer about one that was requested with others."""
+        """True if the broker has yet to answer about a subscription that was requested in bulk."""
         return id_ in self._under_way
 
     @property
     def is_restated(self) -> bool:
-        """Whether all is requested again that earlier connections have requested."""
+        """True if every entry of earlier connections is requested again."""
         return not self._again
 
     @property
     def are_answered(self) -> bool:
-        """Whether nothing is to be requested, and no answer is waited for."""
+        """True if no entry is to be requested, and no answer is outstanding."""
         return not (self._again or self._held or self._under_way)
 
     def has_work(self, *, is_open: bool) -> bool:
-        """Whether there is a step that waits for no answer."""
+        """True if there is a step that need not wait for an answer."""
         if not is_open:
             return bool(self._withdrawn)
         is_room = len(self._under_way) < SUBSCRIPTIONS_UNANSWERED_MAX
         return is_room and bool(self._withdrawn or self._again or self._held)
 
     def answered(self, *ids: str) -> None:
-        """The broker has answered."""
+        """Take in the broker's answer about these ids."""
         self._under_way.difference_update(ids)
 
     def _room(self) -> int:
@@ -103,9 +104,9 @@ class BulkRequests:
         return max(0, min(SUBSCRIPTIONS_WANTED_AT_ONCE_MAX, room))
 
     def request(self, bytes_max: int) -> SubscribeManyRequest | None:
-        """The next request, if there is room for one, of at most so many bytes.
+        """The next request, of at most `bytes_max` bytes, if there is room for one.
 
-        One that is longer by itself has a frame of its own.
+        A subscription that is longer by itself has a frame of its own.
         """
         ids, texts, size = list[str](), list[InterestText](), 0
         most, looks = self._room(), SUBSCRIPTIONS_WANTED_AT_ONCE_MAX
@@ -135,7 +136,7 @@ class BulkRequests:
         return self._entries.get(entry.id) is entry
 
     def leave(self, *, is_open: bool) -> tuple[list[Subscription], list[str]]:
-        """The next that are withdrawn: those that are gone by that, and the ids of the others."""
+        """The next withdrawals: the entries that are gone at once, and the ids to send."""
         gone, known = list[Subscription](), list[str]()
         most = self._room() if is_open else SUBSCRIPTIONS_WANTED_AT_ONCE_MAX
         while most and self._withdrawn:
@@ -158,7 +159,7 @@ class BulkRequests:
 
 
 def withdrawals(ids: Sequence[str], bytes_max: int) -> Iterator[UnsubscribeManyRequest]:
-    """Requests to withdraw subscriptions, in frames of at most so many bytes."""
+    """Requests to withdraw subscriptions, in frames of at most `bytes_max` bytes."""
     some, size = list[str](), 0
     for id_ in ids:
         size += _bytes_of(id_) + _ENTRY_BYTES
@@ -180,5 +181,5 @@ def _text_bytes(text: InterestText) -> int:
 
 
 def _bytes_of(text: str) -> int:
-    """At most so many bytes does a text take."""
+    """An upper bound of the number of bytes of a text."""
     return len(text) if text.isascii() else len(text) * _CHAR_BYTES

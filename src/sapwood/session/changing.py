@@ -1,21 +1,21 @@
-"""Filters of subscriptions that their client changes, across all the connections that takes.
+"""Changes of the filters of a client's subscriptions, across the client's connections.
 
 A change is requested like the subscription, under the same id, and answered when the new filter is
-in force. Its answer looks like that to the subscription, so nothing else is asked under the id
-while one is to come::
+in force. To the subscription, that answer looks like its own, so no other request is sent under the
+id while an answer is outstanding::
 
-    due    ->  asked                    by the answer to what was requested before
-    asked  ->  changed                  by an answer, and the subscription has the new filter
-    asked  ->  back     ->  kept        by a refusal, and an answer: it has the former one again
-    back   ->  gone                     by a second refusal
+   due    ->  asked                    by the answer to what was requested before
+   asked  ->  changed                  by an answer, and the subscription has the new filter
+   asked  ->  back     ->  kept        by a refusal, and an answer: it has the former one again
+   back   ->  gone                     by a second refusal
 
-The former filter is requested again after a refusal because a broker that has known this client
-for one connection only, where it came with the new filter, does not have it.
+The former filter is requested again after a refusal because a broker that has known this client for
+one connection only, on which the subscription came with the new filter, does not have it.
 
 Worked example. `s1` is in force with `x > 1`, and is changed to `x > 2`: the request is sent, and
-the change is asked. The connection is lost, and on the next one `s1` is requested as `x > 2`. The
-broker refuses that; `s1` is requested as `x > 1`, and when that is answered the application hears
-that `s1` is kept, and why.
+the change is `asked`. The connection is lost, and on the next one `s1` is requested as `x > 2`. The
+broker refuses that; `s1` is requested as `x > 1`, and when that is answered the application is
+notified that `s1` is kept, and why.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ F = TypeVar("F")
 
 
 class Stage(Enum):
-    """How far a change is."""
+    """The stage of a change."""
 
     DUE = "due"
     ASKED = "asked"
@@ -41,7 +41,7 @@ class Stage(Enum):
 
 @dataclass(slots=True)
 class _Change(Generic[F]):
-    """A change under way: `other` is the new filter while it is due, and the former one later."""
+    """A change under way; `other` is the new filter while it is due, and the former one later."""
 
     stage: Stage
     other: F
@@ -49,9 +49,9 @@ class _Change(Generic[F]):
 
 
 class Changes(Generic[F]):
-    """The changes of one client that are under way, of entries of one kind.
+    """The changes under way of one client, of entries of one kind.
 
-    `ask` requests an entry as it is on the open connection.
+    `ask` requests an entry, with its present filter, on the open connection.
     """
 
     __slots__ = ("_ask", "_under_way")
@@ -61,10 +61,10 @@ class Changes(Generic[F]):
         self._under_way: dict[str, _Change[F]] = {}
 
     def begin(self, entry: Entry[F, Any], wanted: F, *, is_known: bool, is_answered: bool) -> None:
-        """Let an entry be what is wanted; there is no other change of it under way.
+        """Begin to change the filter of an entry, of which no other change is under way.
 
-        `is_known`: the broker of this connection was asked for the entry. Where it was not, it will
-        be, as the entry is then.
+        `is_known`: the entry was requested on this connection. Where it was not, it will be, with
+        the new filter.
         """
         if entry.id in self._under_way:
             raise InvariantError(f"{entry.kind.noun} {entry.id!r} is being changed already")
@@ -77,7 +77,7 @@ class Changes(Generic[F]):
             self._ask(entry)
 
     def connected(self, known: Callable[[str], Entry[F, Any] | None]) -> None:
-        """There is a new connection, on which all entries are requested as they are now."""
+        """Begin a connection, on which all entries are requested with their present filters."""
         for id_, change in self._under_way.items():
             entry = known(id_)
             if change.stage is Stage.DUE and entry is not None:
@@ -85,9 +85,9 @@ class Changes(Generic[F]):
                 change.stage = Stage.ASKED
 
     def answered(self, entry: Entry[F, Any]) -> EntryChanged | EntryKept | None:
-        """The broker says that an entry is in force; what that means for its change, if anything.
+        """Take in that an entry is in force; return the event of its change, if it ends one.
 
-        `None` where the entry is not being changed, or is only now.
+        `None` where the entry is not being changed, or where its change is requested only now.
         """
         change = self._under_way.get(entry.id)
         if change is None:
@@ -103,7 +103,7 @@ class Changes(Generic[F]):
         return EntryChanged(entry)
 
     def refused(self, entry: Entry[F, Any], reason: str) -> bool:
-        """The broker refuses an entry; whether only its change, so that it stays."""
+        """Take in that the broker refuses an entry; true if the entry stays, unchanged."""
         change = self._under_way.get(entry.id)
         if change is None or change.stage is not Stage.ASKED:
             self._under_way.pop(entry.id, None)
@@ -114,9 +114,9 @@ class Changes(Generic[F]):
         return True
 
     def is_under_way(self, id_: str) -> bool:
-        """Whether an entry is being changed."""
+        """True if a change of an entry is under way."""
         return id_ in self._under_way
 
     def forget(self, id_: str) -> None:
-        """An entry is withdrawn, and its change with it."""
+        """Drop the change of an entry that is withdrawn."""
         self._under_way.pop(id_, None)

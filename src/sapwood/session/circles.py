@@ -1,16 +1,16 @@
 """Circles of links, noticed by brokers whose routers need a tree.
 
-Every broker tells which neighbors it has (`LinkState`), and passes on what others tell, so each
-knows all links of its overlay. Two things follow from that:
+Every broker announces its neighbors (`LinkState`), and passes on the announcements of other
+brokers, so each knows all links of its overlay. Two rules follow:
 
-* A link to a broker that is in reach already would close a circle: it is not taken into use, and
-  stands by. Its dialer tries again, so the link comes up when the way there was is gone.
-* Links that come up at the same moment may close a circle before anybody knows. Then all brokers
-  leave out the same link: the last, in the order of names, that a tree of the others does not need.
-  Its ends take it down, nobody is cut off, and it stands by like the one above.
+* A link to a broker that is within reach already would close a circle: it is not taken into use,
+  and stands by. Its dialer tries again, so the link comes up when the former path is gone.
+* Links that come up at the same moment may close a circle before any broker knows. Then all brokers
+  leave out the same link: the last one, in the order of names, that a tree of the other links does
+  not need. Its ends take it down, no broker is cut off, and the link stands by like the one above.
 
-A link between two brokers is there if each says so, or one says so and nothing is known of what the
-other says: a broker with one link has nothing to tell and never begins.
+A link between two brokers exists if each of them announces it, or if one announces it and no
+announcement of the other is known: a broker with one link never begins to announce.
 
 Worked example: `r1`, `r2` and `r3` in a ring, all at once. Links in order: `r1-r2` and `r1-r3` join
 three brokers, `r2-r3` joins none: `r2` and `r3` take it down.
@@ -24,15 +24,15 @@ from sapwood.limits import OVERLAY_ROUTERS_MAX
 from sapwood.wire.messages import LinkState
 
 Tellings = list[tuple[str, LinkState]]
-"""What to tell, and to which neighbor."""
+"""Announcements to send, each with the neighbor to which it goes."""
 
 
 class Circles:
-    """What one broker knows of the links of its overlay.
+    """The links of the overlay, as one broker knows them.
 
     `number` is larger than that of any earlier run under this name.
 
-    #: _said[r] is the latest that r said, for others that are in reach and begin to tell
+    #: _said[r] is the latest announcement of r, to be sent on to neighbors that come up later
     #: _links are the links of this broker that are up
     """
 
@@ -41,28 +41,28 @@ class Circles:
         self._number = number
         self._links: dict[str, None] = {}
         self._said: dict[str, LinkState] = {}
-        #: this broker has told of its links, so it has to tell of every change
+        #: this broker has announced its links, so it has to announce every change
         self._has_told = False
 
     def link_up(self, neighbor: str) -> Tellings:
-        """Add a link that is up."""
+        """Add a link that is up; return the announcements to send."""
         known = list(self._said.values())
         self._links[neighbor] = None
         return [*self._tell(), *((neighbor, state) for state in known)]
 
     def link_down(self, neighbor: str) -> Tellings:
-        """Remove a link."""
+        """Remove a link; return the announcements to send."""
         self._links.pop(neighbor, None)
         return self._tell()
 
     def heard(self, neighbor: str, state: LinkState) -> Tellings:
-        """Take in what a broker says, which came over the link to a neighbor."""
+        """Take in an announcement that came over the link to a neighbor; return those to send."""
         if neighbor not in self._links:
             return []
         if state.broker == self._name:
             if state.number < self._number:
                 return []
-            self._number = state.number  # of an earlier run, whose clock was ahead
+            self._number = state.number  # from an earlier run, whose clock was ahead
             return self._tell()
         present = self._said.get(state.broker)
         if present is not None and present.number >= state.number:
@@ -74,11 +74,11 @@ class Circles:
         return [(other, state) for other in self._links if other != neighbor]
 
     def reaches(self, broker: str) -> bool:
-        """Whether there is a way to a broker already, over at least one other."""
+        """True if a broker is within reach already, over at least one other broker."""
         return broker not in self._links and broker in self._reached()
 
     def superfluous(self) -> list[str]:
-        """The neighbors whose links are to be taken down so that the rest is a tree."""
+        """The neighbors whose links are to be taken down so that the other links form a tree."""
         groups: dict[str, str] = {}
 
         def group(broker: str) -> str:
@@ -105,14 +105,14 @@ class Circles:
         return [(neighbor, state) for neighbor in self._links]
 
     def _says(self, broker: str) -> tuple[str, ...] | None:
-        """The neighbors that a broker says it has; `None` if it has said nothing."""
+        """The neighbors that a broker announces; `None` if it has announced none yet."""
         if broker == self._name:
             return tuple(self._links)
         state = self._said.get(broker)
         return None if state is None else state.neighbors
 
     def _neighbors(self, broker: str) -> Iterator[str]:
-        """The other ends of the links of a broker that has said something."""
+        """The other ends of the links of a broker."""
         for other in self._says(broker) or ():
             back = self._says(other)
             if back is None or broker in back:

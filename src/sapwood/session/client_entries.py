@@ -9,8 +9,8 @@
 An entry is requested again on every connection. It is gone with the broker's answer to its
 withdrawal, with a refusal, or, while it is leaving, with the connection.
 
-A client may have a million of them. So they are nothing that the garbage collector looks at, a
-second each time, and what may take as many steps as there are entries is done bit by bit
+A client may have a million entries. So the garbage collector does not track them (a pass over them
+would take a second), and work that takes as many steps as there are entries is done bit by bit
 (`bulk_requests`).
 """
 
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class EntryKind(Generic[F]):
-    """A kind of entries: its noun in errors, and the messages that request and withdraw one."""
+    """A kind of entries: its noun in errors, and the messages to request and withdraw one."""
 
     noun: str
     request: Callable[[str, F], Message]
@@ -55,24 +55,23 @@ ADVERTISEMENT: Final[EntryKind[AdvertisedText]] = EntryKind(
 
 
 HELD: Final = -1
-"""Instead of the number of a connection: an entry that is not to be requested before it is released
-with those that it is held with."""
+"""The value of `asked` of an entry that is not to be requested before its group is released."""
 
 
 class Entry(Struct, Generic[F, T], gc=False):
     """One subscription or advertisement.
 
-    `filter` is what travels. `owner` is what the application holds for it, opaque here, which does
-    not refer to the entry.
+    `filter` is the filter as it travels. `owner` is the object of the application for this entry,
+    opaque here; it does not refer to the entry.
     """
 
     kind: EntryKind[F]
     id: str
     filter: F
     owner: T
-    #: it was withdrawn, and the broker has not answered that yet
+    #: the withdrawal was requested, and the broker has not answered it yet
     is_leaving: bool = False
-    #: it was in force once
+    #: the entry was in force at least once
     was_in_force: bool = False
     #: the number of the connection on which a subscription was requested last, from 1 on, or `HELD`
     asked: int = 0
@@ -86,7 +85,7 @@ class ClientEntries(Generic[F, T]):
     def __init__(self, kind: EntryKind[F]) -> None:
         self.kind = kind
         self._entries: dict[str, Entry[F, T]] = {}
-        #: those that are leaving
+        #: the entries that are leaving, by id
         self._leaving: dict[str, Entry[F, T]] = {}
 
     def __len__(self) -> int:
@@ -99,35 +98,35 @@ class ClientEntries(Generic[F, T]):
         return iter(self._entries.values())
 
     def get(self, id_: str) -> Entry[F, T] | None:
-        """The entry of this id, if there is one."""
+        """The entry of this id, or `None`."""
         return self._entries.get(id_)
 
     def known(self, id_: str) -> Entry[F, T]:
-        """The entry of this id, which is there."""
+        """The entry of this id. Raises `InvariantError` if there is none."""
         entry = self._entries.get(id_)
         if entry is None:
             raise InvariantError(f"{self.kind.noun} {id_!r} is not there")
         return entry
 
     def add(self, id_: str, filter_: F, owner: T, asked: int = 0) -> Entry[F, T]:
-        """A new entry, under an id that is free."""
+        """Add an entry under a free id, and return it."""
         if id_ in self._entries:
             raise InvariantError(f"{self.kind.noun} {id_!r} is there already")
         entry = self._entries[id_] = Entry(self.kind, id_, filter_, owner, asked=asked)
         return entry
 
     def leave(self, entry: Entry[F, T]) -> None:
-        """An entry is leaving from now on."""
+        """Mark an entry as leaving."""
         entry.is_leaving = True
         self._leaving[entry.id] = entry
 
     def remove(self, entry: Entry[F, T]) -> None:
-        """Give up an entry, whose id is free from now on."""
+        """Remove an entry, whose id is free from now on."""
         del self._entries[entry.id]
         self._leaving.pop(entry.id, None)
 
     def remove_leaving(self) -> list[Entry[F, T]]:
-        """Give up all that are leaving, in the order in which they began to; returns them."""
+        """Remove and return all leaving entries, in the order in which they began to leave."""
         gone = list(self._leaving.values())
         for entry in gone:
             self.remove(entry)
@@ -187,7 +186,7 @@ class EntriesWithdrawn:
 
 
 EntryEvent: TypeAlias = EntryConfirmed | EntryRefused | EntryWithdrawn | EntryChanged | EntryKept
-"""What becomes of an entry."""
+"""An event that concerns one entry."""
 
 EntriesEvent: TypeAlias = EntriesConfirmed | EntriesWithdrawn
-"""What becomes of several entries."""
+"""An event that concerns several entries."""

@@ -1,8 +1,8 @@
-"""The client's own side: one session, across all the connections it takes.
+"""The client's end of a session, across all the connections it takes.
 
 Subscriptions, advertisements and unacknowledged publications live here and not in a connection, so
-that a new connection begins by requesting and sending them again.
-Publications wait then until the advertisements that may allow them are in force again.
+that a new connection begins by requesting and sending them again. Its publications then wait until
+the advertisements that may allow them are in force again.
 """
 
 from __future__ import annotations
@@ -88,14 +88,14 @@ from sapwood.wire.runs import Run
 
 
 class NeverEvent(NamedTuple):
-    """No publication can match a subscription, which is in force all the same."""
+    """No publication can match this subscription, which is in force all the same."""
 
     id: str
     reason: str
 
 
 class SupplyEvent(NamedTuple):
-    """Somebody advertises what these subscriptions accept, or nobody does."""
+    """An advertisement exists that intersects these subscriptions, or none exists any more."""
 
     ids: tuple[str, ...]
     is_there: bool
@@ -113,7 +113,7 @@ ClientEvent: TypeAlias = (
     | SupplyEvent
     | NeverEvent
 )
-"""What a client hears of: deliveries and answers, in a form for applications."""
+"""What a client session reports: deliveries and answers, in a form for applications."""
 
 _EntryReply: TypeAlias = (
     SubscribedReply
@@ -127,7 +127,7 @@ _EntryReply: TypeAlias = (
 F = TypeVar("F")
 
 _OF_NONE: Final = (DurableReply, DurableDeliveries, DurableNotice, AcknowledgedReply)
-"""What is said to consumers alone, some of which may be gone by now."""
+"""Messages for consumers alone, whose consumer may be gone by now."""
 
 _OF_CONSUMERS: Final = (*_OF_NONE, SubscriptionRefused, UnsubscribedReply)
 
@@ -135,14 +135,14 @@ _OF_CONSUMERS: Final = (*_OF_NONE, SubscriptionRefused, UnsubscribedReply)
 class ClientSession:
     """One run of a client under its name.
 
-    `session` tells it from other runs under the same name. Commands may be given at any time: what
-    cannot be sent now is sent when a broker has welcomed the client. One that is to survive the
-    client goes on from a `state`, and `keep` writes down what becomes of it, which `state` has
-    taken in by then.
+    `session` distinguishes it from other runs under the same name. Commands may be given at any
+    time: a request that cannot be sent now is sent when a broker has welcomed the client. A session
+    that is to survive the client continues from a `state`, and calls `keep` with each record of its
+    changes, which `state` has taken in by then.
 
     #: connection is None iff the client is between two connections
     #: _unanswered holds the advertisements that this connection began with, until they are
-    #: answered; while there are some, no publication is sent
+    #: answered; while there are any, no publication is sent
     """
 
     def __init__(
@@ -160,9 +160,9 @@ class ClientSession:
         self._keep = keep
         self.consuming = Consuming(state, keep, self._request)
         self.connection: Connection | None = None
-        #: why the last connection ended
+        #: the reason why the last connection ended
         self.ending: Ending | None = None
-        #: how often a broker has welcomed the client
+        #: the number of times that a broker has welcomed the client
         self.welcomes = 0
         self.subscriptions: ClientEntries[InterestText, Any] = ClientEntries(SUBSCRIPTION)
         self.advertisements: ClientEntries[AdvertisedText, Any] = ClientEntries(ADVERTISEMENT)
@@ -170,34 +170,34 @@ class ClientSession:
         self._changes: Changes[InterestText] = Changes(self._request)
         self._bulk_bytes_max = FRAME_BYTES_FLOOR // 2
         self._unanswered: set[str] = set()
-        #: the broker waits to hear that all is stated which this connection began with
+        #: the broker waits for `AllStated`, which follows the requests this connection begins with
         self._is_awaited = False
-        #: when the last input came, and until when a program that goes on with the session of an
-        #: earlier run has time to state what it wants; `None`: no longer, or it is that run
+        #: the time of the last input, and the time until which a program that continues the session
+        #: of an earlier run may request its entries; `None`: it is over, or this is that run
         self._now = 0.0
         self._states_until: float | None = None
-        #: the last publication that the broker knew of when this connection began
+        #: the last publication that the broker had received when this connection began
         self._resumed_after = 0
-        #: none of the unacknowledged publications was made before the clock showed this; `None`
-        #: where an earlier run made some
+        #: no unacknowledged publication was made before the clock showed this; `None` where an
+        #: earlier run made one of them
         self._since: int | None = None
-        #: the ids of a delivery whose last frame has not come
+        #: the ids of a delivery whose last frame has not arrived
         self._partial: list[str] = []
 
     @property
     def open(self) -> bool:
-        """Whether messages reach the broker now."""
+        """True if messages reach the broker now."""
         return self.connection is not None and self.connection.phase is Phase.OPEN
 
     @property
     def has_resubscribed(self) -> bool:
-        """Whether the broker has answered about all that this connection began with."""
+        """True if the broker has answered every request that this connection began with."""
         return self.open and self._bulk.are_answered
 
     # Connections -------------------------------------------------------------------------------
 
     def connected(self, now: float) -> None:
-        """Bytes can flow: greet the broker."""
+        """Greet the broker: the connection is made, and bytes can flow."""
         if self.connection is not None:
             raise InvariantError("the client is connected already")
         self.connection = Connection(Role.CLIENT, self.settings, now)
@@ -212,12 +212,12 @@ class ClientSession:
         )
 
     def arrived(self) -> None:
-        """Bytes have arrived, which `receive` gets next."""
+        """Note that bytes have arrived, which go to `receive` next."""
         if self.connection is not None:
             self.connection.arrived()
 
     def receive(self, data: bytes, now: float) -> Iterator[ClientEvent]:
-        """The events in the data, in order. To be iterated to its end; see `ending` then."""
+        """The events in the data, in order. Iterate to the end; look at `ending` then."""
         connection = self._connection()
         self._now = now
         try:
@@ -234,7 +234,7 @@ class ClientSession:
         self.ending = connection.ending
 
     def lost(self, reason: str) -> Iterator[ClientEvent]:
-        """The bytes stopped. What was to be withdrawn is withdrawn with the connection."""
+        """Take in that the connection is lost; entries that were leaving are withdrawn by that."""
         connection = self._connection()
         connection.lost(reason)
         self.ending = connection.ending
@@ -248,7 +248,7 @@ class ClientSession:
     def say_goodbye(self, reason: str) -> None:
         """End the session for good, with a goodbye if there is a connection."""
         if self.connection is not None:
-            # Who goes on later under the same session is not to be forgotten.
+            # A client that goes on later under the same session must not be forgotten.
             code = GoodbyeCode.DONE if self._keep is None else GoodbyeCode.SHUTDOWN
             self.connection.say_goodbye(code, reason)
 
@@ -258,11 +258,11 @@ class ClientSession:
 
     @property
     def outgoing_bytes(self) -> int:
-        """How many bytes `take_outgoing` would give."""
+        """The number of bytes that `take_outgoing` would return."""
         return 0 if self.connection is None else self.connection.outgoing_bytes
 
     def next_deadline(self) -> float | None:
-        """When `expire` has to be called, if nothing arrives before."""
+        """The time at which `expire` has to be called, if nothing arrives before."""
         if self.connection is None:
             return None
         due = self.connection.next_deadline()
@@ -287,54 +287,54 @@ class ClientSession:
         text: InterestText,
         owner: object = None,
     ) -> None:
-        """Ask for a subscription, now and on every later connection."""
+        """Request a subscription, now and on every later connection."""
         asked = self.welcomes if self.open else 0
         self._request(self.subscriptions.add(id, text, owner, asked))
 
     def hold(self, id: str, text: InterestText, owner: object) -> Subscription:
-        """A subscription that is not asked for before `subscribe_many`, under an id that is free.
+        """Add a subscription, under a free id, that is not requested before `subscribe_many`.
 
-        `unsubscribe_many` gives it up, too.
+        `unsubscribe_many` removes it, too.
         """
         return self.subscriptions.add(id, text, owner, HELD)
 
     def subscribe_many(self, held: deque[Subscription]) -> None:
-        """Ask for several subscriptions that were held, as fast as the broker answers.
+        """Request several held subscriptions, as fast as the broker answers.
 
-        The session empties the queue, by which who waits can see how far it is.
+        The session empties the queue, so a caller that waits can see how far the session is.
         """
         self._bulk.put(held)
         self._request_more()
 
     def unsubscribe_many(self, ids: Sequence[str]) -> EntriesWithdrawn | None:
-        """Withdraw several subscriptions; what is said of the first that the broker never knew of.
+        """Withdraw several subscriptions; return the event of the first that were never requested.
 
-        `advance` says the rest.
+        `advance` returns the events of the others.
         """
         self._bulk.withdraw(ids)
         return self._withdraw_more()
 
     @property
     def has_work(self) -> bool:
-        """Whether there is something to do that waits for nothing: call `advance`."""
+        """True if there is work that need not wait: call `advance`."""
         return self._bulk.has_work(is_open=self.open)
 
     def advance(self) -> Iterator[ClientEvent]:
-        """A few milliseconds of that work, and what comes of it. To be iterated to its end."""
+        """The events of a few milliseconds of that work. Iterate to the end."""
         event = self._withdraw_more()
         if event is not None:
             yield event
         self._request_more()
 
     def unsubscribe(self, id: str) -> bool:
-        """Withdraw a subscription; whether the broker will answer (else it never knew of it)."""
+        """Withdraw a subscription; true if the broker will answer (else it was not requested)."""
         return self._withdraw(self.subscriptions, id)
 
     def change(self, id: str, text: InterestText) -> None:
-        """Let a subscription have another filter, without a gap.
+        """Change the filter of a subscription, without a gap.
 
-        It was in force, and no other change of it is under way; `EntryChanged` or `EntryKept` says
-        what has come of this one.
+        The subscription was in force, and no other change of it is under way; `EntryChanged` or
+        `EntryKept` reports the result.
         """
         entry = self.subscriptions.known(id)
         is_known = self.open and self._bulk.is_requested(entry) and not entry.is_leaving
@@ -347,33 +347,33 @@ class ClientSession:
         text: AdvertisedText,
         owner: object = None,
     ) -> None:
-        """Ask for an advertisement, now and on every later connection."""
+        """Request an advertisement, now and on every later connection."""
         self._request(self.advertisements.add(id, text, owner))
 
     def unadvertise(self, id: str) -> bool:
-        """Withdraw an advertisement; whether the broker will answer (else it never knew of it)."""
+        """Withdraw an advertisement; true if the broker will answer (else it was not requested)."""
         return self._withdraw(self.advertisements, id)
 
     def consume(self, id: str, wanted: Wanted, owner: object = None) -> None:
-        """Be a consumer of a durable subscription, now and on every later connection."""
+        """Register a consumer of a durable subscription, now and on every later connection."""
         self._request(self.consuming.entries.add(id, wanted, owner))
 
     def leave(self, id: str) -> bool:
-        """Be its consumer no more; whether the broker will answer (else it never knew)."""
+        """Withdraw a consumer; true if the broker will answer (else it was not requested)."""
         return self._withdraw(self.consuming.entries, id)
 
     def change_consumed(self, id: str, text: InterestText) -> None:
-        """Let the durable subscription of a consumer have another filter; as `change`."""
+        """Change the filter of a consumer's durable subscription; as `change`."""
         self.consuming.change(id, text, is_open=self.open)
 
     def acknowledge_waiting(self) -> None:
-        """Send what is to be acknowledged."""
+        """Send the acknowledgements that are due."""
         if self.open and self.consuming.are_waiting:
             for request in self.consuming.requests():
                 self._connection().send(request)
 
     def ask(self, request: DurablesRequest) -> None:
-        """Ask about the broker's durable subscriptions, on an open connection."""
+        """Send a request about the broker's durable subscriptions, on an open connection."""
         self._connection().send(request)
 
     def _request(self, entry: Entry[F, Any]) -> None:
@@ -394,13 +394,13 @@ class ClientSession:
         return True
 
     def read_clock(self) -> int | None:
-        """What the clock shows, if there is one: from then on a publication ages."""
+        """The time that the clock shows, if there is a clock: a publication ages from then on."""
         return None if self.settings.clock is None else self.settings.clock.read()
 
     def publish(self, publication: bytes, born: int | None = None) -> int:
-        """Publish; returns the number of the publication. The window must not be full.
+        """Publish; return the sequence number of the publication. The window must not be full.
 
-        It was there already when the clock showed `born`; `None`: it is made now.
+        The publication existed already when the clock showed `born`; `None`: it is made now.
         """
         if not len(self.window):
             self._since = self.read_clock() if born is None else born
@@ -496,7 +496,7 @@ class ClientSession:
             connection.send(PublishRequest(sequence, publication))
 
     def _request_more(self) -> None:
-        """Request some of the subscriptions that are to be requested, if there is room for them."""
+        """Send the next bulk request, if there is room for one."""
         if not self.open:
             return
         request = self._bulk.request(self._bulk_bytes_max)
@@ -508,7 +508,7 @@ class ClientSession:
             self._connection().send(AllStated())
 
     def _withdraw_more(self) -> EntriesWithdrawn | None:
-        """Withdraw some of the subscriptions that are to be withdrawn; those that are gone."""
+        """Send the next bulk withdrawals; return the event of the entries that are gone at once."""
         gone, known = self._bulk.leave(is_open=self.open)
         for request in withdrawals(known, self._bulk_bytes_max):
             self._connection().send(request)
@@ -519,7 +519,7 @@ class ClientSession:
     def _subscription_event(
         self, reply: SubscribedReply | UnsubscribedReply | SubscriptionRefused
     ) -> EntryEvent | None:
-        """What an answer says of a subscription that is there (still), or of its change."""
+        """The event of an answer about a subscription that (still) exists, or about its change."""
         entry = self.subscriptions.get(reply.id)
         if entry is None:
             return None
@@ -531,7 +531,7 @@ class ClientSession:
         return _answer(self.subscriptions, reply)
 
     def _withdrawn(self, entry: Entry[Any, Any]) -> EntryWithdrawn:
-        """An entry is gone with its connection."""
+        """The event of an entry that is gone without an answer; its change is dropped."""
         if entry.kind is SUBSCRIPTION:
             self._changes.forget(entry.id)
         else:
@@ -541,7 +541,7 @@ class ClientSession:
     def _answered_many(
         self, reply: SubscribedManyReply | UnsubscribedManyReply
     ) -> Iterator[EntriesEvent | EntryEvent]:
-        """What an answer about several subscriptions says of those that are there (still)."""
+        """The events of an answer about several subscriptions, for those that (still) exist."""
         self._bulk.answered(*reply.ids)
         found = [entry for entry in map(self.subscriptions.get, reply.ids) if entry is not None]
         if isinstance(reply, SubscribedManyReply):
@@ -579,7 +579,7 @@ def _notice(message: NeverNotice | SuppliedNotice | UnsuppliedNotice) -> NeverEv
 
 
 def _answer(entries: ClientEntries[F, Any], reply: _EntryReply) -> EntryEvent | None:
-    """The event of a reply; `None` for an entry that is not there (any more)."""
+    """The event of a reply; `None` if the entry does not exist (any more)."""
     entry = entries.get(reply.id)
     if entry is None:
         return None

@@ -62,21 +62,21 @@ from sapwood.wire.publications import encode_publication
 from sapwood.wire.runs import RequestRun, Run
 
 MANY: Final = (SubscribeManyRequest, UnsubscribeManyRequest)
-"""What is handled in parts: see `ClientSessionAtBroker.portions`."""
+"""Requests that are handled in parts: see `ClientSessionAtBroker.portions`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadMany:
-    """Requests for subscriptions whose filters are read: a part of a `SubscribeManyRequest`."""
+    """Requests for subscriptions whose filters are parsed: a part of a `SubscribeManyRequest`."""
 
     judged: Sequence[Judgement]
 
 
 @dataclass(slots=True)
 class Restated:
-    """The ids of what a client has stated again, of what an earlier life of its broker remembers.
+    """The ids that a client has requested again, of those that its broker restored at its start.
 
-    One that is refused is among them: it is answered, and in force no more.
+    A refused request is among them: it is answered, and its entry is no longer in force.
     """
 
     subscriptions: set[str] = field(default_factory=set)
@@ -84,12 +84,12 @@ class Restated:
 
 
 class ClientSessionAtBroker:
-    """The session of one connected client.
+    """The broker's session with one connected client.
 
     `interpret` turns a request into at most one input for the router; the other methods send the
-    replies. `judging` reads what is in requests; all sessions of a broker share it.
+    replies. `judging` parses the contents of requests; all sessions of a broker share it.
 
-    Acknowledgements are cumulative: they are put among the bytes to be sent when these are taken.
+    Acknowledgements are cumulative: they are appended to the outgoing bytes when these are taken.
 
     #: _acknowledged <= ledger.through
     """
@@ -122,42 +122,42 @@ class ClientSessionAtBroker:
         account: Account | None = None,
     ) -> None:
         self.name = name
-        #: what the client may do, where that is not everything
+        #: the gate of the client's grants, where they are limited
         self.gate = gate
-        #: what it uses, where that is bounded
+        #: the account of the client's quota, where that is limited
         self._account = account
         self.connection = connection
-        #: deliveries that went to the client on this connection
+        #: the number of deliveries sent to the client on this connection
         self.delivered = 0
         self.ledger = ledger
         #: the last publication up to which an acknowledgement was sent
         self._acknowledged = acknowledged
         self._judging = Judge() if judging is None else judging
-        #: the last request that was judged, until it is interpreted
+        #: the last judgement, until its request is interpreted
         self._judged: Judgement | None = None
-        #: what the client has stated since it came back, until it says that this is all
+        #: the ids that a returning client has requested, until it reports that these are all
         self.restated: Restated | None = Restated() if is_remembered else None
-        #: of a request for many subscriptions, those in its first part
+        #: the number of subscriptions in the next part of a bulk request
         self._at_once = SUBSCRIPTIONS_AT_FIRST
-        #: whether answers are to nothing that the client has asked for
+        #: requests are being carried out that the client has not sent
         self._is_silent = False
         for sequence, reason in ledger.resume(acknowledged):
             connection.send(PublicationRefused(sequence, reason))
 
     @property
     def kept_session(self) -> str:
-        """What tells in a later life of the broker whether this is the same client: see `Gate`."""
+        """The value that identifies this session after a restart of the broker: see `Gate`."""
         return self.ledger.session + ("" if self.gate is None else self.gate.tag)
 
     @property
     def identity(self) -> str:
-        """Whose client it is; empty where nobody says who he is."""
+        """The identity that the client belongs to; empty where the broker has no identities."""
         name, separator, _ = self.name.partition(SEPARATOR)
         return name if separator else ""
 
     @property
     def quota(self) -> Quota:
-        """What it may use."""
+        """The quota of the client."""
         return Quota() if self._account is None else self._account.usage.quota
 
     # Requests ----------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ class ClientSessionAtBroker:
     def judge(self, message: Greeting | Message | ReadMany | Run) -> Callable[[], None] | None:
         """The work, if it is much, that has to be done beside the loop before `interpret`.
 
-        It raises nothing.
+        The function that is returned raises nothing.
         """
         if not isinstance(message, JUDGED):
             return None
@@ -181,7 +181,7 @@ class ClientSessionAtBroker:
         self._judged = judged
 
     def _judgement(self, request: Request) -> Judgement:
-        """What is in a request: found before, or else now."""
+        """The judgement of a request: the one made beside the loop, or else one made now."""
         judged, self._judged = self._judged, None
         if judged is not None and judged.request is request:
             return judged
@@ -189,7 +189,7 @@ class ClientSessionAtBroker:
         return found if isinstance(found, Judgement) else found()
 
     def _is_to_be_read(self, request: PublishRequest) -> bool:
-        """Whether a publication is new, and short enough to be looked into."""
+        """True if a publication is new, and short enough to be parsed."""
         size = len(request.publication)
         return request.sequence > self.ledger.received and size <= self._publication_bytes_max
 
@@ -200,7 +200,7 @@ class ClientSessionAtBroker:
     def interpret(self, message: Greeting | Message | ReadMany) -> Input | None:
         """The router's input in a message; `None` where the client is answered from here.
 
-        Raises `FrameError` for what a client must not say.
+        Raises `FrameError` for a message that a client must not send.
         """
         if isinstance(message, PublishRequest):
             return self._publish(message)
@@ -237,7 +237,7 @@ class ClientSessionAtBroker:
     def filter_of(self, request: DurableRequest) -> Interest | None:
         """The filter in a request for a durable subscription, if it has one.
 
-        One that cannot be read is refused here.
+        A filter that cannot be parsed is refused here.
         """
         if request.filter is None:
             return None
@@ -245,7 +245,7 @@ class ClientSessionAtBroker:
         return None if interest is None else self._granted(request.id, interest, is_durable=True)
 
     def admit(self, run: RequestRun) -> ClientPublishMany | None:
-        """The router's input in publications that follow each other, without those it has had.
+        """The router's input in consecutive publications, without those that were admitted before.
 
         `None` where they are to be interpreted one by one.
         """
@@ -261,9 +261,9 @@ class ClientSessionAtBroker:
         return ClientPublishMany(self.name, batch)
 
     def ungranted(self, run: RequestRun, refused: Sequence[int]) -> Sequence[int]:
-        """The places in a run that are `refused` already, and of what may not be published.
+        """The places in a run that are `refused` already, or that the client may not publish.
 
-        That is what the client may not publish at all, and what is beyond its quota.
+        The latter are the publications outside of the client's grants and those beyond its quota.
         """
         if self.gate is not None:
             refused = sorted({*refused, *self.gate.refused(run.batch)})
@@ -277,7 +277,7 @@ class ClientSessionAtBroker:
 
     @property
     def _heard(self) -> float:
-        """When what is handled now has arrived, in seconds."""
+        """The time at which the message being handled arrived, in seconds."""
         return self.connection.keepalive.heard
 
     def portions(
@@ -285,7 +285,7 @@ class ClientSessionAtBroker:
     ) -> Iterator[Message | ReadMany]:
         """A message about many subscriptions in parts that are short to handle, in order.
 
-        Filters that take long to read come one by one, to be judged beside the loop.
+        Filters that take long to parse are yielded one by one, to be judged beside the loop.
         """
         if isinstance(message, UnsubscribeManyRequest):
             for some in _some(message.ids):
@@ -295,7 +295,7 @@ class ClientSessionAtBroker:
         most, self._at_once = self._at_once, SUBSCRIPTIONS_AT_ONCE_MAX
         for id_, text in zip(message.ids, message.filters, strict=True):
             request = SubscribeRequest(id_, text)
-            # Plain, most often: read in no time, as it is no work.
+            # Most filters are plain: they are parsed at once, as that is hardly any work.
             plain = plain_filter(text) if isinstance(text, str) else None
             if plain is not None:
                 read.append(Judgement(request, plain))
@@ -316,7 +316,7 @@ class ClientSessionAtBroker:
             yield ReadMany(read)
 
     def _subscribe_many(self, many: ReadMany) -> ClientSubscribeMany | None:
-        """The subscriptions whose filters could be read; the others are refused here."""
+        """The router's input of the filters that could be parsed; the others are refused here."""
         read: list[tuple[str, Interest]] = []
         for judged in many.judged:
             request, wanted = judged.request, judged.value
@@ -336,10 +336,10 @@ class ClientSessionAtBroker:
         *,
         is_durable: bool = False,
     ) -> Interest | None:
-        """What of a filter the client may subscribe to; where that is nothing, it is refused.
+        """The part of a filter that the client may subscribe to; an empty one is refused.
 
-        Of one that can never match the client hears that. What a durable subscription asks for is
-        measured, and not counted: it is there when the client is not.
+        The client gets a notice if the filter can never match. The filter of a durable subscription
+        is measured, and not counted: it is in force while the client is away.
         """
         assert isinstance(asked, Interest), "paths are refused as subscriptions"
         never = self._judging.why_never(asked)
@@ -371,7 +371,7 @@ class ClientSessionAtBroker:
         return asked
 
     def left(self) -> None:
-        """The client has gone: it uses nothing any more."""
+        """Close the account of a client that has gone."""
         if self._account is not None:
             self._account.close()
 
@@ -416,7 +416,7 @@ class ClientSessionAtBroker:
         request: SubscribeRequest | AdvertiseRequest | DurableRequest,
         refused: type[SubscriptionRefused | AdvertisementRefused],
     ) -> AdvertisedContent | None:
-        """The filter of a request; one that cannot be read is refused here."""
+        """The filter of a request; one that cannot be parsed is refused here."""
         judged = self._judgement(request)
         if judged.refusal is not None:
             self.connection.send(refused(request.id, shortened(str(judged.refusal))))
@@ -428,7 +428,7 @@ class ClientSessionAtBroker:
 
     @contextmanager
     def unasked(self) -> Iterator[None]:
-        """Within, what is withdrawn is not what the client has asked to withdraw: it hears none."""
+        """Suppress the confirmations of withdrawals that the client has not requested."""
         self._is_silent = True
         try:
             yield
@@ -451,7 +451,7 @@ class ClientSessionAtBroker:
         self.connection.send_ids(SubscribedManyReply, subscriptions)
 
     def supplied(self, subscriptions: Sequence[str], *, is_there: bool) -> None:
-        """Say that somebody advertises what these subscriptions accept, or that nobody does."""
+        """Send a notice that an advertisement for these subscriptions exists, or that none does."""
         notice = SuppliedNotice if is_there else UnsuppliedNotice
         self.connection.send_ids(notice, subscriptions)
 
@@ -475,7 +475,7 @@ class ClientSessionAtBroker:
             self.connection.send(UnadvertisedReply(advertisement))
 
     def refused(self, request: Input, reason: str, subject: str = "") -> None:
-        """Refuse a request, or what it says of `subject` where it is about several."""
+        """Refuse a request, or its part about `subject` where it is about several."""
         if self._is_silent:
             return
         match request:
@@ -498,7 +498,7 @@ class ClientSessionAtBroker:
         self.connection.send(PublicationRefused(sequence, reason, cause, after_s))
 
     def acknowledge(self) -> None:
-        """Acknowledge the publications that are answered since the last acknowledgement."""
+        """Acknowledge the publications that were answered since the last acknowledgement."""
         through = self.ledger.through
         if through > self._acknowledged and self.connection.open:
             self._acknowledged = through

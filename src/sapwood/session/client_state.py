@@ -1,8 +1,8 @@
-"""What a client keeps where it survives the client: records, and the state that they come to.
+"""The durable state of a client: its records, and the state that they add up to.
 
-A publisher that begins again with it goes on under its session and its numbers, sends again what
-has no answer, and its broker drops what it has. A consumer acknowledges again what it has
-acknowledged, and does not see it again.
+A publisher that begins again with its state continues with its session and its numbers and sends
+its unanswered publications again; its broker drops those that it has. A consumer acknowledges again
+what it has acknowledged, and does not get it again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sapwood.wire.durable import Numbers
 
 
 class Begun(Struct, array_like=True, frozen=True, tag=1):
-    """A run of the client begins: its name, its session, and how many runs there were before."""
+    """A run of the client begins: its name, its session, and the number of runs before it."""
 
     name: str
     session: str
@@ -26,7 +26,7 @@ class Begun(Struct, array_like=True, frozen=True, tag=1):
 
 
 class Published(Struct, array_like=True, frozen=True, tag=2):
-    """A publication was given, under the next number; it is sent after this record."""
+    """A publication was submitted, under the next number; it is sent after this record."""
 
     publication: bytes
 
@@ -38,7 +38,7 @@ class Answered(Struct, array_like=True, frozen=True, tag=3):
 
 
 class Acknowledged(Struct, array_like=True, frozen=True, tag=4):
-    """The application is done with deliveries of a durable subscription."""
+    """The application has processed deliveries of a durable subscription."""
 
     name: str
     generation: str
@@ -46,7 +46,7 @@ class Acknowledged(Struct, array_like=True, frozen=True, tag=4):
 
 
 class Confirmed(Struct, array_like=True, frozen=True, tag=5):
-    """The broker will not deliver these again."""
+    """The broker will not deliver these numbers again."""
 
     name: str
     generation: str
@@ -54,7 +54,7 @@ class Confirmed(Struct, array_like=True, frozen=True, tag=5):
 
 
 class Refused(Struct, array_like=True, frozen=True, tag=6):
-    """The broker has refused the publication with this number, and the application knows."""
+    """The broker has refused the publication with this number, and the application knows it."""
 
     number: int
 
@@ -63,22 +63,22 @@ ClientRecord: TypeAlias = Begun | Published | Answered | Acknowledged | Confirme
 
 
 class ClientState:
-    """What the records of a client come to.
+    """The state that the records of a client add up to.
 
-    #: window holds the publications without an answer; unconfirmed has what brokers may deliver
-    #: again, by name and generation
+    #: window holds the publications without an answer; unconfirmed has the numbers that brokers may
+    #: deliver again, by name and generation
     """
 
     def __init__(self) -> None:
         self.name = ""
         self.session = ""
-        #: runs that have begun so far
+        #: the number of runs that have begun so far
         self.runs = 0
         self.window = Unacknowledged()
         self.unconfirmed: dict[tuple[str, str], set[int]] = {}
 
     def carry_out(self, record: ClientRecord) -> None:
-        """Take a record in. Raises `InvariantError` where no client has written it so."""
+        """Apply a record. Raises `InvariantError` where no client writes such a record here."""
         match record:
             case Begun(name, session, runs):
                 self.name, self.session, self.runs = name, session, runs + 1
@@ -103,14 +103,14 @@ class ClientState:
                     self.unconfirmed.pop((name, generation), None)
 
     def of(self, name: str) -> tuple[str, Iterable[int]]:
-        """The generation of a durable subscription that was seen last, and what is unconfirmed."""
+        """The last generation known of a durable subscription, and its unconfirmed numbers."""
         for (known, generation), numbers in reversed(self.unconfirmed.items()):
             if known == name:
                 return generation, numbers
         return "", ()
 
     def records(self) -> Iterator[ClientRecord]:
-        """Records that come to the same, as few as there can be."""
+        """The fewest records that add up to the same state."""
         yield Begun(self.name, self.session, self.runs - 1)
         if self.window.acknowledged:
             yield Answered(self.window.acknowledged)

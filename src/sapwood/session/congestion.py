@@ -1,14 +1,14 @@
 """Congestion: holding publishers back where publications pile up somewhere in the overlay.
 
 A broker never stops reading a link, so two brokers cannot wait for each other; it stops reading
-those of its clients that publish what has to go where it piles up, and nobody else. A broker is
-congested on a link when its own queue there is above the high-water mark, and everywhere when its
-disk does not keep up. It tells each neighbor when it is congested elsewhere or was told so by
-another neighbor. In an overlay that is a tree, with each neighbor told only of the other sides,
-this neither goes in circles nor keeps itself up: when the queue has drained, everybody is told.
-Where links form circles it is told on the links of one tree only, on which all brokers agree
-(`restrict_to`). As long as they do not, what is told may go in a circle; but what is not told on a
-link any more is taken back, and does not count, so it ends when they do.
+those of its clients whose publications go where the queues are full, and no other client. A broker
+is congested on a link when its own queue there is above the high-water mark, and everywhere when
+its disk does not keep up. It reports to each neighbor when it is congested elsewhere or when
+another neighbor has reported congestion. In an overlay that is a tree, with each neighbor informed
+of the other sides only, reports neither go in circles nor keep themselves up: when the queue has
+drained, every neighbor is informed. Where links form circles, reports go over the links of one tree
+only, on which all brokers agree (`restrict_to`). Until they agree, a report may go in a circle; but
+a report over a link that leaves the tree is withdrawn, and does not count, so it ends when they do.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from collections.abc import Collection
 from typing import Final
 
 _HERE: Final = ""
-"""What no neighbor is called."""
+"""A name that no neighbor has."""
 
 
 class Congestion:
-    """One broker's view of congestion.
+    """The congestion that one broker knows of.
 
     #: _queued, _reported and _announced only name links that are up
     #: _ways, if not `None`, are the neighbors that exchange reports
@@ -30,22 +30,22 @@ class Congestion:
     __slots__ = ("_announced", "_links", "_queued", "_reported", "_ways", "blocked")
 
     def __init__(self) -> None:
-        #: the links that are up, in the order they came
+        #: the links that are up, in the order in which they came up
         self._links: dict[str, None] = {}
-        #: neighbors for whom too much is queued here
+        #: the neighbors whose queues here are too long
         self._queued: set[str] = set()
-        #: neighbors that reported that publications pile up beyond them
+        #: the neighbors that reported congestion beyond them
         self._reported: set[str] = set()
-        #: neighbors to which it was reported that publications pile up here or beyond
+        #: the neighbors to which congestion, here or beyond, was reported
         self._announced: set[str] = set()
         self._ways: frozenset[str] | None = None
         #: publications wait at this broker itself: for its disk
         self.blocked = False
 
     def holds(self, neighbors: Collection[str]) -> bool:
-        """Whether somebody whose publications go to these neighbors has to wait.
+        """True if a client whose publications go to these neighbors has to wait.
 
-        Where reports come on one tree and publications go on others, any report counts.
+        Where reports use one tree and publications use others, any report counts.
         """
         if self.blocked or not self._queued.isdisjoint(neighbors):
             return True
@@ -54,7 +54,7 @@ class Congestion:
         return not self._reported.isdisjoint(self._ways)
 
     def restrict_to(self, neighbors: frozenset[str] | None) -> bool:
-        """Exchange reports with these neighbors only, or all; whether that is a change."""
+        """Exchange reports with these neighbors only, or with all; true if that is a change."""
         changed, self._ways = self._ways != neighbors, neighbors
         return changed
 
@@ -73,15 +73,15 @@ class Congestion:
         (self._queued.add if high else self._queued.discard)(neighbor)
 
     def reported(self, neighbor: str, *, congested: bool) -> None:
-        """Take in a neighbor's report: whether publications pile up beyond it."""
+        """Take in a neighbor's report of whether publications pile up beyond it."""
         (self._reported.add if congested else self._reported.discard)(neighbor)
 
     def is_queued(self, neighbor: str) -> bool:
-        """Whether too much is queued for a neighbor."""
+        """True if the queue for a neighbor is too long."""
         return neighbor in self._queued
 
     def announcements(self) -> list[tuple[str, bool]]:
-        """The reports that are due: each neighbor for which congestion changed; due only once."""
+        """The reports that are due, by neighbor: those that have changed; each is due only once."""
         causes = self._causes
         changes: list[tuple[str, bool]] = []
         for neighbor in self._links:

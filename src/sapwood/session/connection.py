@@ -53,10 +53,11 @@ _CONTROL: Final = (Ping, Pong, Goodbye, Refusal, Stamp, Born)
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Why a connection ended.
+    """The reason why a connection ended.
 
-    `code` is `None` where the bytes simply stopped. `by_peer` says whose word it was; a fault of
-    the peer that this end noticed is this end's word. `broker` names the broker that refused.
+    `code` is `None` where the bytes simply stopped. `by_peer` is true if the peer ended the
+    connection; where this end notices a fault of the peer, this end has ended it. `broker` names
+    the broker that refused.
     """
 
     code: GoodbyeCode | RefusalCode | None
@@ -66,12 +67,12 @@ class Ending:
 
     @property
     def final(self) -> bool:
-        """Whether connecting again is pointless as long as both ends run."""
+        """True if connecting again is pointless as long as both ends run."""
         return self.code is not None and self.code.final
 
     @property
     def retryable(self) -> bool:
-        """Whether a refusal may not be repeated a little later."""
+        """True if a later attempt may succeed."""
         return isinstance(self.code, RefusalCode) and self.code.retryable
 
 
@@ -79,8 +80,8 @@ class Connection:
     """One connection, seen from one end.
 
     `role` is this end's role when it connects, and `None` when it accepts. `name` is the broker's
-    name that refusals carry. With `runs`, publications that stand behind each other are one `Run`
-    among the messages.
+    name that refusals carry. With `runs`, consecutive publications are one `Run` among the
+    messages.
 
     #: ending is not None iff phase is CLOSING or CLOSED
     """
@@ -118,19 +119,20 @@ class Connection:
         self._decoder = Decoder(role, settings.frame_bytes_max, runs)
         self._greeting_deadline = now + settings.greeting_s
         self._outgoing = Outgoing()
-        #: what is known of time, where this end has a clock
+        #: the state of the peer's stamps and ages, where this end has a clock
         self.timekeeper = None if settings.clock is None else Timekeeper(settings.clock)
-        #: a greeting is among the bytes to be sent: it has a stamp of its own, and nothing precedes
+        #: a greeting is among the outgoing bytes: it has a stamp of its own, and nothing precedes
+        #: it
         self._is_greeting = False
 
     @property
     def open(self) -> bool:
-        """Whether messages may be sent."""
+        """True if messages may be sent."""
         return self.phase is Phase.OPEN
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more is read or sent, but for what `take_outgoing` still gives."""
+        """True if nothing more is read or sent, but for what `take_outgoing` still returns."""
         return self.ending is not None
 
     # Bytes in and out --------------------------------------------------------------------------
@@ -138,8 +140,8 @@ class Connection:
     def receive(self, data: bytes, now: float) -> Iterator[Greeting | Message | Run]:
         """The messages in `data`, in order, but for pings, pongs, refusals and goodbyes.
 
-        To be iterated to its end. After a fault of the peer `ending` is set, and `take_outgoing`
-        has the refusal or goodbye for it.
+        Iterate to the end. After a fault of the peer `ending` is set, and `take_outgoing` returns
+        the refusal or goodbye for it.
         """
         if self.ended:
             return
@@ -168,7 +170,7 @@ class Connection:
             self.fault(self._decoder.error)
 
     def send(self, message: Message) -> None:
-        """Put a message among the bytes to be sent; the connection is open."""
+        """Append a message to the outgoing bytes; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
         timekeeper = self.timekeeper
@@ -177,13 +179,13 @@ class Connection:
         append_message(self._outgoing.frames, message)
 
     def send_routing(self, message: routing.Message) -> None:
-        """Put a router's message among the bytes to be sent; the connection is open."""
+        """Append a router's message to the outgoing bytes; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
         append_routing(self._outgoing.frames, message, self.frame_bytes_max)
 
     def send_delivery(self, subscriptions: tuple[str, ...], publication: bytes) -> None:
-        """Put a delivery among the bytes to be sent; the connection is open."""
+        """Append a delivery to the outgoing bytes; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
         long = None
@@ -196,20 +198,20 @@ class Connection:
             append_delivery(frames, subscriptions, publication, self.frame_bytes_max)
 
     def send_frames(self, frames: memoryview) -> None:
-        """Put whole frames among the bytes to be sent; the connection is open."""
+        """Append whole frames to the outgoing bytes; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
         self._outgoing.add(frames)
 
     def send_ids(self, reply: type[AboutIds], ids: Sequence[str]) -> None:
-        """Put what is said of several ids among the bytes to be sent; the connection is open."""
+        """Append a reply about several ids to the outgoing bytes; the connection is open."""
         if self.phase is not Phase.OPEN:
             raise InvariantError(f"nothing can be sent on a connection that is {self.phase.value}")
         append_ids(self._outgoing.frames, reply, ids, self.frame_bytes_max)
 
     @property
     def outgoing_bytes(self) -> int:
-        """How many bytes `take_outgoing` would give."""
+        """The number of bytes that `take_outgoing` would return."""
         return len(self._outgoing)
 
     def take_outgoing(self) -> bytes:
@@ -217,7 +219,7 @@ class Connection:
         return b"".join(part for piece in self.take_pieces() for part in piece)
 
     def take_pieces(self) -> list[Piece]:
-        """The same in pieces of whole frames; what is long is not copied."""
+        """The bytes of `take_outgoing` in pieces of whole frames; long frames are not copied."""
         if self.timekeeper is None and not self._is_greeting:  # as a rule
             return self._outgoing.take()
         stamp = self._stamp()
@@ -230,13 +232,13 @@ class Connection:
         return pieces
 
     def _stamp(self) -> bytes:
-        """The frame of the stamp of what is sent now; empty where there is to be none."""
+        """The frame of the stamp for the present write; empty where it has none."""
         timekeeper, is_greeting = self.timekeeper, self._is_greeting
         self._is_greeting = False
         is_empty = not len(self._outgoing)
         if timekeeper is None or is_greeting or (is_empty and self.phase is not Phase.OPEN):
             return b""
-        # What stands before a goodbye is stamped as well: it may have been marked.
+        # Bytes before a goodbye are stamped as well: they may carry a mark.
         stamp = timekeeper.stamp(is_empty=is_empty)
         if stamp is None:
             return b""
@@ -248,31 +250,31 @@ class Connection:
 
     @property
     def born(self) -> int | None:
-        """What was read last was not made before the own clock showed this, if that is known."""
+        """The last bytes read were not made before the own clock showed this, if that is known."""
         return None if self.timekeeper is None else self.timekeeper.born
 
     def age_ns(self) -> int | None:
-        """How old what was read last is by now, at most, if that is known."""
+        """An upper bound of the present age of the last bytes read, if that is known."""
         return None if self.timekeeper is None else self.timekeeper.age_ns()
 
     @property
     def delay(self) -> Passage | None:
-        """How long the last write that came was under way; `None` where neither end keeps time."""
+        """The delay of the last write that arrived; `None` where an end keeps no time."""
         timekeeper = self.timekeeper
         return None if timekeeper is None or timekeeper.bounds is None else timekeeper.bounds.last
 
     def mark(self, born: int | None) -> None:
-        """Say of what is sent next that it was not made before the own clock showed this."""
+        """Mark the next bytes as made not before the own clock showed `born`."""
         if self.timekeeper is not None:
             self._mark(self.timekeeper.mark(born))
 
     def mark_age(self, age_ns: int | None) -> None:
-        """Say of what is sent next that it is at most so old by now."""
+        """Mark the next bytes as at most `age_ns` old by now."""
         if self.timekeeper is not None:
             self._mark(self.timekeeper.mark_age(age_ns))
 
     def arrived(self) -> None:
-        """Say that bytes have arrived, which `receive` gets some time."""
+        """Note that bytes have arrived, which go to `receive` later."""
         if self.timekeeper is not None:
             self.timekeeper.arrive()
 
@@ -281,7 +283,7 @@ class Connection:
             append_message(self._outgoing.frames, born)
 
     def _time(self, said: Stamp | Born) -> None:
-        """Take in what the peer says of time; whoever has no clock has asked for nothing."""
+        """Take in the peer's stamp or mark; an end without a clock has not requested any."""
         if self.timekeeper is None:
             raise FrameError("a peer stamps what it writes, and this end has no clock")
         if isinstance(said, Stamp):
@@ -311,11 +313,11 @@ class Connection:
         self.phase = step(self.phase, Trigger.WELCOMED)
 
     def established(self) -> None:
-        """The broker that was offered a link took it into use."""
+        """Take in that the broker which was offered a link took it into use."""
         self.phase = step(self.phase, Trigger.ESTABLISHED)
 
     def watch(self) -> None:
-        """The peer is a neighbor from now on: the failure detector decides, if one is named."""
+        """Treat the peer as a neighbor: a failure detector decides from now on, if configured."""
         if self._make_patience is not None:
             self.keepalive.leave_to(self._make_patience)
 
@@ -329,7 +331,7 @@ class Connection:
     # The end -----------------------------------------------------------------------------------
 
     def say_goodbye(self, code: GoodbyeCode, reason: str) -> None:
-        """End the connection with a word to the peer; nothing happens if it has ended already."""
+        """End the connection with a goodbye to the peer; do nothing if it has ended already."""
         if self.ended:
             return
         if self.phase is not Phase.GREETING:
@@ -337,7 +339,7 @@ class Connection:
         self._ended_here(code, reason)
 
     def lost(self, reason: str) -> None:
-        """The bytes stopped; nothing happens if the connection is closed already."""
+        """Take in that the bytes stopped; nothing happens if the connection is closed already."""
         if self.phase is Phase.CLOSED:
             return
         self.phase = step(self.phase, Trigger.LOST)
@@ -345,7 +347,7 @@ class Connection:
             self.ending = Ending(None, reason, by_peer=True)
 
     def next_deadline(self) -> float | None:
-        """When `expire` has to be called, if nothing arrives before; `None` once it has ended."""
+        """The time of the next `expire`, if nothing arrives before; `None` after the end."""
         if self.ended:
             return None
         if self.phase is not Phase.OPEN:
@@ -376,7 +378,7 @@ class Connection:
             self.refuse(RefusalCode.LATE, reason)
 
     def fault(self, error: PeerError) -> None:
-        """End the connection because the peer did what it must not."""
+        """End the connection because of a fault of the peer."""
         reason = shortened(str(error))
         if self.phase is not Phase.GREETING:
             self.say_goodbye(GoodbyeCode.PROTOCOL, reason)

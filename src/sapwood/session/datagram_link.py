@@ -1,19 +1,20 @@
-"""One end of a connection over UDP: how it begins, and what is dropped because it came before.
+"""One end of a connection over UDP: its handshake, and the removal of duplicates.
 
 ::
 
-    the one who connects               the one who accepts
-    HELLO, no cookie             ->    (a stranger: nothing is kept)
-                                 <-    RETRY, cookie
-    HELLO, cookie                ->
-                                 <-    WELCOME
-    FIRST                        ->
-                                 <-    TAKEN
-    DATA                         <->   DATA
+   the end that connects              the end that accepts
+   HELLO, no cookie             ->    (a stranger: nothing is kept)
+                                <-    RETRY, cookie
+   HELLO, cookie                ->
+                                <-    WELCOME
+   FIRST                        ->
+                                <-    TAKEN
+   DATA                         <->   DATA
 
-What the connection on top writes goes into these in turn: its greeting, the answer to it, its first
-frames. `DatagramEnd` says HELLO and FIRST again until it is answered, as its deadline comes; the
-other end answers each. It takes no clock and no socket: datagrams come in, and go out of `take`.
+The bytes that the connection on top writes go into these datagrams in turn: its greeting, the
+answer to that, its first frames. `DatagramEnd` repeats HELLO and FIRST until they are answered, at
+its deadlines; the other end answers each of them. The class uses no clock and no socket: datagrams
+come in through `received`, and go out through `take`.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from sapwood.wire.datagrams import NO_COOKIE, Datagram, Kind, Packer, encode_dat
 
 
 class Seen:
-    """The numbers that have come, as far back as is remembered.
+    """The sequence numbers that have arrived, within a window.
 
-    #: bit i of _bits says whether _last - i has come
+    #: bit i of _bits is set iff number _last - i has arrived
     """
 
     __slots__ = ("_bits", "_last")
@@ -37,7 +38,7 @@ class Seen:
         self._bits = 0
 
     def is_new(self, number: int) -> bool:
-        """Take in a number, from 1 on; whether it is there for the first time, and not too late."""
+        """Record a number, from 1 on; true if it is new, and within the window."""
         if number > self._last:
             ahead = number - self._last
             mask = (1 << DATAGRAM_WINDOW) - 1
@@ -54,8 +55,9 @@ class Seen:
 class DatagramEnd:
     """One end of a connection with an id.
 
-    #: _repeated is what is said again until it is answered; only at the end that connects
-    #: is_up: the link is in use, so what is written leaves as DATA; else it waits in _waiting
+    #: _repeated is the datagram that is repeated until it is answered; only at the end that
+    #: connects
+    #: is_up: the link is in use, so frames leave as DATA; else they wait in _waiting
     """
 
     __slots__ = (
@@ -76,7 +78,7 @@ class DatagramEnd:
     def __init__(self, connection: bytes, *, is_dialing: bool) -> None:
         self.is_up = False
         self.is_closed = False
-        #: frames that were too long, or came while too many waited
+        #: the number of frames that were too long, or were written while too many waited
         self.lost = 0
         self.connection = connection
         self._is_dialing = is_dialing
@@ -97,17 +99,17 @@ class DatagramEnd:
         return out
 
     def next_deadline(self) -> float | None:
-        """When `expire` is to be called; `None` for never."""
+        """The time at which `expire` is to be called; `None` for never."""
         return None if self.is_closed else self._due
 
     def expire(self, now: float) -> None:
-        """Say again what was not answered."""
+        """Repeat the datagram that has no answer yet."""
         if self._due is not None and now >= self._due and self._repeated is not None:
             self._say(self._repeated)
             self._due = now + DATAGRAM_RETRY_S
 
     def write(self, data: bytes, now: float) -> None:
-        """Send what the connection writes: whole frames."""
+        """Send the bytes that the connection writes: whole frames."""
         if self.is_closed:
             return
         if self._is_dialing:
@@ -121,7 +123,7 @@ class DatagramEnd:
             self._wait(data)
 
     def received(self, datagram: Datagram, now: float) -> bytes | None:
-        """Take in a datagram; returns what the connection is to read, if there is anything."""
+        """Take in a datagram; return the bytes that the connection is to read, if there are any."""
         match datagram.kind:
             case Kind.CLOSE:
                 self.is_closed = True
@@ -161,7 +163,7 @@ class DatagramEnd:
             self._wait(data)
 
     def _answered(self, datagram: Datagram, now: float) -> bytes | None:
-        """The other end has answered HELLO or FIRST."""
+        """Take in an answer to HELLO or FIRST."""
         if datagram.kind is Kind.RETRY:
             if not self._answer and datagram.cookie != NO_COOKIE:
                 hello = Datagram(
@@ -181,7 +183,7 @@ class DatagramEnd:
         return None
 
     def _data(self, datagram: Datagram) -> bytes | None:
-        """What DATA brings, unless it came before, or before the link is in use."""
+        """The payload of DATA, unless it is a duplicate, or arrives before the link is in use."""
         if not (self.is_up or self._has_first) or not self._seen.is_new(datagram.number):
             return None
         return datagram.payload

@@ -1,4 +1,4 @@
-"""Deliveries as applications see them; what a publication holds is decoded when it is asked for."""
+"""Deliveries as applications see them; a publication is decoded when it is first read."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from sapwood.timing.local import LocalClock
 from sapwood.wire.publications import WholeBody, decode_body, has_envelope, publication_of
 
 Reader: TypeAlias = Callable[[str, Mapping[str, Any] | None], Any]
-"""Makes an object of the id and the record of a publication, which may have none."""
+"""Makes an object of the id and the record of a publication, which may have no record."""
 
 
 class Delivery:
     """A publication that matched, as it was published. Never changes.
 
-    `attributes` is empty and `has_record` false where it carries none, `document` and `payload` are
-    `None` where it carries none. `subscriptions` are the ids of the client's subscriptions that
-    match, sorted.
+    `attributes` is empty and `has_record` false where the publication carries no record, `document`
+    and `payload` are `None` where it carries none. `subscriptions` are the ids of the client's
+    subscriptions that match, sorted.
 
     A client that only counts deliveries, or looks at `subscriptions`, pays for nothing else: the
-    publication stays bytes until one of the others is read for the first time. That raises
+    publication stays bytes until another attribute is read for the first time. That read raises
     `FrameError` for bytes that are no publication, which no broker sends.
 
-    It was made some time ago, and how long at most is known without any synchronized clock where
-    all brokers on its way know the bounds of their links (`age_bound`).
+    An upper bound of its age is known, without any synchronized clock, where all brokers on its way
+    know the bounds of their links (`age_bound`).
 
     #: _body or _encoded is there
     #: _born is a reading of _clock, before which the publication was not made; None: not known
@@ -70,7 +70,7 @@ class Delivery:
     ) -> Self:
         """The delivery of an encoded publication (`sapwood.wire.publications`).
 
-        It was not made before the clock showed `born`.
+        The publication was not made before the clock showed `born`.
         """
         delivery = cls.__new__(cls)
         delivery._born, delivery._clock, delivery._max_age_ns = born, clock, None
@@ -87,32 +87,31 @@ class Delivery:
 
     @property
     def size(self) -> int:
-        """The bytes that have yet to be read: 0 as soon as something of them was."""
+        """The number of bytes that are not decoded yet: 0 once the publication has been decoded."""
         return 0 if self._encoded is None else len(self._encoded)
 
     @property
     def age_bound(self) -> float | None:
-        """How old the publication is at most, in seconds, at the moment of asking.
+        """An upper bound of the publication's present age, in seconds.
 
-        It counts from the call to `publish`, over all links and brokers, and is never too small as
-        long as the clocks on the way keep their drift. `None` where it is not known: of what waited
-        in a mailbox or a journal, and of the first ones on a link.
+        The age counts from the call to `publish`, over all links and brokers; the bound is never
+        too small as long as the clocks on the way keep their drift. `None` where it is not known:
+        for a publication that waited in a mailbox or a journal, and for the first ones on a link.
         """
         age_ns = self._age_ns()
         return None if age_ns is None else nextafter(age_ns / 1e9, inf)
 
     @property
     def timely(self) -> bool:
-        """Whether it is certainly not older than the `max_age` of its subscription, by now.
+        """True if the publication is certainly not older than the `max_age` of its subscription.
 
-        `False` may be a false alarm, `True` never is. Without `max_age` any age that is known will
-        do.
+        `False` may be a false alarm, `True` never is. Without `max_age` any known age is timely.
         """
         age_ns = self._age_ns()
         return age_ns is not None and (self._max_age_ns is None or age_ns <= self._max_age_ns)
 
     def within(self, max_age_ns: int) -> Self:
-        """The same delivery, for a subscription that wants it to be no older than this."""
+        """The same delivery, for a subscription with this `max_age`."""
         delivery = copy(self)
         delivery._max_age_ns = max_age_ns
         return delivery
@@ -127,8 +126,8 @@ class Delivery:
     def value(self) -> Any:
         """The record as an object of its subscription's type, the same one each time.
 
-        Raises `UnfitDeliveryError` where the record is none, and `InputError` where the
-        subscription has no type.
+        Raises `UnfitDeliveryError` where the record does not fit the type, and `InputError` where
+        the subscription has no type.
         """
         if self._value is None:
             if self._reader is None:
@@ -139,7 +138,7 @@ class Delivery:
 
     @property
     def may_expire(self) -> bool:
-        """Whether the publication may have a time to live; nothing is decoded."""
+        """True if the publication may have a time to live; nothing is decoded."""
         encoded = self._encoded
         if encoded is not None:
             return has_envelope(encoded)
@@ -147,7 +146,7 @@ class Delivery:
 
     @property
     def has_expired(self) -> bool:
-        """Whether its time to live may be over by now: a publication is not handed out then."""
+        """True if the time to live may have passed: the publication is not handed out then."""
         if not self.may_expire:
             return False
         envelope, age_ns = self._decoded().envelope, self._age_ns()
@@ -157,19 +156,19 @@ class Delivery:
 
     @property
     def ttl(self) -> float | None:
-        """The time to live that it was published with, in seconds; `None`: it has no end."""
+        """The time to live of the publication, in seconds; `None`: it has none."""
         envelope = self._decoded().envelope
         return None if envelope is None or envelope.ttl_ms is None else envelope.ttl_ms / 1000
 
     @property
     def traceparent(self) -> str | None:
-        """The span that it was published under (W3C Trace Context), if its publisher said so."""
+        """The span of the publication (W3C Trace Context), if its publisher sent one."""
         envelope = self._decoded().envelope
         return None if envelope is None else envelope.traceparent
 
     @property
     def tracestate(self) -> str | None:
-        """What goes with the `traceparent`, as its publisher said it."""
+        """The vendor part of the trace context, as the publisher sent it."""
         envelope = self._decoded().envelope
         return None if envelope is None else envelope.tracestate
 
@@ -201,7 +200,7 @@ class Delivery:
 
     @property
     def has_record(self) -> bool:
-        """Whether the publication carries a record, which may be empty."""
+        """True if the publication carries a record, which may be empty."""
         return self._decoded().attributes is not None
 
     def publication(self) -> Publication:

@@ -1,11 +1,11 @@
-"""Grants: what an identity may subscribe to and publish, as filters.
+"""Grants: the filters of what an identity may subscribe to and publish.
 
-What a client asks for is narrowed to what it may: a subscription to `price > 10` of somebody who
-may see `region = 'eu'` is one to `price > 10 and region = 'eu'`, wherever it travels. So what may
-not be seen reaches nobody who may not see it, by whatever way routers merge or digest filters. A
-tree pattern cannot be narrowed: it is taken if a granted one covers it, or else refused.
+A requested filter is narrowed to the granted one: a subscription to `price > 10` by an identity
+that may see `region = 'eu'` becomes one to `price > 10 and region = 'eu'`, wherever it travels. So
+a publication outside of a grant never reaches its clients, however routers merge or digest filters.
+A tree pattern cannot be narrowed: it is accepted if a granted one covers it, or else refused.
 
-A publication with a record and a document is seen by whoever may see either.
+A publication with a record and a document is visible if either of the two is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sapwood.model.publication import Publication
 from sapwood.routing.admitting import Promised, promised, unaccepted
 
 SEPARATOR: Final = "/"
-"""What stands between an identity and the rest of a client's name, so in no identity."""
+"""The separator between an identity and the rest of a client's name; it occurs in no identity."""
 
 _TAG_BYTES: Final = 8
 
@@ -36,12 +36,12 @@ _EVERY_DOCUMENT: Final = "//*"
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What somebody may do; nothing by default.
+    """The permissions of an identity; none by default.
 
     Records that `subscribe` and documents that one of `subscribe_documents` accepts may be seen,
-    and those of `publish` and `publish_documents` published. Names of durable subscriptions fit one
-    of `durable`, where `*` is any text. Who `operates` may read a broker's state, journal and
-    filters.
+    and those of `publish` and `publish_documents` published. The name of a durable subscription has
+    to fit one of `durable`, where `*` is any text. With `operates` an identity may read a broker's
+    state, journal and filters.
     """
 
     subscribe: Filter = NOTHING
@@ -52,7 +52,7 @@ class Grant:
     operates: bool = False
 
     def __or__(self, other: Grant) -> Grant:
-        """What either of two grants allows. Raises `LimitError` where that is too long."""
+        """The union of two grants. Raises `LimitError` where it is too long."""
         return Grant(
             _union(self.subscribe, other.subscribe),
             (*self.subscribe_documents, *other.subscribe_documents),
@@ -63,7 +63,7 @@ class Grant:
         )
 
     def narrowed(self, asked: Interest) -> Interest:
-        """What is left of a filter of a subscription. Raises `InputError` where that is nothing."""
+        """The granted part of a subscription's filter. Raises `InputError` if it is empty."""
         if isinstance(asked, Filter):
             return self._narrowed(asked)
         if any(one.covers(asked) for one in self.subscribe_documents):
@@ -95,14 +95,14 @@ class Grant:
 
     @property
     def sees_all(self) -> bool:
-        """Whether nothing has to be hidden."""
+        """True if the grant hides no publication."""
         documents = any(str(one) == _EVERY_DOCUMENT for one in self.subscribe_documents)
         return self.operates or (documents and self.subscribe == EVERYTHING)
 
     def sees(self, publication: Publication) -> bool:
-        """Whether a publication may be seen.
+        """True if the grant lets a publication be seen.
 
-        Of one that is blind nothing is left here but its payload: the first router has looked.
+        A blind publication has only its payload left here: the first router has compared it.
         """
         if publication.attributes is None and publication.document is None:
             return True
@@ -110,20 +110,21 @@ class Grant:
         return any(one.matches(publication) for one in seen)
 
     def covers(self, asked: Interest) -> bool:
-        """Whether all of a filter may be subscribed to."""
+        """True if the whole of a filter may be subscribed to."""
         if isinstance(asked, Filter):
             return self.subscribe.covers(asked)
         return any(one.covers(asked) for one in self.subscribe_documents)
 
     def names(self, durable: str) -> bool:
-        """Whether a durable subscription may have this name; none has no name."""
+        """True if a durable subscription may have this name, or has none."""
         return not durable or any(fnmatchcase(durable, one) for one in self.durable)
 
 
 class Gate:
-    """A grant, and what its publications are compared with; sessions of one grant share it.
+    """A grant, and the engines that compare publications with it; sessions of one grant share it.
 
-    A session under another grant has another `tag`: what it had under the one before is not its.
+    A session under another grant has another `tag`, so it does not inherit the state of the former
+    one.
     """
 
     __slots__ = ("_engines", "_promised", "grant", "tag")
@@ -151,7 +152,7 @@ def _union(one: Filter, other: Filter) -> Filter:
 
 
 def fields_of(grant: Grant) -> dict[str, object]:
-    """A grant by its fields, as a person reads them."""
+    """The fields of a grant, in a readable form."""
     found: dict[str, object] = {}
     for field in fields(grant):
         value = getattr(grant, field.name)

@@ -1,13 +1,13 @@
-"""What clients send, judged: in a few steps at once, or in a piece of work that may take long.
+"""Judging of requests: in a few steps at once, or as a piece of work that may take long.
 
-Most filters and publications are read in microseconds. Some, hostile or only large, take a second.
-`Judge.judge` reads what takes few steps, and for the rest gives a function that does the work, to
-be run where nobody waits for it (`sapwood.broker.side_work`). Either way the outcome stays in the
+Most filters and publications are parsed in microseconds. A few, hostile or only large, take a
+second. `Judge.judge` parses what takes few steps, and for the rest returns a function that does the
+work, to be run beside the loop (`sapwood.broker.side_work`). Either way the outcome stays in the
 `Judgement`, where the session finds it.
 
-A long piece of work would still hold the interpreter again and again. So the question may be put to
+A long piece of work would still hold the interpreter again and again. So a filter may be sent to
 another process, as bytes, and its answer comes as bytes (`answer`): the text of the filter, and the
-bytes of its normal form or why there is none.
+bytes of its normal form or the reason why it has none.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from sapwood.wire.messages import AdvertiseRequest, PublishRequest, SubscribeReq
 from sapwood.wire.publications import decode_publication
 
 Request: TypeAlias = SubscribeRequest | AdvertiseRequest | DurableRequest | PublishRequest
-"""What has to be judged before the router sees it."""
+"""Requests that are judged before the router gets them."""
 
 JUDGED: Final = (SubscribeRequest, AdvertiseRequest, DurableRequest, PublishRequest)
 
 _Filtering: TypeAlias = SubscribeRequest | AdvertiseRequest | DurableRequest
-"""What has a filter that is read."""
+"""Requests with a filter that is parsed."""
 
 _DIGEST_BYTES: Final = 16
 
 
 @dataclass(slots=True)
 class Judgement:
-    """A request, and what is in it once that is known: a value, or why it is refused."""
+    """A request, and its content once that is known: a value, or the reason why it is refused."""
 
     request: Request
     value: AdvertisedContent | Publication | None = None
@@ -61,22 +61,24 @@ class Judgement:
 
     @property
     def is_known(self) -> bool:
-        """Whether the request has been read."""
+        """True if the request has been parsed."""
         return self.value is not None or self.refusal is not None
 
 
 Elsewhere: TypeAlias = Callable[[bytes], bytes | None]
-"""Puts a question to another process, waits, and returns its answer; `None` without one."""
+"""Sends a question to another process, waits, and returns the answer; `None` without one."""
 
 
 class Judge:
-    """Reads the requests of all clients of a broker.
+    """The parser of the requests of all clients of a broker.
 
-    Long work is done `elsewhere`, if that is given and answers, and else here. A `strict` one
-    refuses filters of subscriptions that can never match, by themselves or by what is `declared`.
+    Long work is done `elsewhere`, if that is given and answers, and else here. With `is_strict`,
+    filters of subscriptions are refused that can never match, by themselves or because of what is
+    `declared`.
 
-    It remembers the filters that were refused for the work that they take, by digest, so that who
-    sends one fifty times has it worked out once. Errors of syntax are found again: that is cheap.
+    Filters that were refused because of the work they take are remembered, by digest, so that a
+    filter that is sent fifty times is worked out once. Errors of syntax are found again: that is
+    cheap.
 
     #: at most REFUSALS_REMEMBERED_MAX refusals, in the order in which they came
     """
@@ -91,27 +93,27 @@ class Judge:
     ) -> None:
         self._elsewhere = elsewhere
         self.is_strict = is_strict
-        #: what is published, where somebody says so
+        #: the declared attributes of publications, if there is a declaration
         self.declared = declared
-        #: what a filter may cost, nanoseconds for each publication
+        #: the most that a filter may cost, in nanoseconds for each publication
         self.cost_max = cost_max
         self._refused: dict[bytes, LimitError] = {}
-        #: normal forms that were begun in full: what tests count instead of seconds
+        #: the number of normal forms begun in full: tests count these instead of seconds
         self.pieces = 0
 
     def why_never(self, interest: Interest) -> str | None:
-        """Why no publication can match, or none that is declared; `None` where some may."""
+        """The reason why no publication can match, or no declared one; `None` where one may."""
         why = why_never(interest)
         if why is None and self.declared is not None:
             why = self.declared.why_never(interest)
         return why
 
     def cost_of(self, interest: Interest) -> Cost | None:
-        """What a filter costs, where that is bounded for all."""
+        """The cost of a filter, where the cost of filters is limited."""
         return None if self.cost_max is None else cost_of(interest)
 
     def why_dear(self, cost: Cost) -> str | None:
-        """Why a filter costs more than any may; `None` where it does not."""
+        """The reason why a filter costs more than any filter may; `None` where it does not."""
         if self.cost_max is None or cost.ns <= self.cost_max:
             return None
         return (
@@ -138,7 +140,7 @@ class Judge:
         return lambda: self._in_full(request, digest)
 
     def _in_full(self, request: _Filtering, digest: bytes) -> Judgement:
-        """Work it out. Runs in any thread: what it changes is one entry of a dictionary."""
+        """Judge a request in full. Runs in any thread: it changes one entry of a dictionary."""
         self.pieces += 1
         judged = self._asked(request) or _of_filter(request, NORMAL_FORM_STEPS_MAX)
         if isinstance(judged.refusal, LimitError):
@@ -149,7 +151,7 @@ class Judge:
         return judged
 
     def _asked(self, request: _Filtering) -> Judgement | None:
-        """What another process says of a filter; `None` where there is none, or no bytes for it."""
+        """The answer of another process about a filter; `None` without one, or without bytes."""
         if self._elsewhere is None or not isinstance(request.filter, str):
             return None
         answered = self._elsewhere(request.filter.encode())
@@ -159,9 +161,9 @@ class Judge:
 
 
 class _Answer(Struct, array_like=True, frozen=True):
-    """What came of a filter: the bytes of its normal form, the bound it passes, or a reason.
+    """The outcome of a filter: the bytes of its normal form, the limit it exceeds, or a reason.
 
-    Nothing of these for a filter whose normal form has no bytes.
+    All are `None` for a filter whose normal form has no bytes.
     """
 
     packed: bytes | None = None
@@ -223,6 +225,6 @@ def _length(text: AdvertisedText) -> int:
 
 
 def _digest(request: _Filtering) -> bytes:
-    """Of the kind of request and its filter; not of its id."""
+    """A digest of the kind of request and its filter, without its id."""
     written = type(request).__name__.encode() + msgspec.msgpack.encode(request.filter)
     return hashlib.blake2b(written, digest_size=_DIGEST_BYTES).digest()

@@ -1,4 +1,4 @@
-"""Keep-alive: is the peer still there? A ping after silence, dead after several unanswered."""
+"""Keep-alive: a ping after silence; the peer counts as dead after several without an answer."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Due(Enum):
 
 
 class KeepAlive:
-    """When to ping a peer, and when to give it up.
+    """The times at which a peer is pinged, and given up.
 
     Every byte from the peer is a sign of life. After `idle_s` seconds without one the peer is
     pinged, and again after each further `idle_s`; when `missed_max` pings have had their time, it
     counts as dead, `idle_s * (missed_max + 1)` seconds after its last sign.
 
-    A neighbor counts as dead when a failure detector has no more `patience` with it instead, and is
-    pinged until then.
+    Where a failure detector decides, a neighbor counts as dead when the detector has no more
+    `patience` with it, and is pinged until then.
 
-    While this end does not read (`suspend`), silence says nothing: the peer is pinged, so that it
-    hears from here, and never counts as dead.
+    While this end does not read (`suspend`), silence means nothing: the peer is pinged, so that it
+    gets signs of life from here, and never counts as dead.
     """
 
     __slots__ = (
@@ -49,12 +49,12 @@ class KeepAlive:
     ) -> None:
         self.idle_s = idle_s
         self.missed_max = missed_max
-        #: the last sign of life, or what stands for it
+        #: the time of the last sign of life, or of the event that stands for it
         self._heard = now
-        #: pings since then
+        #: the number of pings since then
         self._pings = 0
         self._suspended = False
-        #: there where a failure detector decides
+        #: given where a failure detector decides
         self._make_patience: MakePatience | None = None
         self._patience: Patience | None = None
 
@@ -65,11 +65,11 @@ class KeepAlive:
 
     @property
     def heard(self) -> float:
-        """When the peer last gave a sign of life, or the connection began, in seconds."""
+        """The time of the peer's last sign of life, or of the connection's start, in seconds."""
         return self._heard
 
     def received(self, now: float) -> None:
-        """The peer gave a sign of life."""
+        """Record a sign of life of the peer."""
         self._heard = now
         self._pings = 0
         if self._patience is not None:
@@ -80,14 +80,14 @@ class KeepAlive:
         self._suspended = True
 
     def resume(self, now: float) -> None:
-        """Silence counts again: this end reads."""
+        """Count silence again, as this end reads again."""
         self._suspended = False
         self.received(now)
-        if self._make_patience is not None:  # how long it was not read teaches nothing
+        if self._make_patience is not None:  # the time without reading is no sample
             self._patience = self._make_patience(now)
 
     def next_deadline(self) -> float:
-        """When an action will be due, if nothing is received before."""
+        """The time at which an action will be due, if nothing is received before."""
         ping = self._heard + self.idle_s * (self._pings + 1)
         if self._patience is None or self._suspended:
             return ping
@@ -108,5 +108,6 @@ class KeepAlive:
     def _is_dead(self, now: float) -> bool:
         if self._patience is None:
             return self._pings >= self.missed_max
-        # It was asked for a sign: this end may have stood still, and read nothing.
+        # Without a ping there was no request for a sign: this end may have stood still, and read
+        # nothing.
         return self._pings > 0 and self._patience.deadline <= now

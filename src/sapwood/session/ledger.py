@@ -1,9 +1,9 @@
 """Publications between "sent" and "accepted", at both ends.
 
 A client numbers its publications from 1, without gaps, in a *session*: one run of a client under
-its name, across all its connections. The broker answers cumulatively. A client that comes back
-sends again what is unacknowledged; the broker drops what it had passed on already. So a retry
-never publishes twice, as long as the broker remembers the session.
+its name, across all its connections. The broker answers cumulatively. A client that reconnects
+sends its unacknowledged publications again; the broker drops those that it passed on already. So a
+retry never publishes twice, as long as the broker remembers the session.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ class PublisherLedger:
         #: the last publication that was passed on or refused
         self.received = received
         #: passed on and not yet answered: an id with its number, or publications that were passed
-        #: on together with the number of the first one
+        #: on together, with the number of the first one
         self._outstanding: deque[tuple[int, str | Sequence[Publication]]] = deque()
-        #: how many of these are publications that were passed on together
+        #: the number of batches in `_outstanding`
         self._batches = 0
         #: reasons by number, kept as long as the client may not have read them
         self._refused: dict[int, str] = {}
 
     @property
     def through(self) -> int:
-        """Every publication up to this one is answered."""
+        """The last publication up to which every publication is answered."""
         return self._outstanding[0][0] - 1 if self._outstanding else self.received
 
     def admit(self, sequence: int) -> bool:
-        """Whether the publication with this number is new; it then has to be passed on or refused.
+        """True if the publication with this number is new; it then has to be passed on or refused.
 
         Raises `FrameError` where a number was left out, or too many wait for an answer.
         """
@@ -60,7 +60,7 @@ class PublisherLedger:
         return True
 
     def admit_many(self, first: int, count: int) -> int | None:
-        """How many of so many publications that follow each other are known, from the first one on.
+        """The number of known publications among `count` consecutive ones; these come first.
 
         The others have to be passed on. `None` where they are to be admitted one by one.
         """
@@ -70,13 +70,13 @@ class PublisherLedger:
         return min(count, self.received + 1 - first)
 
     def pass_on_many(self, first: int, publications: Sequence[Publication]) -> None:
-        """Publications go to the router together, which will answer for them."""
+        """Record publications that go to the router together, which will answer for them."""
         self.received = first + len(publications) - 1
         self._outstanding.append((first, publications))
         self._batches += 1
 
     def settle_many(self, count: int) -> None:
-        """The router has answered for the oldest outstanding publications, so many of them."""
+        """Settle the `count` oldest outstanding publications, which the router has answered for."""
         while count:
             if not self._outstanding:
                 raise InvariantError(f"{count} publications were answered without being asked")
@@ -89,15 +89,12 @@ class PublisherLedger:
             count -= size
 
     def pass_on(self, sequence: int, publication_id: str) -> None:
-        """The publication goes to the router, which will answer."""
+        """Record a publication that goes to the router, which will answer."""
         self.received = sequence
         self._outstanding.append((sequence, publication_id))
 
     def settle(self, publication_id: str) -> int:
-        """The router has answered for the oldest outstanding publication of this id.
-
-        Returns its number.
-        """
+        """Settle the oldest outstanding publication of this id; return its number."""
         if self._batches:
             self._spell_out()
         if self._outstanding and self._outstanding[0][1] == publication_id:
@@ -109,37 +106,38 @@ class PublisherLedger:
         raise InvariantError(f"publication {publication_id!r} was answered without being asked")
 
     def _waiting(self) -> int:
-        """How many publications are not yet answered."""
+        """The number of publications that are not yet answered."""
         if not self._batches:
             return len(self._outstanding)
         return sum(1 if isinstance(which, str) else len(which) for _, which in self._outstanding)
 
     def _spell_out(self) -> None:
-        """Note one by one what was passed on together, as it is answered one by one."""
+        """Split all batches into single publications, as they are answered one by one."""
         outstanding, self._outstanding, self._batches = self._outstanding, deque(), 0
         for first, which in outstanding:
             ids = (which,) if isinstance(which, str) else [one.id for one in which]
             self._outstanding.extend(enumerate(ids, first))
 
     def refuse(self, sequence: int, reason: str) -> None:
-        """The publication is refused; the reason is kept for a client that did not read it."""
+        """Refuse a publication; the reason is kept for a client that did not read it."""
         self.received = max(self.received, sequence)
         self._refused[sequence] = reason
-        # A client waits at that many unacknowledged publications, so it has read the older ones.
+        # A client stops at UNACKNOWLEDGED_MAX unacknowledged publications, so it has read the older
+        # answers.
         while len(self._refused) > UNACKNOWLEDGED_MAX:
             del self._refused[next(iter(self._refused))]
 
     def leave(self) -> None:
-        """The client has gone: what the router was not handed by then, it has to send again."""
+        """Detach the client; it has to send again what the router did not get until now."""
         self.received = self.through
         self._outstanding.clear()
         self._batches = 0
 
     def resume(self, acknowledged: int) -> list[tuple[int, str]]:
-        """The client is back, and has read all answers up to `acknowledged`.
+        """Attach the client again, which has read all answers up to `acknowledged`.
 
-        Returns the refusals that it has not read. A number that was never received here comes
-        from before this broker's time.
+        Returns the refusals that it has not read. A number that was never received here comes from
+        before this broker's time.
         """
         self._refused = {n: reason for n, reason in self._refused.items() if n > acknowledged}
         self.received = max(self.received, acknowledged)
@@ -165,7 +163,7 @@ class SessionMemory:
         return len(self._connected) + len(self._left)
 
     def attach(self, name: str, session: str) -> PublisherLedger:
-        """The ledger of a client that connects: the one it left, if this is the same session."""
+        """The ledger of a client that connects: its former one, if this is the same session."""
         if name in self._connected:
             raise InvariantError(f"client {name!r} is connected already")
         ledger = self._left.pop(name, None)
@@ -212,7 +210,7 @@ class Unacknowledged:
 
     @property
     def full(self) -> bool:
-        """Whether the next publication has to wait for an answer to an earlier one."""
+        """True if the next publication has to wait for an answer to an earlier one."""
         return len(self._waiting) >= self.publications_max or self._bytes >= self.bytes_max
 
     def add(self, publication: bytes) -> int:
@@ -235,10 +233,10 @@ class Unacknowledged:
         self.last += 1
 
     def refused(self, number: int) -> None:
-        """The broker has refused this publication, which waits for the answers to earlier ones.
+        """Record the broker's refusal of a publication that waits for the answers to earlier ones.
 
-        Whoever was told so may have published it again under another number, so it is never to be
-        accepted: nothing stands in its place, which every broker refuses.
+        The application, once informed, may have published it again under another number, so it must
+        never be accepted: it is replaced by empty bytes, which every broker refuses.
         """
         at = number - self.acknowledged - 1
         if at >= 0:
@@ -246,7 +244,7 @@ class Unacknowledged:
             self._waiting[at] = b""
 
     def answered(self, through: int) -> None:
-        """The broker has answered all up to `through`.
+        """Drop all publications up to `through`, which the broker has answered.
 
         Raises `FrameError` for publications that were never sent.
         """

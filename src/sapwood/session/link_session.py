@@ -16,12 +16,12 @@ from sapwood.wire.publications import encode_publication
 
 
 class LinkSession:
-    """The link to one neighbor, at the end that connected as at the end that accepted.
+    """The link to one neighbor, at either end.
 
-    The end that connected says `LinkEstablished` when it takes the link into use; so each end
-    knows of the other that it counts the link as up before the first routing message arrives.
-    `session` is the neighbor's, and tells one run of it from the next; `listens` is where others
-    may connect to it, as far as it says so.
+    The end that connected sends `LinkEstablished` when it takes the link into use; so each end
+    knows that the other counts the link as up before the first routing message arrives. `session`
+    is the neighbor's, and distinguishes its runs; `listens` is the address at which brokers may
+    connect to it, if it has announced one.
     """
 
     __slots__ = ("came", "connection", "is_lossy", "listens", "name", "sent", "session")
@@ -37,11 +37,11 @@ class LinkSession:
     ) -> None:
         self.name = name
         self.listens = listens
-        #: what is said may be lost, repeated and reordered
+        #: messages may be lost, repeated and reordered
         self.is_lossy = is_lossy
         self.session = session
         self.connection = connection
-        #: publications that went to the neighbor, and that came from it
+        #: the numbers of publications sent to the neighbor, and received from it
         self.sent = self.came = 0
 
     def establish(self) -> None:
@@ -53,7 +53,7 @@ class LinkSession:
     ) -> Receive | LinkCongestion | LinkState | LinkEstablished:
         """The router's input in a message, or a message about the link itself.
 
-        Raises `FrameError` for what a neighbor must not say (now).
+        Raises `FrameError` for a message that a neighbor must not send (now).
         """
         if isinstance(message, LinkEstablished):
             if self.connection.phase is not Phase.AGREEING:
@@ -69,7 +69,7 @@ class LinkSession:
         raise FrameError(f"a {type(message).__name__} is nothing a neighbor says")
 
     def admit(self, run: PublishMany) -> ReceiveMany | None:
-        """The router's input in publications that follow each other.
+        """The router's input in consecutive publications.
 
         `None` where they are to be interpreted one by one.
         """
@@ -81,10 +81,10 @@ class LinkSession:
         return ReceiveMany(self.name, run)
 
     def _check(self, message: routing.Message) -> bool:
-        """Read the filters that nobody has read yet, and see that a publication is not too long.
+        """Parse the filters of a message, and check the length of its publication.
 
-        Whether it is a publication. One that does not fit into the frames of clients came in
-        parts, or in a frame with less beside it than hops may add. Raises `FrameError`.
+        True for a publication. One that does not fit into the frames of clients came in parts, or
+        in a frame with less beside it than hops may add. Raises `FrameError`.
         """
         inner = routing.carried(message)
         try:
@@ -100,7 +100,7 @@ class LinkSession:
         return isinstance(inner, routing.Publish)
 
     def send(self, message: routing.Message, age_ns: int | None = 0) -> None:
-        """Send a router's message, which says what is so old; of a publication that is known."""
+        """Send a router's message, whose content is `age_ns` old; a publication has its own age."""
         inner = routing.carried(message)
         if isinstance(inner, routing.Publish):
             self.connection.mark(inner.publication.born)
@@ -110,7 +110,7 @@ class LinkSession:
         self.connection.send_routing(message)
 
     def send_many(self, publications: PublishMany) -> None:
-        """Send publications that follow each other."""
+        """Send consecutive publications."""
         self.sent += len(publications.batch)
         frames = forwards(publications)
         if frames is not None:
@@ -123,13 +123,14 @@ class LinkSession:
             self.connection.send_routing(message)
 
     def tell(self, state: LinkState) -> None:
-        """Tell the neighbor of the links of a broker."""
+        """Send the neighbor the links of a broker."""
         self.connection.send(state)
 
     def congested(self, *, congested: bool) -> None:
         """Report to the neighbor whether publications pile up on this side.
 
-        Not where the word that they do so no longer could be lost: there publications may be, too.
+        A lossy link gets no report, as the report of the end could be lost; its publications may
+        be, too.
         """
         if self.is_lossy:
             return

@@ -1,11 +1,11 @@
-"""The bytes to be sent on a connection, until somebody takes them.
+"""The bytes to be sent on a connection, until they are taken.
 
-Small messages are put behind each other in one piece of memory. What is long stays where it is, so
-that a publication of a megabyte for ten clients that do not keep up is there once and not ten
-times. Behind two small frames and a delivery of a long publication, with one more, there are three
-pieces, each of whole frames:
+Small messages are appended to one piece of memory. Long frames stay where they are, so that a
+publication of a megabyte for ten clients that do not keep up exists once and not ten times. After
+two small frames, a delivery of a long publication and one more small frame, there are three pieces,
+each of whole frames:
 
-    (frames 1 and 2,)   (the head of frame 3, the publication, its last byte)   (frame 4,)
+   (frames 1 and 2,)   (the head of frame 3, the publication, its last byte)   (frame 4,)
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 LONG_BYTES: Final = 65_536
-"""What is as long as that is not copied, which would take longer than a piece of its own."""
+"""The length from which bytes are not copied: a copy would take longer than a piece of its own."""
 
 Piece: TypeAlias = tuple[bytes | memoryview, ...]
 """Whole frames, whose bytes lie in one or several places."""
@@ -22,10 +22,10 @@ Piece: TypeAlias = tuple[bytes | memoryview, ...]
 class Outgoing:
     """Bytes that are to be sent, in order.
 
-    `frames` takes small messages; whoever has taken it puts whole frames there before anything
-    else is asked for.
+    `frames` takes small messages; a caller that holds it appends whole frames before it calls any
+    other method.
 
-    #: _long_bytes == the sum of the lengths in _pieces, which stand before what is in frames
+    #: _long_bytes == the sum of the lengths in _pieces, which precede the bytes in frames
     """
 
     __slots__ = ("_long_bytes", "_pieces", "frames")
@@ -36,14 +36,14 @@ class Outgoing:
         self._long_bytes = 0
 
     def __len__(self) -> int:
-        """How many bytes."""
+        """The number of bytes."""
         return self._long_bytes + len(self.frames)
 
     def add(self, frames: memoryview) -> None:
-        """Put whole frames at the end.
+        """Append whole frames.
 
-        They are not copied where they are long and nobody else has much of the same memory: as long
-        as they wait all of it is kept.
+        They are not copied where they are long and take up at least half of their memory, all of
+        which is kept as long as they wait.
         """
         if len(frames) >= LONG_BYTES and 2 * len(frames) >= memoryview(frames.obj).nbytes:
             self.add_piece((frames,))
@@ -51,14 +51,14 @@ class Outgoing:
             self.frames += frames
 
     def add_piece(self, piece: Piece) -> None:
-        """Put whole frames at the end, without copying them."""
+        """Append whole frames, without copying them."""
         if self.frames:
             self._set_aside((bytes(self.frames),))
             self.frames.clear()
         self._set_aside(piece)
 
     def take(self) -> list[Piece]:
-        """All there is, piece by piece, in a list that is the caller's."""
+        """All pieces, in a list that is the caller's."""
         pieces, frames = self._pieces, self.frames
         if frames:
             pieces.append((bytes(frames),))

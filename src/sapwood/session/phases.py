@@ -1,4 +1,4 @@
-"""The phases of a connection, and every way from one to the next."""
+"""The phases of a connection, and every transition between them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from sapwood.errors import InvariantError
 
 
 class Phase(Enum):
-    """Where a connection stands.
+    """The phase of a connection.
 
-    GREETING: the peer's first frame has not been answered (or has not come).
-    AGREEING: a broker was welcomed for a link, and has not yet taken it into use.
-    OPEN: messages flow.
-    CLOSING: this end has said its last word; what still arrives is not read.
-    CLOSED: over.
+    GREETING: the peer's first frame has not been answered (or has not come). AGREEING: a broker was
+    welcomed for a link, and has not yet taken it into use. OPEN: messages flow. CLOSING: this end
+    has sent its last message; bytes that still arrive are not read. CLOSED: over.
     """
 
     GREETING = "greeting"

@@ -1,9 +1,10 @@
 """Quotas: how much of a broker one identity may use, over all of its connections there.
 
 Subscriptions and their conjunctions are counted as long as they are in force for a client that is
-connected. Publications and their bytes run through a token bucket each, which holds what `BURST_S`
-seconds bring. What passes a quota is refused by itself, with the quota's name; nothing else of the
-client suffers, and what is in force stays when a quota becomes smaller.
+connected. Publications and their bytes run through a token bucket each, which holds the amount of
+`BURST_S` seconds. A request that exceeds a quota is refused by itself, with the quota's name; the
+other requests of the client are not affected, and entries in force stay when a quota becomes
+smaller.
 """
 
 from __future__ import annotations
@@ -18,22 +19,23 @@ from sapwood.model.filter import Filter
 from sapwood.model.interest import Interest
 
 BURST_S: Final = 1.0
-"""Seconds of a rate that may come at once: what a rate "a second" lets anybody expect."""
+"""Seconds of a rate that may come at once: the burst that a rate "a second" suggests."""
 
 
 class BeyondQuotaError(InputError):
-    """What is asked for would be more than an identity may have."""
+    """The request would exceed a quota of its identity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What an identity may use of a broker; `None` is without bound.
+    """The quota of an identity at one broker; `None` is without bound.
 
-    So many `subscriptions` with so many `conjunctions` in all (an XPath is one), which cost a
-    publication so many nanoseconds in all (`sapwood.matching.costs`), and what it publishes a
-    second, in publications and in bytes as they travel. It may have made so many `durables`, for
-    whose mailboxes `durable_bytes` are set aside in all. Raises `InputError` for a number that
-    bounds nothing.
+    `subscriptions` is a number of subscriptions, `conjunctions` that of their conjunctions in all
+    (an XPath counts as one), and `cost` the nanoseconds that they cost a publication in all
+    (`sapwood.matching.costs`). The two rates bound what the identity publishes a second, in
+    publications and in bytes as they travel. `durables` is the number of durable subscriptions
+    made, and `durable_bytes` the space of their mailboxes in all. Raises `InputError` for a number
+    that bounds nothing.
     """
 
     subscriptions: int | None = None
@@ -51,20 +53,17 @@ class Quota:
                 raise InputError(f"{name} is {value:g}; it takes {least:g} to {2**53:,}")
 
     def said(self) -> dict[str, float]:
-        """What is bounded, by name."""
+        """The bounds that are set, by name."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in found.items() if value is not None}
 
     def before(self, other: Quota) -> Self:
-        """The same, and of another what is not said here."""
+        """The bounds of this quota, and those of `other` where this one sets none."""
         return type(self)(**(other.said() | self.said()))  # type: ignore[arg-type]
 
 
 class Bucket:
-    """What of a rate is used up: it fills with what passes, and empties as time goes.
-
-    #: 0 <= _level
-    """
+    """The part of a rate that is used up: it fills with what passes, and empties with time."""
 
     __slots__ = ("_at", "_level")
 
@@ -73,9 +72,9 @@ class Bucket:
         self._at: float | None = None
 
     def room(self, rate: float, now: float, *, least: float = 0.0) -> float:
-        """How much more passes at a time, in seconds, under a rate a second; negative: none.
+        """The amount that may still pass at `now`, under a rate a second; negative: none.
 
-        The bucket holds at `least` so much, whatever the rate.
+        The bucket holds at `least` that amount, whatever the rate; `now` is in seconds.
         """
         if self._at is not None and now > self._at:
             self._level = max(0.0, self._level - rate * (now - self._at))
@@ -83,15 +82,15 @@ class Bucket:
         return max(rate * BURST_S, least) - self._level
 
     def take(self, amount: float) -> None:
-        """So much has passed."""
+        """Record that an amount has passed."""
         self._level += amount
 
 
 class Usage:
-    """What one identity uses of one broker: its sessions share it.
+    """The use that one identity makes of one broker; its sessions share it.
 
-    #: subscriptions, conjunctions and cost are the sums over its accounts, of which there are so
-    #: many `accounts`
+    #: subscriptions, conjunctions and cost are the sums over its accounts, whose number is
+    #: `accounts`
     """
 
     __slots__ = (
@@ -105,7 +104,7 @@ class Usage:
     )
 
     def __init__(self, quota: Quota) -> None:
-        #: may change, and counts from then on
+        #: may change; the new bounds hold from then on
         self.quota = quota
         self.accounts = 0
         self.subscriptions = 0
@@ -115,7 +114,7 @@ class Usage:
         self._bytes = Bucket()
 
     def passing(self, sizes: Sequence[int], now: float) -> tuple[int, str]:
-        """How many of some publications pass, the first ones, and why the next one does not.
+        """The number of publications that pass, from the first on, and why the next does not.
 
         `sizes` in bytes, `now` in seconds. A publication that is longer than a bucket passes when
         there is any room, which is paid back by those behind it.
@@ -136,7 +135,7 @@ class Usage:
         return count, reason
 
     def after_s(self, now: float) -> float:
-        """In how many seconds the next publication passes, if nothing does until then."""
+        """The number of seconds until the next publication passes, if none does before."""
         quota, waits = self.quota, [0.0]
         if (rate := quota.publications_per_s) is not None:
             waits.append((1.0 - self._publications.room(rate, now, least=1.0)) / rate)
@@ -145,7 +144,7 @@ class Usage:
         return max(waits)
 
     def take(self, count: int, size: int) -> None:
-        """So many publications of so many bytes in all have passed."""
+        """Record that `count` publications of `size` bytes in all have passed."""
         if self.quota.publications_per_s is not None:
             self._publications.take(count)
         if self.quota.bytes_per_s is not None:
@@ -153,9 +152,9 @@ class Usage:
 
 
 class Account:
-    """What one session has of what its identity uses.
+    """The part of its identity's use that is due to one session.
 
-    #: _sizes has what each subscription uses that is stated
+    #: _sizes has the size of each subscription in force
     """
 
     __slots__ = ("_sizes", "usage")
@@ -166,9 +165,9 @@ class Account:
         usage.accounts += 1
 
     def refusal(self, id_: str, size: Size) -> str | None:
-        """Why a subscription that uses so much may not be stated; `None` where it may.
+        """The reason why a subscription of this size is refused; `None` where it is not.
 
-        One that is stated already is changed: it may always become smaller.
+        A subscription that is in force already is changed: it may always become smaller.
         """
         usage, quota, former = self.usage, self.usage.quota, self._sizes.get(id_)
         bound = quota.subscriptions
@@ -190,7 +189,7 @@ class Account:
         return None
 
     def state(self, id_: str, size: Size) -> None:
-        """A subscription is stated, or changed to one that uses so much."""
+        """Record a subscription, or the new size of one that is changed."""
         former = self._sizes.get(id_)
         if former is None:
             self.usage.subscriptions += 1
@@ -205,23 +204,23 @@ class Account:
                 usage.cost += sign * one.cost.ns
 
     def withdraw(self, ids: Sequence[str]) -> None:
-        """Subscriptions are withdrawn; those that never were are passed over."""
+        """Drop subscriptions that are withdrawn; unknown ids are passed over."""
         for id_ in ids:
             size = self._sizes.pop(id_, None)
             if size is not None:
                 self.usage.subscriptions -= 1
                 self._count(NO_SIZE, size)
         if not self.usage.subscriptions:
-            self.usage.cost = 0.0  # what is added and taken away again leaves no rounding
+            self.usage.cost = 0.0  # sums and differences of floats leave a rest
 
     def close(self) -> None:
-        """The session is over."""
+        """Close the account: the session is over."""
         self.withdraw(tuple(self._sizes))
         self.usage.accounts -= 1
 
 
 class Size(NamedTuple):
-    """What one subscription uses: conjunctions, and what it costs where that is bounded."""
+    """The size of one subscription: its conjunctions, and its cost where that is bounded."""
 
     conjunctions: int
     cost: Cost | None = None
@@ -231,7 +230,7 @@ NO_SIZE: Final = Size(0)
 
 
 def conjunctions_of(interest: Interest) -> int:
-    """How many conjunctions a filter counts as: one at least."""
+    """The number of conjunctions that a filter counts as: at least one."""
     return max(1, len(interest.conjunctions)) if isinstance(interest, Filter) else 1
 
 
@@ -244,6 +243,6 @@ def _why(name: str, bound: float, used: float | None = None) -> str:
 
 
 def why_beyond(name: str, bound: float, used: float, remedy: str) -> str:
-    """The reason of a refusal where something is counted."""
+    """The reason of a refusal, with the part of the bound that is in use."""
     said = f"{bound:,}, of which {used:,} are in use"
     return f"the quota {name} of this identity is {said}: {remedy}, or have it raised"

@@ -1,10 +1,11 @@
-"""Places in a journal as they are told to who may not see all of it.
+"""Places in a journal as they are sent to an identity that may not see all of it.
 
-A place counts what the broker has taken before it: two of them would say how much of that was for
-others. So who may see only some gets each place *sealed*: enciphered, by a key that stays with the
-journal, as a number from `SEALED_FIRST` on. It says where to go on, and nothing else. The cipher is
-a Feistel network of four rounds over 62 bits, its rounds keyed BLAKE2 (Luby and Rackoff 1988: four
-rounds of a pseudorandom function are a pseudorandom permutation).
+A place counts the publications that the broker has stored before it: two places would reveal how
+many of those were for others. So an identity with a limited grant gets each place *sealed*:
+enciphered, with a key that stays with the journal, as a number from `SEALED_FIRST` on. A sealed
+place is good for continuing there, and reveals nothing else. The cipher is a Feistel network of
+four rounds over 62 bits, its rounds keyed BLAKE2 (Luby and Rackoff 1988: four rounds of a
+pseudorandom function are a pseudorandom permutation).
 """
 
 from __future__ import annotations
@@ -38,16 +39,16 @@ class SealedPlaces:
         return SEALED_FIRST | left << _HALF_BITS | right
 
     def open(self, sealed: int) -> int:
-        """The place that was sealed so, if one was; else any."""
+        """The place that was sealed as this number; an arbitrary place if none was."""
         left, right = (sealed ^ SEALED_FIRST) >> _HALF_BITS, sealed & _HALF
         for number in reversed(range(_ROUNDS)):
             left, right = right ^ self._round(number, left), left
         return left << _HALF_BITS | right
 
     def begin(self, place: int, end: int) -> int:
-        """Where to begin who has said this place, behind a sealed one, all, or from now on.
+        """The place at which to begin: after a sealed place, at the very first, or at the end.
 
-        `end` is the end of the journal. Raises `InputError` for a place that was never told.
+        `end` is the end of the journal. Raises `InputError` for a place that was never handed out.
         """
         if place in (0, PLACE_NOW):
             return min(place, end)

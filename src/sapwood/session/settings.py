@@ -24,7 +24,7 @@ class TlsFiles:
 
     Certificates that `ca` has signed are trusted: without it those that the system trusts, at the
     end that connects, and none at the end that accepts. `cert` and `key` are the end's own. Raises
-    `InputError` for one of the two alone.
+    `InputError` if only one of the two is given.
     """
 
     ca: str | None = None
@@ -41,10 +41,10 @@ class TlsFiles:
 class ConnectionSettings:
     """Bounds of one connection; the defaults are those of `sapwood.limits`.
 
-    `frame_bytes_max` in bytes, `greeting_s` and `keepalive_idle_s` in seconds. When a neighbor
-    counts as dead the failure `detector` says, if one is named (`detector_named`). With a `clock`
-    it is known how long what arrives was under way, where the other end has one, too. An end that
-    connects shows its `credentials`; `tls` says whom it trusts, and what its own certificate is.
+    `frame_bytes_max` in bytes, `greeting_s` and `keepalive_idle_s` in seconds. The failure
+    `detector`, if one is named (`detector_named`), decides when a neighbor counts as dead. With a
+    `clock` the delay of what arrives is known, where the other end has a clock, too. An end that
+    connects sends its `credentials`; `tls` names the certificates that it trusts, and its own.
     """
 
     frame_bytes_max: int = FRAME_BYTES_MAX
@@ -57,7 +57,7 @@ class ConnectionSettings:
     tls: TlsFiles = TlsFiles()
 
     def patience(self) -> MakePatience | None:
-        """Makes the patience with a neighbor, where a detector is named. Raises `InputError`."""
+        """A maker of the patience with a neighbor, if a detector is named. Raises `InputError`."""
         if self.detector is None:
             return None
         idle_s = self.keepalive_idle_s
@@ -78,10 +78,10 @@ def with_access(
     token: str | None = None,
     tls: TlsFiles | None = None,
 ) -> ConnectionSettings:
-    """The settings with what shows who connects, where that is given.
+    """The settings with the given credentials and TLS files.
 
-    Raises `InputError` for a user without a password or the other way round, for more than one
-    way to say who it is, and for what is too long.
+    Raises `InputError` for a user without a password or the other way round, for more than one kind
+    of credentials, and for a secret that is too long.
     """
     if (user is None) != (password is None):
         raise InputError("a user needs a password, and a password a user: give both, or a token")

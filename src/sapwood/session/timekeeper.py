@@ -1,18 +1,19 @@
-"""What one connection knows of time: stamps on what is written, and ages of what is read.
+"""Time on one connection: stamps on what is written, and ages of what is read.
 
-A write begins with one stamp for all that is in it (`sapwood.timing.link_bounds`), made when the
-write is taken, and read when it has arrived. What it says of age (`born`) holds for what follows,
-up to the next `Born`, which says it anew: where publications of different ages leave in one write.
-Those that differ by less than `limits.timing.AGE_SPREAD_NS` share one, so that a run stays a run.
+A write begins with one stamp for all its messages (`sapwood.timing.link_bounds`), made when the
+write is taken, and read when it has arrived. The age in it (`born`) holds for the messages that
+follow, up to the next `Born`, which replaces it: where publications of different ages leave in one
+write. Those that differ by less than `limits.timing.AGE_SPREAD_NS` share one, so that a run stays a
+run.
 
 ::
 
-    Stamp(sent 9,000,000, born 1,000,000)  Publish  Publish   both made at 1,000,000 or later
-    Born(5,242,880)                        Publish            made at 5,900,000, said rounded down
-    (the next write) Stamp(...)            ...
+   Stamp(sent 9,000,000, born 1,000,000)  Publish  Publish   both made at 1,000,000 or later
+   Born(5,242,880)                        Publish            made at 5,900,000, rounded down
+   (the next write) Stamp(...)            ...
 
-Readings are of the writer's clock. The reader turns them into its own: not made before its clock
-showed so much less than it does now.
+Readings are of the writer's clock. The reader converts them to its own: a message was not made
+before the reader's clock, minus its age, showed that time.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from sapwood.wire.messages import Born
 
 
 class Timekeeper:
-    """One end of a connection, as far as time is concerned.
+    """The state of one end of a connection, as far as time is concerned.
 
-    #: bounds is there as soon as the other end has said how its clock drifts
-    #: born is what holds for the message that is being read, a reading of the own clock
+    #: bounds is there as soon as the other end has announced the drift of its clock
+    #: born holds for the message that is being read, a reading of the own clock
     #: begun is when the first message was put into the next write, `None` while it is empty;
     #: has_read: messages were read since the last write
-    #: _first is what the stamp of the next write is to say of age, _current what holds at its end;
+    #: _first is the age for the stamp of the next write, _current the one that holds at its end;
     #: both count only where _is_marked
     """
 
@@ -55,7 +56,7 @@ class Timekeeper:
         self.clock = clock
         self.bounds: LinkBounds | None = None
         self.born: int | None = None
-        #: when the last stamp that was read was made, and when it arrived; when the last bytes did
+        #: the times at which the last stamp read was made and arrived; then, that of the last bytes
         self._before = self._after = 0
         self._shown = clock.read()
         self.begun: int | None = None
@@ -67,14 +68,14 @@ class Timekeeper:
     # Greetings ---------------------------------------------------------------------------------
 
     def greeting(self) -> Timing:
-        """What a greeting says of time."""
+        """The timing part of a greeting."""
         drift, now = self.clock.drift, self.clock.read()
         stamp = Stamp(self.clock.epoch, 0, now) if self.bounds is None else self.bounds.stamp(now)
         self._sent_at = now
         return Timing(drift.ppm, drift.tick_ns, stamp)
 
     def greeted(self, timing: Timing | None) -> None:
-        """The other end has greeted; without a word on time it does not keep any."""
+        """Take in the timing part of a greeting; without one, the other end keeps no time."""
         if timing is not None:
             theirs = Drift(timing.drift_ppm, timing.tick_ns)
             self.bounds = LinkBounds(self.clock.drift, theirs, self.clock.epoch)
@@ -83,11 +84,11 @@ class Timekeeper:
     # Reading -----------------------------------------------------------------------------------
 
     def arrive(self) -> None:
-        """Bytes have arrived."""
+        """Record the arrival of bytes."""
         self._shown = self.clock.read()
 
     def stamped(self, stamp: Stamp) -> Passage:
-        """What follows was written with this stamp."""
+        """Take in the stamp of the messages that follow."""
         bounds = self._known()
         passage = bounds.arrived(stamp, self._shown)
         self._before, self._after = stamp.sent, self._shown
@@ -95,7 +96,7 @@ class Timekeeper:
         return passage
 
     def marked(self, born: Born) -> None:
-        """What follows is of another age."""
+        """Take in another age, of the messages that follow."""
         self._known()
         self._say(born.born)
 
@@ -111,17 +112,17 @@ class Timekeeper:
         self.born = None if age is None or upper is None else self._after - upper - age
 
     def age_ns(self) -> int | None:
-        """How old what is being read is by now, at most."""
+        """An upper bound of the present age of the message being read."""
         return self.clock.drift.age_ns(self.born, self.clock.read())
 
     # Writing -----------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Something is put into the next write, as the first."""
+        """Record that the first message is put into the next write."""
         self.begun = self.clock.read()
 
     def mark(self, born: int | None) -> Born | None:
-        """What has to stand before publications that were not made before `born`, if anything."""
+        """The mark that has to precede publications not made before `born`, if one is needed."""
         if self.bounds is None:
             return None
         if not self._is_marked:
@@ -139,13 +140,13 @@ class Timekeeper:
         return Born(born)
 
     def mark_age(self, age_ns: int | None) -> Born | None:
-        """The same for what is so old by now."""
+        """The mark for messages that are `age_ns` old by now, as `mark`."""
         if self.bounds is None:
             return None
         return self.mark(None if age_ns is None else self.clock.read() - age_ns)
 
     def stamp(self, *, is_empty: bool) -> Stamp | None:
-        """The stamp of the next write, which is taken now; `None` where there is to be none."""
+        """The stamp of the next write, which is taken now; `None` where it has none."""
         if self.bounds is None:
             return None
         now = self.clock.read()
@@ -162,5 +163,5 @@ class Timekeeper:
         return stamp
 
     def _is_silent(self, now: int) -> bool:
-        """Whether the other end has had no stamp for so long that its bounds have grown."""
+        """True if the other end has had no stamp for so long that its bounds have grown."""
         return self._sent_at is None or now - self._sent_at >= STAMP_EVERY_NS

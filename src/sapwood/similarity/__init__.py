@@ -1,9 +1,9 @@
-"""How alike tree patterns are: the probability that a document for one is a document for the other.
+"""Similarity of tree patterns: the probability that a document for one is one for the other.
 
 The work (Chand 2005, chapter 8) estimates it from what is known of the documents: a DTD, a synopsis
 of those that were published, or both (`knowledge.py`). A pattern is *expanded* into the concrete
 elements that it can mean, with the probability of each (`expansion.py`), and another pattern is
-looked for in that (`estimates.py`). `Similarity` is the door; `Synopsis` the summary of documents.
+searched in that (`estimates.py`). `Similarity` is the door; `Synopsis` the summary of documents.
 
 The room lies below `covering/`, because what covers is similar with certainty, and above
 `overlay/`, whose communities are of peers with similar interests. It is not part of `sketches/`,

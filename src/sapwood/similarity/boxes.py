@@ -5,7 +5,7 @@
 * 1 where `b` covers `a`, 0 where no attribute value can satisfy both;
 * for two conjunctions, the product over the attributes that `b` constrains, as if they were
   independent: the share of a's values that b accepts, by count for finite sets, by length for
-  bounded intervals; 1/2 where that cannot be told (an attribute that `a` leaves free, an unbounded
+  bounded intervals; 1/2 where that is unknown (an attribute that `a` leaves free, an unbounded
   interval, texts);
 * for disjunctions, the best of b's conjunctions for each of a's, and the mean over a's.
 """

@@ -1,10 +1,10 @@
-"""Clusters of filters that want much the same, and homes for them.
+"""Clusters of filters that accept much the same publications, and homes for them.
 
-Ours; the work forms communities by links and has no clusters. Filters are weighed by how many
-subscriptions have them. Pairs are taken from the nearest to the farthest, and the clusters of both
-become one unless that weighs more than a home may have (single linkage with a bound, as Kruskal
-builds a tree). Then clusters are given homes, the heaviest first: that of most of their
-subscriptions where there is room, else that with the most room.
+Ours; the work forms communities by links and has no clusters. A filter weighs as many subscriptions
+as have it. Pairs are taken from the nearest to the farthest, and the clusters of both become one
+unless that weighs more than a home may have (single linkage with a bound, as Kruskal builds a
+tree). Then clusters are given homes, the heaviest first: that of most of their subscriptions where
+there is room, else that with the most room.
 """
 
 from __future__ import annotations

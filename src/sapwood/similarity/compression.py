@@ -1,15 +1,15 @@
 """Compressed synopses: rare paths folded into one node below each parent (8.2, L2966).
 
 The work merges "the lowest-frequency nodes" under a label of their own, with the mean of their
-frequencies; which ones, and how far that is from the truth, it does not say. Here all nodes that
+frequencies; it does not state which ones, nor the error. Here all nodes that
 at most `threshold` documents have are folded, each into the node `-` below its nearest ancestor
-that is not: a count is never above that of the parent, so what is folded are whole subtrees. The
+that is not: a count is never above that of the parent, so whole subtrees are folded. The
 threshold is the lowest with which the synopsis has no more nodes than it may.
 
-What is not folded is counted exactly. What is folded is estimated by its node's mean, and so is a
-path that no document has: hence the error of an estimate is, for every path there can be, at most
-the larger of the mean and of the highest folded count less the mean (`error`), and never above the
-threshold. For counts /a 10, /a/b 9, /a/c 2, /a/d 1, /a/d/e 1 and at most four nodes::
+Paths that are not folded are counted exactly. A folded path is estimated by its node's mean, and so
+is a path that no document has: hence the error of an estimate is, for every path there can be, at
+most the larger of the mean and of the highest folded count less the mean (`error`), and never above
+the threshold. For counts /a 10, /a/b 9, /a/c 2, /a/d 1, /a/d/e 1 and at most four nodes::
 
     /  10    /a  10    /a/b  9    /a/-  mean 4/3 of 3, highest 2     threshold 2, error 4/3
 """
@@ -40,12 +40,12 @@ class Folded:
 
     @property
     def mean(self) -> Fraction:
-        """What stands for the count of each of them."""
+        """The mean count, which stands for the count of each folded path."""
         return Fraction(self.total, self.paths)
 
     @property
     def error(self) -> Fraction:
-        """How far the mean is at most from the count of a path: of these, or of none at all."""
+        """The largest error of the mean for a path: one of these, or one that no document has."""
         return max(self.mean, self.highest - self.mean)
 
 
@@ -59,7 +59,7 @@ class CompressedSynopsis:
     frequent: Synopsis
     folded: tuple[tuple[int, Folded], ...]
     threshold: int
-    #: what was folded, by the node that it was below
+    #: the folded paths, by the node that they were below
     _below: dict[int, Folded] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -71,7 +71,7 @@ class CompressedSynopsis:
 
     @property
     def error(self) -> Fraction:
-        """How far an estimate is from the count at most, for every path, seen or not."""
+        """The largest error of an estimated count, over all paths, seen or not."""
         return max((folded.error for _, folded in self.folded), default=Fraction(0))
 
     def estimate(self, path: Sequence[str]) -> Fraction:

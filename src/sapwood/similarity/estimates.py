@@ -4,12 +4,12 @@ The source gives the principle and ten examples; the rest is the completion in w
 out (one has a slip: S7 is 1/8). `Sim(S1, S2)` looks for S2 in the expansion of S1:
 
 * branches of S2 that fall on different occurrences: probabilities multiply; on the same one: it
-  counts once; on alternatives for the same step of S1: they exclude each other as a rule, and a
-  penalty says so; on occurrences that the DTD opposes: zero;
+  counts once; on alternatives for the same step of S1: they exclude each other as a rule, which a
+  penalty accounts for; on occurrences that the DTD opposes: zero;
 * alternatives for one step add up (S9), placements on different steps are alternatives to each
   other, and the best counts (S4);
-* a text that S1 asks and S2 asks too: 1; that S1 excludes: 0; else a small constant;
-* what S1 says nothing about is estimated from the knowledge alone: with a synopsis the share of
+* a text that S1 and S2 both require: 1; one that S1 excludes: 0; else a small constant;
+* what S1 leaves open is estimated from the knowledge alone: with a synopsis the share of
   documents that have the path among those that have its beginning.
 
 If S2 covers S1, the similarity is 1, whatever the estimate.
@@ -40,7 +40,7 @@ from sapwood.similarity.steps import Step, steps_of
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """What the work leaves open: a text nothing is known of, a conflict, an unmatched step."""
+    """Constants that the work leaves open: for an unknown text, a conflict, an unmatched step."""
 
     unknown_text: float = 0.1
     conflict: float = 0.2
@@ -71,7 +71,7 @@ class _Found(NamedTuple):
 
 
 class _Value(NamedTuple):
-    """A probability; `is_refuted`: what S1 says makes it zero, and no estimate may mend that."""
+    """A probability; `is_refuted`: S1 makes it zero, and no estimate may raise it."""
 
     value: float
     is_refuted: bool = False
@@ -82,12 +82,12 @@ _NOWHERE: Final = _Found(())
 
 
 class Similarity:
-    """How likely a document that one pattern accepts is accepted by another: a number in [0, 1].
+    """The probability that a document that one pattern accepts is accepted by another.
 
-    A callable of two filters, not symmetric. It remembers the expansions of patterns and what it
-    has found, up to `limits.SIMILARITIES_KNOWN_MAX` pairs. Equal steps of patterns are one object,
-    so what has been found for one is known by its identity; and while the first filter stays the
-    same, what was looked for in its expansion is not looked for again.
+    A callable of two filters, not symmetric, with values in [0, 1]. It remembers the expansions of
+    patterns and the similarities found, up to `limits.SIMILARITIES_KNOWN_MAX` pairs. Equal steps of
+    patterns are one object, so results for one are known by its identity; and while the first
+    filter stays the same, a step that was searched in its expansion is not searched again.
     """
 
     __slots__ = (
@@ -105,10 +105,10 @@ class Similarity:
         #: by the identity of a step of those
         self._chances: dict[tuple[int, Place], float] = {}
         self._known: dict[tuple[TreePattern, TreePattern], float] = {}
-        #: the expansions in which steps were looked for last, and what was found, by identities
+        #: the expansions in which steps were searched last, and the results, by identities
         self._within: tuple[tuple[float, Occurrence], ...] = ()
         self._options_known: dict[tuple[int, int], _Found] = {}
-        #: there as well: by the name that is asked for, whether what is certain excludes it
+        #: there as well: by the tested name, whether a certain child excludes it
         self._opposed_known: dict[tuple[NameTest | None, int], bool] = {}
 
     def __call__(self, one: Interest, other: Interest) -> float:
@@ -136,13 +136,13 @@ class Similarity:
         return max(self._chance(one, self.knowledge.root) for one in every)
 
     def estimate(self, one: TreePattern, other: TreePattern) -> float:
-        """The similarity without asking whether `other` covers `one`.
+        """The similarity without the check whether `other` covers `one`.
 
         For a pattern with `or` it is the mean over its alternatives, as likely as they are, of the
         best alternative of `other`; zero for one that no document can match.
         """
         expansions = self.expansions(one)
-        # Last, since what is known may be forgotten before: identities are of steps that stay.
+        # Last, since results may be forgotten before: identities are of steps that stay.
         asked = self.steps(other)
         if expansions is not self._within:
             self._within = expansions
@@ -164,7 +164,7 @@ class Similarity:
         return found
 
     def expanded(self, pattern: TreePattern) -> tuple[tuple[float, Occurrence], ...]:
-        """The same as `expansions`, of which nothing is remembered."""
+        """As `expansions`, without keeping the result."""
         made = [(step, expanded(step, self.knowledge)) for step in self.steps(pattern)]
         some = [(step, one) for step, one in made if one is not None]
         if len(some) == 1:
@@ -253,7 +253,7 @@ class Similarity:
         return weight
 
     def _options(self, step: Step, above: Occurrence) -> _Found:
-        """Where a step can fall below an occurrence, and how likely all that it asks is there."""
+        """The occurrences on which a step can fall, with the probability of its conditions."""
         key = id(step), id(above)
         found = self._options_known.get(key)
         if found is None:
@@ -283,7 +283,7 @@ class Similarity:
         return _Found(options, is_refuted and not options)
 
     def _asked(self, step: Step, found: Occurrence) -> _Value:
-        """The probability that an occurrence has the text and the branches that a step asks."""
+        """The probability that an occurrence has the text and the branches that a step requires."""
         weight = 1.0
         for wanted in step.texts:
             weight *= self.text(wanted, found.texts)
@@ -293,7 +293,7 @@ class Similarity:
         return _Value(weight * below, is_refuted)
 
     def text(self, wanted: Texts, there: Sequence[Texts]) -> float:
-        """The probability that a text is wanted, given the sets that it is in."""
+        """The probability that a text is in a set, given the sets that it is in."""
         if any(wanted.includes(one) for one in there):
             return 1.0
         if not all(wanted.meets(one) for one in there):
@@ -301,7 +301,7 @@ class Similarity:
         return self.constants.unknown_text
 
     def _unsaid(self, step: Step, above: Occurrence) -> float:
-        """The probability of a branch of which the expansion says nothing."""
+        """The probability of a branch that the expansion leaves open."""
         if step.axis is Axis.CHILD and not step.is_attribute and self.knowledge.dtd is not None:
             key = step.test, id(above)
             is_opposed = self._opposed_known.get(key)
@@ -312,7 +312,7 @@ class Similarity:
         return self._chance(step, above.place)
 
     def _is_opposed(self, step: Step, above: Occurrence) -> bool:
-        """Whether what is certain rules out every child that the step names."""
+        """True if a certain child rules out every child that the step names."""
         certain = [one.place for one in above.children if one.probability >= 1]
         places = [place for place, _ in self.knowledge.elements(above.place)]
         named = [place for place in places if step.accepts(place)]

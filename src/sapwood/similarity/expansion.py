@@ -1,12 +1,12 @@
-"""The expansion of a pattern: the concrete elements that it can mean, and how likely each is.
+"""The expansion of a pattern: the concrete elements that it can mean, with probabilities.
 
 Chand 2005, 8.3.2 and algorithm 26 (L2997-3124), in the corrected form of its completion. Every
-occurrence has a name, never `*` or `//`, and the probability that it is there if what is above it
-is. Occurrences of the same *number* below one parent are alternatives for one step of the pattern;
+occurrence has a name, never `*` or `//`, and the probability that it is there if its parent is.
+Occurrences of the same *number* below one parent are alternatives for one step of the pattern;
 their probabilities sum to 1, in proportion to the weights of their places (`knowledge.py`).
 Occurrences of different numbers are all there, unless the DTD opposes them: then one that is
-certain deletes the others (`_settled`), and what is left opposed is said in `opposed`. So `/a/*[c]`
-with `a (b | d)`, `b (c)` and `d (c?)` becomes::
+certain deletes the others (`_settled`), and pairs that stay opposed are listed in `opposed`. So
+`/a/*[c]` with `a (b | d)`, `b (c)` and `d (c?)` becomes::
 
     ""  ─  a 1.0 number 1  ─┬─  b 0.5 number 1  ─  c 1.0 number 1
                             └─  d 0.5 number 1  ─  c 1.0 number 1
@@ -14,7 +14,7 @@ with `a (b | d)`, `b (c)` and `d (c?)` becomes::
 Departures from the print, where it is silent or contradicts its own figure: `*` with a comparison
 of `text()` becomes elements that can hold text only (figure 8.3); probabilities are shared among
 what survives pruning (L3101 against figure 8.3); the same name twice below a parent that may have
-it once is one element asked twice, not a conflict, where the texts agree.
+it once is one element with both conditions, not a conflict, where the texts agree.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Occurrence:
     """An element that a step of the pattern can mean, and all that is below it.
 
     `opposed` are pairs of `children`, by their positions, that are never there together. `beside`
-    and `below` are the local names of children, and of all elements further down as well: what is
-    not among them need not be looked for.
+    and `below` are the local names of children, and of all elements further down as well: other
+    names need not be searched.
     """
 
     place: Place
@@ -107,7 +107,7 @@ class _Expansion:
         self.left = EXPANSION_NODES_MAX
 
     def place(self, step: Step, above: _Draft) -> bool:
-        """Add what the step can mean below an occurrence; whether there is any."""
+        """Add the meanings of a step below an occurrence; true if there is any."""
         above.numbers += 1
         number = above.numbers
         kids = self._weighed(step, above.place)
@@ -117,7 +117,7 @@ class _Expansion:
             if step.accepts(place) and (not step.needs_text or self.knowledge.holds_text(place))
         ]
         if step.axis is Axis.DESCENDANT and self._goes_on(above):
-            # What is passed on the way is an alternative of the same step.
+            # An element passed on the way is an alternative of the same step.
             found += [self._passed(step, above, place, weight, number) for place, weight in kids]
         return any(found)
 
@@ -192,7 +192,7 @@ def _share(draft: _Draft) -> None:
 
 
 def _conflict(above: _Draft, one: _Draft, other: _Draft, knowledge: Knowledge) -> bool:
-    """Whether two occurrences for different steps are never there together."""
+    """True if two occurrences for different steps are never there together."""
     if one.number == other.number or not knowledge.opposed(above.place, one.place, other.place):
         return False
     is_one_element = one.place.name == other.place.name
@@ -201,7 +201,7 @@ def _conflict(above: _Draft, one: _Draft, other: _Draft, knowledge: Knowledge) -
 
 def _finished(draft: _Draft, knowledge: Knowledge) -> Occurrence:
     opposed = frozenset[tuple[int, int]]()
-    # Those for one step are alternatives anyway, and most elements are asked for one step below.
+    # Occurrences for one step are alternatives anyway, and most elements have one step below.
     if draft.numbers > 1:
         opposed = frozenset(
             (at, other)

@@ -1,10 +1,10 @@
-"""What is known of the documents: a DTD, a synopsis, or both (8.2, L2951-2953; 8.3, L3098-3104).
+"""Knowledge of the documents: a DTD, a synopsis, or both (8.2, L2951-2953; 8.3, L3098-3104).
 
-A *place* is where an element can be: a name, and, with a synopsis, a node of it. Knowledge says
-which places lie below one, and how often they occur beside each other (their weights): with a DTD
-alone all children are alike, with a synopsis each weighs as many documents as have it. With both,
-what no document had is impossible (L3102) unless the synopsis is too young to say so; then each
-child of the DTD weighs one document more than had it.
+A *place* is where an element can be: a name, and, with a synopsis, a node of it. Knowledge gives
+the places below one, and how often they occur beside each other (their weights): with a DTD alone
+all children are alike, with a synopsis each weighs as many documents as have it. With both, a path
+that no document had is impossible (L3102) unless the synopsis is too young for that conclusion;
+then each child of the DTD weighs one document more than had it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Place:
 
     @property
     def is_attribute(self) -> bool:
-        """Whether this is where an attribute is."""
+        """True if this is the place of an attribute."""
         return self.name.startswith(ATTRIBUTE_MARK)
 
 
@@ -42,8 +42,8 @@ Weighed = tuple[tuple[Place, int], ...]
 class Knowledge:
     """A DTD, a synopsis, or both; raises `InputError` without any.
 
-    With both, `unseen_is_impossible` says whether the synopsis is of enough documents for what none
-    of them has never to come.
+    With both, `unseen_is_impossible` is true if the synopsis has enough documents to exclude what
+    none of them has.
     """
 
     __slots__ = (
@@ -82,21 +82,21 @@ class Knowledge:
         return Place(node=None if self.synopsis is None else 0)
 
     def elements(self, place: Place) -> Weighed:
-        """Where elements can be below a place; in the order of the DTD, or of the synopsis."""
+        """The places of elements below one, weighed; in the order of the DTD, or the synopsis."""
         found = self._elements.get(place)
         if found is None:
             found = self._elements[place] = self._weighed(place, self._allowed(place), "")
         return found
 
     def attributes(self, place: Place) -> Weighed:
-        """Where attributes can be."""
+        """The places of attributes of an element, weighed."""
         found = self._attributes.get(place)
         if found is None:
             names: tuple[str, ...] | None = None
             if self.dtd is not None:
                 declared = self._declared.get(local_name(place.name))
                 every = declared.attributes if declared else ()
-                # A prefix is all that a DTD knows of an attribute's namespace.
+                # A DTD has no more of an attribute's namespace than a prefix.
                 names = tuple(ATTRIBUTE_MARK + one.name.rpartition(":")[2] for one in every)
             found = self._attributes[place] = self._weighed(place, names, ATTRIBUTE_MARK)
         return found
@@ -108,7 +108,7 @@ class Knowledge:
         return self.synopsis.counts[place.node]
 
     def is_required(self, above: Place, attribute: Place) -> bool:
-        """Whether the DTD says that each such element has the attribute."""
+        """True if the DTD requires the attribute of each such element."""
         declared = self._declared.get(local_name(above.name))
         return declared is not None and any(
             f"{ATTRIBUTE_MARK}{one.name}" == attribute.name and one.presence is Presence.REQUIRED
@@ -116,19 +116,19 @@ class Knowledge:
         )
 
     def opposed(self, above: Place, one: Place, other: Place) -> bool:
-        """Whether no valid element at `above` has both; never without a DTD."""
+        """True if no valid element at `above` has both; never without a DTD."""
         if self._opposition is None or one.is_attribute or other.is_attribute or not above.depth:
             return False
         names = (local_name(place.name) for place in (above, one, other))
         return self._opposition.opposed(*names)
 
     def holds_text(self, place: Place) -> bool:
-        """Whether text may stand in an element here."""
+        """True if text may stand in an element here."""
         declared = self._declared.get(local_name(place.name))
         return declared is None or declared.holds_text
 
     def reaches(self, place: Place, name: str) -> bool:
-        """Whether an element of this local name may be below a place, however far."""
+        """True if an element of this local name may be below a place, however far."""
         if self.synopsis is not None and self.unseen_is_impossible:
             return place.node is not None and name in self._names_below(place.node)
         return any(

@@ -1,8 +1,8 @@
-"""Synopses as bytes: what a file or a row of a table holds.
+"""Synopses as bytes: the content of a file or of a row of a table.
 
 ::
 
-    bytes 0-7     "SAPWSYN1"       what this is, and the version of the layout
+    bytes 0-7     "SAPWSYN1"       the kind of file, and the version of the layout
     bytes 8-23    BLAKE2b, 16 bytes, of all that follows
     bytes 24-     MessagePack: [distinct names, name of each node, parents, counts]
 
@@ -25,7 +25,7 @@ MAGIC: Final = b"SAPWSYN1"
 _DIGEST_BYTES: Final = 16
 _HEAD_BYTES: Final = len(MAGIC) + _DIGEST_BYTES
 _KIND_BYTES: Final = len(MAGIC) - 1
-"""What comes before the version."""
+"""The bytes of the magic before the version."""
 
 _Body = tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 

@@ -1,9 +1,9 @@
 """Similarities among many patterns at once: all pairs, by compiled kernels where that pays.
 
-One pattern after the other is expanded, and all others are looked for in it: what they share is
-looked for once, or in a microsecond by the kernels (`kernels/comparing.py`). Which of them cover
-it, so that their similarity is 1 whatever the estimate, the factorization tree tells for all
-together.
+One pattern after the other is expanded, and all others are searched in it: the steps that they
+share are searched once, or in a microsecond by the kernels (`kernels/comparing.py`). The
+factorization tree finds, for all together, which patterns cover which, so that their similarity is
+1 whatever the estimate.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def all_similarities(
 ) -> NDArray[np.float32]:
     """`similarity(one, other)` of different patterns: a row for each, a column for each other.
 
-    4 bytes a pair: 16 MB for 2,000 patterns. `advance` hears of rows that are done. Raises
-    `LimitError` for patterns with more alternatives than can be compared.
+    4 bytes a pair: 16 MB for 2,000 patterns. `advance` is called with the number of rows done.
+    Raises `LimitError` for patterns with more alternatives than can be compared.
     """
     count = len(patterns)
     found = np.empty((count, count), np.float32)

@@ -1,8 +1,8 @@
-"""Which children an element cannot have together, from its content model (8.3.1, L2968-2993).
+"""The children that an element cannot have together, by its content model (8.3.1, L2968-2993).
 
 Two names are *opposed* below an element iff no valid one has both; a name is opposed to itself iff
 none has two. One recursion over the model finds the pairs that can occur together; all others are
-opposed. The work says that opposition is transitive (L2989), which it is not: in
+opposed. The work calls opposition transitive (L2989), which it is not: in
 `((a, x) | (b, y))` a opposes b and b opposes x, while a and x come together. So pairs are kept, and
 groups of elements are cliques of them. Elements of which there are no finite documents, and all
 that would need one, count as absent.
@@ -21,7 +21,7 @@ Pairs = frozenset[tuple[str, str]]
 
 
 class Opposition:
-    """The oppositions of a DTD, found element by element as they are asked for."""
+    """The oppositions of a DTD, computed element by element on demand."""
 
     __slots__ = ("_together", "dtd")
 
@@ -30,7 +30,7 @@ class Opposition:
         self._together: dict[str, Pairs] = {}
 
     def opposed(self, parent: str, one: str, other: str) -> bool:
-        """Whether no valid `parent` has both children (for one name: two of it).
+        """True if no valid `parent` has both children (for one name: two of it).
 
         Never where the parent may have any content; always for what cannot be its child at all.
         """

@@ -1,8 +1,8 @@
 """Tree patterns as the work's algorithms take them: steps, each below another one.
 
 A pattern with `or` is a union of patterns without (`model.patterns.alternatives`); each of those is
-a tree of steps. What is asked of the text of an element, by `text()` or by its string-value, is the
-set of texts that a step's element must have; an attribute is a step of its own.
+a tree of steps. Conditions on the text of an element, by `text()` or by its string-value, are a set
+of texts that a step's element must have; an attribute is a step of its own.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from sapwood.similarity.knowledge import Place
 class Step:
     """An element (or attribute) that must be there, below the one of the step above.
 
-    `texts` are asked of its text, all of them; `needs_text` says whether it must have text of its
-    own. `steps` are asked below it.
+    Its text must be in all of `texts`; with `needs_text` it must have text of its own. `steps` are
+    required below it.
     """
 
     axis: Axis
@@ -44,7 +44,7 @@ class Step:
     is_attribute: bool = False
 
     def accepts(self, place: Place) -> bool:
-        """Whether the name of a place passes."""
+        """True if the name of a place passes."""
         if place.is_attribute is not self.is_attribute:
             return False
         name = place.name[1:] if self.is_attribute else place.name

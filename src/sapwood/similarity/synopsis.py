@@ -1,10 +1,10 @@
-"""Document synopses: how many documents have each path of names (8.2, L2955-2966).
+"""Document synopses: the number of documents with each path of names (8.2, L2955-2966).
 
 A synopsis is a tree. Its root stands for the document and counts all documents; every other node
 counts the documents that have at least one element with these names from the root down. Attributes
 are names that begin with `@`; values are left out. Counts are of documents, not of occurrences, so
 two synopses of different documents are merged by adding counts, and a tree of partial synopses
-gives what one process finds, bit for bit.
+gives the synopsis of one process, bit for bit.
 
 Nodes are numbered depth first, the names below a node in order of code points; hence equal sets of
 paths have equal synopses, whatever order the documents came in. For the documents
@@ -27,7 +27,7 @@ from sapwood.limits import SYNOPSIS_NODES_MAX
 from sapwood.xml.document import Document
 
 ATTRIBUTE_MARK: Final = "@"
-"""What names of attributes begin with; no name of an element does."""
+"""The first character of attributes' names; no name of an element begins with it."""
 
 Path = tuple[str, ...]
 
@@ -52,7 +52,7 @@ class Synopsis:
 
     @property
     def documents(self) -> int:
-        """How many documents there were."""
+        """The number of documents."""
         return self.counts[0]
 
     def __len__(self) -> int:
@@ -64,7 +64,7 @@ class Synopsis:
         return self._children[node]
 
     def count(self, path: Sequence[str]) -> int:
-        """How many documents have this path from the root: exact."""
+        """The exact number of documents that have this path from the root."""
         node = 0
         for name in path:
             found = next((one for one in self._children[node] if self.names[one] == name), None)
@@ -193,7 +193,7 @@ def merged(synopses: Iterable[Synopsis]) -> Synopsis:
 
 
 def _children(synopsis: Synopsis) -> tuple[tuple[int, ...], ...]:
-    """The nodes below each node; raises `InputError` for what is no synopsis in canonical form."""
+    """The nodes below each node; raises `InputError` for no synopsis in canonical form."""
     names, parents, counts = synopsis.names, synopsis.parents, synopsis.counts
     if not len(names) == len(parents) == len(counts) > 0 or names[0] or parents[0] != -1:
         raise InputError("a synopsis begins with its root, and names, parents and counts go along")

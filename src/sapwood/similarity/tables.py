@@ -1,9 +1,9 @@
-"""Many patterns and what is known of documents, as the arrays that kernels compare.
+"""Many patterns and the knowledge of documents, as the arrays that kernels compare.
 
 A table is made for patterns that are all there: it numbers the places that matter to them, their
-steps, and the names and texts that they ask for. Of each pattern it makes both sides: what is
-looked for (`asked`), a tile of patterns at a time since the chances of all their steps at all
-places take 8 bytes a pair; and what is looked into (`given`), some 70 bytes a node of an expansion.
+steps, and the names and texts that they require. Of each pattern it makes both sides: the searched
+one (`asked`), a tile of patterns at a time since the chances of all their steps at all places take
+8 bytes a pair; and the one searched in (`given`), some 70 bytes a node of an expansion.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Given(NamedTuple):
 class Tile(NamedTuple):
     """Patterns that are looked for: their steps' arrays, and how large a comparison gets.
 
-    `most` are the steps of a pattern, `branches` those below one step; `texts` are what steps ask
-    of texts, in the order of their numbers.
+    `most` are the steps of a pattern, `branches` those below one step; `texts` are the conditions
+    of steps on texts, in the order of their numbers.
     """
 
     steps: StepArrays
@@ -57,7 +57,7 @@ class Tile(NamedTuple):
 
 
 class PlaceTable:
-    """The places that documents have, numbered so that kids come after what they are below."""
+    """The places that documents have, numbered so that kids come after their parents."""
 
     __slots__ = ("arrays", "numbers", "places", "similarity")
 
@@ -114,10 +114,10 @@ class Table:
                 self._number_tests(step)
         self._tests: Final = list(self._test_numbers)
         self.accepted = self._accepted()
-        #: rows of tests that what is certain rules out, by the place and what is certain below it
+        #: rows of tests that certain kids rule out, by the place and its certain kids
         self._excluded_rows: dict[tuple[int, frozenset[int]], int] = {}
         self._excluded: list[NDArray[np.uint8]] = []
-        #: by what is known of a text
+        #: by the known sets of a text
         self._text_numbers: dict[tuple[Texts, ...], int] = {(): 0}
         self._texts: list[tuple[Texts, ...]] = [()]
 
@@ -142,7 +142,7 @@ class Table:
         return found
 
     def tile(self, patterns: Sequence[int]) -> Tile:
-        """The patterns of some numbers as what is looked for, but for the chances of their steps.
+        """The patterns of some numbers as searched ones, but for the chances of their steps.
 
         The chances are to be filled in by `fill_chances`.
         """
@@ -194,7 +194,7 @@ class Table:
         )
 
     def given(self, number: int) -> Given:
-        """The pattern of a number as what is looked into; raises `LimitError` as `Similarity`."""
+        """The pattern of a number as one to search in; raises `LimitError` as `Similarity`."""
         parts = tuple(
             (share, self._flat(root))
             for share, root in self.similarity.expanded(self.patterns[number])
@@ -202,7 +202,7 @@ class Table:
         return Given(parts, max((len(one.places) for _, one in parts), default=0))
 
     def tables(self, tile: Tile) -> TableArrays:
-        """What comparisons of a tile look up, once all that is looked into is there."""
+        """The tables for comparisons of a tile, once all `given` sides are there."""
         asked = tile.texts
         known = np.ones((len(self._texts), max(len(asked), 1)), np.float64)
         for row, there in enumerate(self._texts):
@@ -257,7 +257,7 @@ class Table:
         return number
 
     def _row(self, place: int, node: Occurrence) -> int:
-        """The row of tests that what is certain below a node rules out; `NONE` where none is."""
+        """The row of tests that the certain kids of a node rule out; `NONE` where none are."""
         knowledge = self.similarity.knowledge
         if knowledge.dtd is None or not node.place.depth:
             return NONE
@@ -291,7 +291,7 @@ class Table:
 
 
 def scratch_for(tile: Tile, nodes: int) -> Scratch:
-    """Room for comparisons of a tile with expansions of so many nodes at most."""
+    """Scratch arrays for comparisons of a tile with expansions of at most `nodes` nodes."""
     steps = tile.most
     options = max(nodes, 1) * max(tile.branches, 1)
     ways = 2 * tile.branches + 3 + 2 * options

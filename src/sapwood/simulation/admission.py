@@ -1,7 +1,7 @@
-"""Whether publications were accepted and refused as clients' advertisements demand.
+"""Admission: publications must be accepted and refused as clients' advertisements demand.
 
-From the history alone: a client that has advertised may publish what one of its advertisements in
-force accepts; where the protocol routes by advertisements nobody may publish anything else.
+From the history alone: a client that has advertised may publish whatever one of its advertisements
+in force accepts; where the protocol routes by advertisements no client may publish anything else.
 Between the request for an advertisement and the answer to it, both answers are right.
 """
 
@@ -17,7 +17,7 @@ from sapwood.simulation.history import ClientName, Epoch, History, Moment, Publi
 
 
 class Answer(IntEnum):
-    """What a client must hear that publishes; the smaller, the stricter."""
+    """The right answer to a client's publication; the smaller, the stricter."""
 
     REFUSE = auto()
     EITHER = auto()
@@ -38,7 +38,7 @@ class Admission:
 def judge_admission(
     history: History, accepts: Callable[[AdvertisedContent, Publication], bool], *, advertised: bool
 ) -> Admission:
-    """Look at every answer; `advertised` says that the protocol routes by advertisements."""
+    """Judge every answer; `advertised`: the protocol routes by advertisements."""
     lives: dict[ClientName, list[Epoch[AdvertisedContent]]] = {}
     for name, epochs in history.advertisements.items():
         lives.setdefault(name.owner, []).extend(epochs)
@@ -59,7 +59,7 @@ def right_answer(
     accepts: Callable[[AdvertisedContent, Publication], bool],
     advertised: bool,  # noqa: FBT001 - the protocol's word
 ) -> Answer:
-    """What a publication must hear, given all lives of its publisher's advertisements.
+    """The right answer to a publication, given all lives of its publisher's advertisements.
 
     One with a record and a document needs an advertisement for each; the stricter answer counts.
     """

@@ -1,4 +1,4 @@
-"""What clients get from their routers, written into the history."""
+"""The answers that clients get from their routers, written into the history."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class Answers:
         self._asking_again = asking_again
 
     def give(self, router: str, answer: Answer, now: float, since: float) -> None:
-        """A client gets something from its router, which said so at the time `since`.
+        """Record that a client gets an answer, which its router gave at the time `since`.
 
-        What a client has asked for since then that does not answer.
-        One that has left hears nothing of what it asked for, and one of its name that came since
-        is another.
+        It does not answer requests that the client made after that time.
+        A client that has left gets no answer, and a client of its name that came since is another
+        one.
         """
         history = self._history
         if isinstance(answer, _OF_REQUESTS) and self._asking_again.has_left(router, answer.client):
@@ -106,7 +106,7 @@ class Answers:
                 self._history.unsubscribed(now, SubscriptionName(router, client, id_))
 
     def _end_again(self, router: str, client: str, id_: str, now: float) -> bool:
-        """Whether an answer ends what a client asked again to end, as the first one was lost."""
+        """True if an answer is for a repeated request to end something; the first one was lost."""
         ending = self._asking_again.ending(router, client, id_)
         if ending is not None:
             self._history.ended(now, *ending)

@@ -1,8 +1,8 @@
-"""What clients do when a router that remembers them is back: they ask again what has no answer.
+"""Clients repeat unanswered requests when a router that remembers them is back.
 
-A router that keeps what it knows has a client's requests up to some point, and the client has its
-answers up to an earlier one. Between the two, asking again does no harm: what is there is answered
-as the first time, what was withdrawn is not there.
+A router with a store has a client's requests up to some point, and the client has its
+answers up to an earlier one. Between the two, a repeated request does no harm: a statement that is
+there is answered as the first time, and one that was withdrawn is not there.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from sapwood.simulation.stored import Stored, Unit, Wishes
 
 
 class Ending(NamedTuple):
-    """What a client asked to end, and which lives of it that is."""
+    """The statement that a client asked to end, and the lives of it that this concerns."""
 
     name: StatementName
     lives: tuple[Epoch[Any], ...]
 
 
 class AskingAgain:
-    """What the clients of a world know of what their routers may have forgotten, or not.
+    """The requests that clients of a world repeat, as their routers may have forgotten them.
 
     `wishes` are those of clients by router, and `feed` hands an input to a router.
     """
@@ -63,23 +63,23 @@ class AskingAgain:
         self._endings: dict[tuple[str, str, str], Ending] = {}
 
     def left(self, client: ClientName) -> None:
-        """A client has left: it waits for no answer."""
+        """Note that a client has left: it waits for no answer."""
         self._departing[client] += 1
         self._forget_endings(client.home, client.client)
 
     def deliveries(self, router: str, unit: Unit) -> list[Deliver]:
-        """What a router delivers with what it has written: not to clients that had left before."""
+        """The deliveries of a written unit, without those to clients that had left before."""
         for record in unit.records:
             if isinstance(record, DetachClient):
                 self._departing -= Counter([ClientName(router, record.client)])
         return [one for one in unit.deliveries if not self._is_gone(ClientName(router, one.client))]
 
     def has_left(self, router: str, client: str) -> bool:
-        """Whether what a router says to a client is for one that has left."""
+        """True if an answer of a router is for a client that has left."""
         return self._is_gone(ClientName(router, client))
 
     def ending(self, router: str, client: str, id_: str) -> Ending | None:
-        """What an answer is about that ends something; `None` where it was asked once."""
+        """The ending that an answer confirms; `None` where it was requested only once."""
         if self.has_left(router, client):
             return None
         return self._endings.pop((router, client, id_), None)
@@ -87,7 +87,7 @@ class AskingAgain:
     def let_go(self, router: str, absent: Collection[str]) -> None:
         """Tell a router which of the clients that it remembers have left."""
         for name in list(self._departing):
-            if name.home == router:  # the router hears of it once more, if it remembers the client
+            if name.home == router:  # the departure is repeated if the router remembers the client
                 self._departing[name] = int(name.client in absent)
         self._departing += Counter()
         for client in sorted(absent):
@@ -97,13 +97,13 @@ class AskingAgain:
                 self._feed(router, DetachClient(client))
 
     def crashed(self, router: str) -> None:
-        """A router has crashed: what it would have answered went with it."""
+        """Forget the endings that a crashed router would have answered."""
         self._forget_endings(router)
 
     def ask(self, router: str, now: float) -> None:
-        """Let clients ask again, in the same order, what has not been answered but publications.
+        """Let clients repeat their unanswered requests, in the same order, except publications.
 
-        These come behind all that is asked for, so that an advertisement is known before.
+        Publications come behind all requests, so that an advertisement is known before them.
         """
         for owed in self._history.unanswered_of(router):
             if isinstance(owed, str):
@@ -117,9 +117,9 @@ class AskingAgain:
             self._state(owed, now)
 
     def correct(self, router: str, stated: Iterable[ClientInput]) -> None:
-        """Let a router with an older state forget what its clients want no more, or otherwise.
+        """Let a router with an older state forget statements that its clients withdrew or changed.
 
-        Nobody has asked for that, so nobody is told.
+        No client has requested that, so no client gets an answer.
         """
         for change in stated:
             match change:
@@ -134,7 +134,7 @@ class AskingAgain:
                     pass
 
     def _take_back(self, name: StatementName, stated: AdvertisedContent) -> None:
-        """Let a router forget something, if its client wants it no more or otherwise."""
+        """Let a router forget a statement if its client has withdrawn or changed it."""
         home, client, id_ = name.home, name.client, name.id
         wishes = self._wishes[home].get(client, Wishes())
         is_wanted = isinstance(name, SubscriptionName)
@@ -146,13 +146,13 @@ class AskingAgain:
             self._feed(home, undo(client, id_))
 
     def publish(self, router: str, now: float) -> None:
-        """Let clients publish again what has not been answered."""
+        """Let clients repeat their unanswered publications."""
         for owed in self._history.unanswered_of(router):
             if isinstance(owed, str):
                 self._publish(router, owed, now)
 
     def restate(self, router: str, now: float) -> None:
-        """Let clients ask for all that they want, and say all that they will publish."""
+        """Let clients state all their subscriptions and advertisements."""
         for client, wishes in self._wishes[router].items():
             for id_ in wishes.advertisements:
                 self._state(AdvertisementName(router, client, id_), now)
@@ -160,7 +160,7 @@ class AskingAgain:
                 self._state(SubscriptionName(router, client, id_), now)
 
     def _is_leaving(self, name: StatementName) -> bool:
-        """Whether the client waits to see it ended, and asks for that again."""
+        """True if the client waits for the end of the statement, and requests it again."""
         return name in self._history.owed and bool(self._history.leaving(name))
 
     def _forget_endings(self, router: str, client: str | None = None) -> None:
@@ -181,7 +181,7 @@ class AskingAgain:
             self._feed(name.home, ClientSubscribe(name.client, name.id, wanted))
 
     def _publish(self, router: str, id_: str, now: float) -> None:
-        """Let a client publish again what was not accepted, unless the router has it."""
+        """Let a client repeat a publication that was not accepted, unless the router has it."""
         published = self._history.publications[id_]
         publisher = published.publisher
         if self._stored.has_accepted(router, id_):
@@ -193,5 +193,5 @@ class AskingAgain:
             self._history.abandoned(router, id_)
 
     def _is_gone(self, client: ClientName) -> bool:
-        """Whether what a router has for a client is for one that has left."""
+        """True if the client of that name that the router knows has left."""
         return client in self._departing

@@ -1,4 +1,4 @@
-"""What links do to messages, beside taking their latency: lose, repeat, reorder, delay, pause.
+"""Channels: how links treat messages beside their latency: lose, repeat, reorder, delay, pause.
 
 In a file of faults::
 
@@ -10,11 +10,11 @@ In a file of faults::
     delay = "pareto"            # beside the latency; or "uniform", "exponential"
     scale = 0.002               # seconds: the longest, the mean, where the tail begins
     longest = 1.0               # no delay is longer; 1.0 where it is left out
-    pause = 0.0005              # up to so many seconds pass until a router sends what it has to
+    pause = 0.0005              # seconds, at most, until a router sends its messages
     start = 1.0                 # from the first publication on
     stop = 3.0                  # left out: to the end
 
-Between these times a link does what the last entry about it says. Messages of links that lose,
+Between these times a link follows the last entry about it. Messages of links that lose,
 repeat or reorder are datagrams: only some protocols allow that.
 """
 
@@ -30,7 +30,7 @@ from sapwood.errors import InputError, UnknownNameError
 from sapwood.overlay.fields import Fields
 
 LONGEST_DEFAULT_S: Final = 1.0
-"""Seconds that a message is delayed at most, where nothing else is said."""
+"""The longest delay of a message in seconds, where an entry does not state another."""
 
 PARETO_SHAPE: Final = 1.2
 """The tail of round trips on the Internet: a mean, and hardly a variance."""
@@ -48,7 +48,7 @@ DELAYS: Final[Mapping[str, Callable[[float, float], float]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """What happens to messages of a link; shares are from 0 to 1, times in seconds."""
+    """The treatment of messages on a link; shares are from 0 to 1, times in seconds."""
 
     loss: float = 0.0
     duplication: float = 0.0
@@ -68,7 +68,7 @@ class Channel:
 
     @property
     def is_datagram(self) -> bool:
-        """Whether it may lose, repeat or reorder messages."""
+        """True if it may lose, repeat or reorder messages."""
         return bool(self.loss or self.duplication or self.reordering)
 
     @property
@@ -105,7 +105,7 @@ class ChannelFault:
     stop_s: float | None = None
 
     def actions(self) -> list[tuple[float, SetChannel]]:
-        """What happens when."""
+        """The actions, each with its time in seconds."""
         begins = (self.start_s, SetChannel(self.channel, self.between))
         if self.stop_s is None:
             return [begins]
@@ -117,9 +117,9 @@ class ChannelFault:
 
 
 class Channels:
-    """What each link of a network is at present.
+    """The present channel of each link of a network.
 
-    #: _of has both directions of each link of which something was said since all were set
+    #: _of has both directions of each link that was set by itself since all were set
     """
 
     __slots__ = ("_every", "_of", "extra_max_s", "is_calm")
@@ -132,7 +132,7 @@ class Channels:
         self.is_calm = True
 
     def of(self, a: str, b: str) -> Channel:
-        """What the link between two routers is."""
+        """The channel of the link between two routers."""
         return self._of.get((a, b), self._every)
 
     def set(self, change: SetChannel) -> None:
@@ -149,7 +149,7 @@ class Channels:
 
     @property
     def has_datagrams(self) -> bool:
-        """Whether some link may lose, repeat or reorder messages at present."""
+        """True if some link may lose, repeat or reorder messages at present."""
         return self._every.is_datagram or any(one.is_datagram for one in self._of.values())
 
 
@@ -187,7 +187,7 @@ def decode_set_channel(fields: Fields) -> SetChannel:
 
 
 def encode_set_channel(change: SetChannel) -> dict[str, object]:
-    """What `decode_set_channel` reads."""
+    """The JSON object that `decode_set_channel` reads."""
     channel = change.channel
     said: dict[str, object] = {
         "loss": channel.loss,

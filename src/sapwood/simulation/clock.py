@@ -1,4 +1,4 @@
-"""Virtual time: what happens next, and when.
+"""Virtual time: the agenda of events, each with its time.
 
 Nothing here looks at a real clock. Events that are due at the same time happen in the order in
 which they were scheduled, so one seed gives one history.
@@ -35,7 +35,7 @@ class Agenda(Generic[E]):
 
     @property
     def next_due(self) -> float | None:
-        """When the next event happens; `None` if nothing is scheduled."""
+        """The time of the next event; `None` if none is scheduled."""
         return self._due[0][0] if self._due else None
 
     def schedule(self, at: float, event: E) -> None:

@@ -1,7 +1,7 @@
-"""Clocks of routers in virtual time: they drift, and where a scenario says so they jump or stop.
+"""Clocks of routers in virtual time: they drift, and in some scenarios they jump or stop.
 
 Virtual time is exact, in whole nanoseconds. A clock is made of pieces on which its rate is
-constant; what it shows is worked out in millionths of a nanosecond, and cut off to whole ones, as
+constant; its reading is computed in millionths of a nanosecond, and cut off to whole ones, as
 a counter does.
 
 ::
@@ -37,7 +37,7 @@ NS: Final = 1_000_000_000
 
 
 class DriftingClock:
-    """One clock. `at` is virtual time, in nanoseconds, and never goes back.
+    """A drifting clock. `at` is virtual time, in nanoseconds, and never goes back.
 
     #: at _since the clock showed _shown / PER; from then on it advances by _rate / PER a nanosecond
     #: is_right as long as it never jumped or stopped, and its rate was within `ppm`
@@ -53,11 +53,11 @@ class DriftingClock:
         self.is_right = abs(rate_ppm) <= ppm
 
     def read(self, at: int) -> int:
-        """What it shows at a time, not before its last change."""
+        """The reading of the clock at a time, not before its last change."""
         return (self._shown + (at - self._since) * self._rate) // PER
 
     def when(self, shown: int) -> int | None:
-        """When it shows this, or more, for the first time since its last change; `None`: never."""
+        """The first time since its last change at which it shows this or more; `None`: never."""
         missing = shown * PER - self._shown
         if missing <= 0:
             return self._since
@@ -102,13 +102,13 @@ class SetClock:
 
 @dataclass(frozen=True, slots=True)
 class ClockFault:
-    """What happens to a clock, and when."""
+    """A change of a clock, with its time."""
 
     change: SetClock
     at_s: float = 0.0
 
     def actions(self) -> list[tuple[float, SetClock]]:
-        """What happens when."""
+        """The action, with its time in seconds."""
         return [(self.at_s, self.change)]
 
 
@@ -133,7 +133,7 @@ def decode_set_clock(fields: Fields) -> SetClock:
 
 
 def encode_set_clock(change: SetClock) -> dict[str, object]:
-    """What `decode_set_clock` reads."""
+    """The JSON object that `decode_set_clock` reads."""
     said: dict[str, object] = {"do": "set-clock"}
     if change.router is not None:
         said["router"] = change.router

@@ -1,4 +1,4 @@
-"""Several protocols on one scenario: what each costs, and which one to take.
+"""Several protocols on one scenario: the cost of each, and the one to recommend.
 
 ::
 
@@ -27,12 +27,12 @@ from sapwood.simulation.metering import Meter, Weigh
 from sapwood.simulation.scenario import Scenario
 
 ALIKE: Final = 1.1
-"""Processor times whose ratio is at most this are told apart by nobody: machines are noisy."""
+"""Processor times whose ratio is at most this count as equal: machines are noisy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an overlay cost under a protocol.
+    """The cost of an overlay under a protocol.
 
     Seconds are processor time: of the publications where they entered, of the same at later
     routers, `entries` and `passages` times, and of all else. `matches` are searches of content, of
@@ -65,7 +65,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A protocol that was tried: what came of it and what it cost, or why it cannot be had."""
+    """A protocol that was tried: its results and its cost, or why it cannot be used."""
 
     protocol: str
     evaluation: Evaluation | None = None
@@ -74,7 +74,7 @@ class Candidate:
 
     @property
     def is_right(self) -> bool:
-        """Whether it was tried, and nothing went wrong."""
+        """True if it was tried, and nothing went wrong."""
         return self.evaluation is not None and self.evaluation.is_right
 
 
@@ -88,10 +88,10 @@ def compare(
     kernels: Callable[[], Hashable] = lambda: None,
     watch: Watch = unwatched,
 ) -> list[Candidate]:
-    """Try protocols on a scenario each, the same but for what has to be advertised.
+    """Try protocols on a scenario each, the same but for the necessary advertisements.
 
-    Returns the recommended one first (see the module). `kernels` says which compiled code is at
-    hand: what was measured before some of it came is measured again with all of it.
+    Returns the recommended one first (see the module). `kernels` returns which compiled code is at
+    hand: a protocol measured before some of it was ready is measured again with all of it.
     """
     found: dict[int, Candidate] = {}
     began: dict[int, Hashable] = {}
@@ -123,7 +123,7 @@ def tried(
 
 
 def cost_of(evaluation: Evaluation, meter: Meter) -> Cost:
-    """What a meter and the metrics say together."""
+    """The cost of an evaluation, from its meter and its metrics."""
     figures, counted = evaluation.metrics, meter.counters()
     return Cost(
         entered_s=meter.entered.seconds,

@@ -1,7 +1,7 @@
-"""The conditions of a scenario: what all links, clocks and routers are like, from the beginning.
+"""The conditions of a scenario: the state of all links, clocks and routers from the beginning.
 
-Faults (`faults`) happen at a time, and to some; conditions hold for all, while nothing else is
-said. `sapwood simulate` takes them as options.
+Faults (`faults`) happen at a time, and to some; conditions hold for all, until a fault changes
+them. `sapwood simulate` takes them as options.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ DRAWN: Final = "drawn"
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What links do to messages, how far times differ from the nominal ones, and clocks drift."""
+    """The channel of all links, the deviation from nominal times, and the drift of clocks."""
 
     channel: Channel = CALM
     timing: Timing = NOMINAL
     clock: SetClock | None = None
 
     def of(self, scenario: Scenario) -> Scenario:
-        """The same scenario under these conditions; those that are not said are as they were."""
+        """The same scenario under these conditions; those that are not given stay as they were."""
         if self == PERFECT:
             return scenario
         timing = scenario.timing if self.timing == NOMINAL else self.timing

@@ -1,4 +1,4 @@
-"""Tables that are not what they should be: what a fault does to the state of one router.
+"""Corrupted tables: a fault in the state of one router.
 
 ::
 
@@ -8,19 +8,19 @@
     kinds = ["drop", "insert"]      # left out: all
     share = 0.5                     # of what there is; at least one
 
-An entry that is struck is changed as if messages had been lost or had come that nobody sent, and
-what the router would say of it is lost as well: so its tables fit together, and fit neither those
-of its neighbors nor what its clients want. What clients state at their own router, which neighbors
-there are and the code are right (Shen 5.3).
+An entry that is struck is changed as if messages had been lost, or had come that no router sent,
+and the messages that the router would send about it are lost as well: so its tables fit together,
+and fit neither those of its neighbors nor the statements of its clients. What clients state at
+their own router, which neighbors there are and the code are right (Shen 5.3).
 
 * `drop`    an entry of a neighbor is gone
-* `insert`  there is one that the neighbor never stated, with a key of nobody's
+* `insert`  there is one that the neighbor never stated, with a key that belongs to no subscription
 * `alter`   an entry has another filter under its key, or another number
 * `mislay`  an entry is held from another neighbor than from which it came
-* `sketch`  what an upkeep remembers of tables, to compare them, is not so
+* `sketch`  the summary of tables that an upkeep compares is wrong
 * `timer`   its timers are set to any time, or never
-* `size`    how many routers it believes to be behind each link is not so
-* `marks`   what the ends of its links remember of time, to bound delays, is not so
+* `size`    its number of routers behind each link is wrong
+* `marks`   the marks of time by which the ends of its links bound delays are wrong
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Corruptible(Protocol):
         ...
 
     def disturbed(self) -> None:
-        """Something has changed that nobody was told of."""
+        """Note a change of which no router was notified."""
         ...
 
 
@@ -85,13 +85,13 @@ def corrupt(world: Corruptible, action: CorruptTables) -> None:
 
 
 def decode_corruption(place: str, entry: object, seed: int) -> tuple[float, CorruptTables]:
-    """When, and what, as a table of a file of faults says it."""
+    """The time and the action of a table in a file of faults."""
     fields = Fields(place, entry, ("router", "at", "kinds", "share"))
     return fields.number("at"), corruption_of(fields, seed)
 
 
 def corruption_of(fields: Fields, seed: int) -> CorruptTables:
-    """What an entry says of a corruption; raises `InputError` naming what is wrong."""
+    """The corruption that an entry describes; raises `InputError` naming the wrong field."""
     kinds = tuple(fields.texts("kinds")) if "kinds" in fields else tuple(KINDS)
     for kind in kinds:
         if kind not in KINDS:
@@ -135,7 +135,7 @@ def _share(router: Router, generator: Random, share: float) -> list[tuple[str, s
 
 def _forget(router: Router, neighbor: str, noun: str, key: str) -> None:
     message = Unsubscribe(key) if noun == "subscription" else Unadvertise(key)
-    _core(router).apply(Receive(neighbor, message))  # what comes of it is lost
+    _core(router).apply(Receive(neighbor, message))  # its effects are lost
 
 
 def _learn(router: Router, neighbor: str, noun: str, key: str, generator: Random) -> None:
@@ -182,7 +182,7 @@ def _mislay(router: Router, generator: Random, share: float, world: Corruptible)
 
 
 def _spoil(table: SketchedTable, generator: Random, share: float) -> None:
-    """Let what is remembered of a table be wrong: sum, counters, elements."""
+    """Damage the summary of a table: sum, counters, elements."""
     table.sum = generator.getrandbits(_ELEMENT_BITS)
     if table.sketch is not None:
         counters = table.sketch.counters
@@ -231,4 +231,4 @@ KINDS: Final[Mapping[str, Strike]] = MappingProxyType(
         "marks": _marks,
     }
 )
-"""What can be done to a router, by name."""
+"""The kinds of corruption, by name."""

@@ -1,11 +1,11 @@
-"""Whether an overlay that is at rest behaves like one built afresh.
+"""Divergence: an overlay at rest must behave like one built afresh.
 
 Routing tables may legally depend on the order in which things happened (which of two equal
-subscriptions was propagated first, say), so tables are not compared. What must be the same is what
-they do: for any publication at any router, the links it crosses and the clients it reaches. Two
-things can be asked of the tables all the same: an overlay that all clients have left has nothing
-in them, and where subscriptions travel only towards advertisements, each is only where one asks for
-it.
+subscriptions was propagated first, say), so tables are not compared. Their effect must be the same:
+for any publication at any router, the links it crosses and the clients it reaches. Two checks of
+the tables are possible all the same: an overlay that all clients have left has nothing in them, and
+where subscriptions travel only towards advertisements, each is only where an advertisement
+intersects it.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def divergences(
     *,
     links: bool = True,
 ) -> tuple[str, ...]:
-    """Where `world` does not do what a fresh one with the same live subscriptions does, in words.
+    """The differences between `world` and a fresh one with the same live subscriptions, in words.
 
     Every probe, a record or a publication, is published at every origin (all routers, if none are
     given) of both worlds; the world must be at rest, without faults, and its history goes on with
     these publications. The publisher is a client whose advertisements allow it, else one that
-    comes, advertises all that it will publish, and leaves. What is compared is who receives a probe
+    comes, advertises all that it will publish, and leaves. Compared are the receivers of a probe
     and, with `links`, which links it crosses; where a protocol merges, mergers depend on what came
     first, and so do links.
     """
@@ -66,7 +66,7 @@ def divergences(
 
 
 def leaks(world: World, make_router: MakeRouter) -> tuple[str, ...]:
-    """What is left in tables when all clients have gone, in words.
+    """The entries left in tables when all clients have gone, in words.
 
     The world must be at rest, without faults; its clients are detached.
     """
@@ -83,7 +83,7 @@ def leaks(world: World, make_router: MakeRouter) -> tuple[str, ...]:
 
 
 def strays(world: World) -> tuple[str, ...]:
-    """Which subscriptions are where no advertisement asks for them, in words.
+    """The subscriptions at routers where no advertisement intersects them, in words.
 
     The world must be at rest, without faults, under a protocol that routes by advertisements. A
     router that knows a subscription from a neighbor must have, on its own side of that link (on a
@@ -118,9 +118,9 @@ def _renamed(content: Mapping[str, Any] | Publication, id_: str) -> Publication:
 
 
 def _behaviors(world: World, sent: Sequence[tuple[ClientName, Publication]]) -> list[_Behavior]:
-    """Which links each publication crosses, and whom it reaches; all are from one router.
+    """The links that each publication crosses, and its receivers; all are from one router.
 
-    They are under way together: publications change nothing for each other.
+    The publications are under way together: none changes anything for another.
     """
     known = len(world.history.deliveries)
     probers = {publisher for publisher, _ in sent if publisher.client == _PROBER}

@@ -29,7 +29,7 @@ from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.simulator import check_loss, protocol_on, router_maker, simulate
 
 ENGINE: Final = "auto"
-"""The routers' matching engine, unless another is asked for."""
+"""The routers' matching engine, unless another is chosen."""
 
 PROBES: Final = 5
 """Publications that are sent once more after faults, from everywhere, to compare with an overlay
@@ -37,7 +37,7 @@ built afresh."""
 
 Watch: TypeAlias = Callable[[str, str], AbstractContextManager[Callable[[int], None]]]
 """Begins to show how far a stage is, by its name and the unit of what is done; inside the block it
-is told of each unit."""
+is called with the progress in units."""
 
 
 @contextmanager
@@ -48,10 +48,10 @@ def unwatched(stage: str, unit: str) -> Iterator[Callable[[int], None]]:  # noqa
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What came of a scenario.
+    """The results of a scenario.
 
     `pairs` holds, for each publication, the ids of the subscriptions it was delivered for, once
-    for each time. `diverged` says in words where the overlay differs from one built afresh.
+    for each time. `diverged` names in words where the overlay differs from one built afresh.
     """
 
     metrics: Metrics
@@ -62,7 +62,7 @@ class Evaluation:
 
     @property
     def is_right(self) -> bool:
-        """Whether nothing went wrong."""
+        """True if nothing went wrong."""
         figures = self.metrics
         wrong = figures.links_closed + figures.bounds.wrong + figures.bounds.wrong_ages
         return self.judgment.is_clean and not self.diverged and not wrong

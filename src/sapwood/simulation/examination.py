@@ -25,19 +25,19 @@ PROBES: Final = (
     Publication("record", {"x": 4, "t": "elm", "b": False}),
     Publication("both", {"y": 0}, b'<a m="1"><b><c>elm</c></b></a>'),
 )
-"""What is published everywhere, to see whether an overlay behaves like a fresh one."""
+"""Publications sent from everywhere, to compare an overlay with a fresh one."""
 
 ADVERTISING_EVERY: Final = 4
-"""Under protocols that do not route by advertisements, every so many seeds clients advertise."""
+"""Under protocols that do not route by advertisements, clients advertise in every fourth seed."""
 CIRCLES_EVERY: Final = 5
-"""Under protocols that do not ask for it, every so many seeds links form circles."""
+"""Under protocols that do not require circles, links form circles in every fifth seed."""
 DOCUMENTS_EVERY: Final = 2
-"""Every so many seeds, there are documents and XPath subscriptions beside records."""
+"""In every second seed there are documents and XPath subscriptions beside records."""
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What came of a scenario; `found` counts what was wrong, by the word for it."""
+    """The results of a scenario; `found` counts the faults found, by verdict."""
 
     scenario: Scenario
     outcome: Outcome
@@ -94,7 +94,7 @@ def judge_world(world: World, stuck: tuple[str, ...], protocol: str) -> Judgment
 
 
 def verdicts(judgment: Judgment) -> dict[str, int]:
-    """How often a judgment says each of the words for what must not be."""
+    """The count of each unfavorable verdict in a judgment."""
     return {
         "lost": judgment.lost.count,
         "unexpected": judgment.unexpected.count,
@@ -139,5 +139,5 @@ def parted(world: World) -> tuple[str, ...]:
 
 
 def strayed(world: World, protocol: str) -> tuple[str, ...]:
-    """Subscriptions that no advertisement asks for, where one has to."""
+    """The subscriptions that no advertisement intersects, where the protocol requires one."""
     return strays(world) if protocol_named(protocol).clients_advertise else ()

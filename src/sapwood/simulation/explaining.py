@@ -1,8 +1,8 @@
 """Why a publication came to a subscription in a simulation, or did not: hop by hop.
 
-A witness sits in the world, and whenever the publication comes to a router it asks all routers on
-the way what they know just then (`sapwood.routing.explaining`). Publications change no table, so
-what is asked after one has passed is what decided. What really happened stands beside it: the
+A witness sits in the world, and whenever the publication comes to a router it inspects the present
+tables of all routers on the way (`sapwood.routing.explaining`). Publications change no table, so
+the tables after one has passed are those that decided. The actual course stands beside it: the
 routers that the publication came to, and what clients got.
 """
 
@@ -38,7 +38,7 @@ from sapwood.simulation.world import World
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One way of a publication to a subscription: as tables have it, and as it went.
+    """A way of a publication to a subscription: by the tables, and as it went.
 
     `arrived` are the routers on the way that it came to, in the order of the way.
     """
@@ -55,10 +55,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What became of one publication as to one subscription.
+    """The course of one publication towards one subscription.
 
     `source` is the router of its publisher, `sent` whether that ran, `refused` why it took none.
-    `delivered` says how often the subscriber got it. There is no passage where nothing leads from
+    `delivered` is how often the subscriber got it. There is no passage where nothing leads from
     one router to the other, or the publication was not sent. `names` are the ids of subscriptions
     by their keys.
     """
@@ -76,7 +76,7 @@ class Explained:
 
 @dataclass(slots=True)
 class _Seen:
-    """What was seen on one way: journeys by the router that the publication had come to then."""
+    """The journeys seen on one way, by the router that the publication had reached then."""
 
     path: tuple[str, ...]
     journeys: dict[str, Journey] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Followed:
-    """A publication, the subscriptions it is compared with, and what was seen, by these and way."""
+    """A publication, its subscriptions, and the journeys seen, by subscription and way."""
 
     action: PublishAction
     wanted: dict[SubscriptionName, Interest] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class Witness:
     """Follows publications to subscriptions, pairs of their ids, while a scenario is carried out.
 
     Raises `InputError` where the scenario has no such publication or subscription, or the protocol
-    routes by something else than what neighbors want.
+    routes by something else than the subscriptions of neighbors.
     """
 
     def __init__(self, scenario: Scenario, pairs: Iterable[tuple[str, str]]) -> None:
@@ -126,7 +126,7 @@ class Witness:
         world.watch = self._note
 
     def explained(self) -> tuple[Explained, ...]:
-        """What became of each publication, for each subscription of the ids it is paired with."""
+        """The course of each publication, for each subscription of the ids it is paired with."""
         assert self._world is not None, "a witness has attended"
         history = self._world.history
         delivered = Counter((one.publication, one.subscription) for one in history.deliveries)
@@ -179,7 +179,7 @@ class Witness:
                 self._name(followed, found, way)
 
     def _name(self, followed: _Followed, found: Journey, way: int) -> None:
-        """Learn the ids of the subscriptions that a journey speaks of, as far as they have any."""
+        """Collect the ids of the subscriptions that occur in a journey, as far as they have any."""
         assert self._world is not None
         reasons = (one for hop in found.hops for one in hop.telling.reasons)
         keys = {one.key for hop in found.hops for one in hop.because} | {one.key for one in reasons}
@@ -232,7 +232,7 @@ def _way_of(message: Message) -> int:
 
 
 def _published(scenario: Scenario) -> Mapping[str, PublishAction]:
-    """What is published, by id."""
+    """The publish actions of a scenario, by id of the publication."""
     actions = (step.action for step in scenario.steps)
     return {one.publication.id: one for one in actions if isinstance(one, PublishAction)}
 

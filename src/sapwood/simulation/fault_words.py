@@ -8,8 +8,8 @@
     clock router=r2 at=1 jump=0.5
     link between=r1,r2 down=1 up=2
 
-The first word is the name of the table in a file (`sapwood.simulation.faults`), what follows are
-its fields. Whether they may be there, and what is in them, is said where files are read.
+The first word is the name of the table in a file (`sapwood.simulation.faults`), its fields follow.
+The names and contents of fields are checked where files are read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FLAGS: Final[Mapping[str, bool]] = MappingProxyType({"true": True, "false": Fal
 
 
 def with_faults(document: Mapping[str, Any], texts: Iterable[str]) -> dict[str, Any]:
-    """A document of faults, and behind its entries those that texts say; raises `InputError`."""
+    """A document of faults, with the faults of `texts` behind its entries; raises `InputError`."""
     found = dict(document)
     for text in texts:
         table, entry = parse_fault(text)
@@ -43,7 +43,7 @@ def with_faults(document: Mapping[str, Any], texts: Iterable[str]) -> dict[str, 
 
 
 def parse_fault(text: str) -> tuple[str, dict[str, Any]]:
-    """The table that a text speaks of, and the entry of it; raises `InputError`."""
+    """The name of a fault's table, and the entry in it; raises `InputError`."""
     table, *words = text.split() or [""]
     if not table:
         raise InputError("a fault has no words: say, for example, timer router=r3 seconds=30")

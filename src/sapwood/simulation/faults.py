@@ -18,8 +18,8 @@ Beside them, routers that join and leave for good, and links that are added and 
     name = "r4"
     down = 1.5
     up = 2.5
-    tail = "torn"               # what is left of what it has not written: "lost", "torn", "whole"
-    steps = 3                   # it goes down while it writes, after so many steps from `down` on
+    tail = "torn"               # the rest of what it has not written: "lost", "torn", "whole"
+    steps = 3                   # it goes down while it writes, after this many steps from `down` on
 
     [[router]]
     name = "r9"
@@ -38,7 +38,7 @@ Beside them, routers that join and leave for good, and links that are added and 
     router = "r3"
     of = "r1"                   # a neighbor, alive or not
     at = 1.0
-    seconds = 5.0               # for so long, whatever it hears
+    seconds = 5.0               # the time it lasts, whatever messages come
 
     [[corruption]]              # tables that are not what they should be: `corruption`
     router = "r3"
@@ -96,7 +96,7 @@ from sapwood.simulation.tampering import Timed, decode_tampering, decode_timer
 T = TypeVar("T")
 
 _FLAPS: Final = 5
-"""How often a flapping link goes down and comes up again."""
+"""The number of times that a flapping link goes down and comes up again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class LinkFault:
     up_s: float | None = None
 
     def actions(self) -> list[tuple[float, Action]]:
-        """What happens when."""
+        """The actions, each with its time in seconds."""
         _check_order(f"link {self.a}-{self.b}", self.down_s, self.up_s)
         down: list[tuple[float, Action]] = [(self.down_s, FailLink(self.a, self.b))]
         return down if self.up_s is None else [*down, (self.up_s, ReturnLink(self.a, self.b))]
@@ -129,7 +129,7 @@ class RouterFault:
     steps: int | None = None
 
     def actions(self) -> list[tuple[float, Action]]:
-        """What happens when."""
+        """The actions, each with its time in seconds."""
         _check_order(f"router {self.router}", self.down_s, self.up_s)
         crash = CrashRouter(self.router, self.tail, self.steps)
         down: list[tuple[float, Action]] = [(self.down_s, crash)]
@@ -150,7 +150,7 @@ class LinkChange:
     latency_s: float = LINK_LATENCY_DEFAULT_S
 
     def actions(self) -> list[tuple[float, Action]]:
-        """What happens when."""
+        """The actions, each with its time in seconds."""
         _check_life(f"link {self.a}-{self.b}", "added", self.added_s, "removed", self.removed_s)
         timed: list[tuple[float, Action]] = []
         if self.added_s is not None:
@@ -174,7 +174,7 @@ class RouterChange:
     latency_s: float = LINK_LATENCY_DEFAULT_S
 
     def actions(self) -> list[tuple[float, Action]]:
-        """What happens when."""
+        """The actions, each with its time in seconds."""
         _check_life(f"router {self.router}", "joins", self.joins_s, "leaves", self.leaves_s)
         timed: list[tuple[float, Action]] = []
         if self.joins_s is not None:
@@ -188,7 +188,7 @@ class RouterChange:
 
 @dataclass(frozen=True, slots=True)
 class SuspicionFault:
-    """A router suspects a neighbor at `at_s`, for so many seconds, whatever it hears."""
+    """A router suspects a neighbor from `at_s` on for `seconds`, whatever messages come."""
 
     router: str
     neighbor: str
@@ -196,7 +196,7 @@ class SuspicionFault:
     seconds: float
 
     def actions(self) -> list[tuple[float, Action]]:
-        """What happens when."""
+        """The actions, each with its time in seconds."""
         return [(self.at_s, Suspect(self.router, self.neighbor, self.seconds))]
 
 
@@ -208,7 +208,7 @@ class CorruptionFault:
     action: CorruptTables
 
     def actions(self) -> list[tuple[float, Action]]:
-        """What happens when."""
+        """The actions, each with its time in seconds."""
         return [(self.at_s, self.action)]
 
 
@@ -227,7 +227,7 @@ Written: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """When and where a recipe may strike: a time, and a share of the links or routers."""
+    """The window of a recipe: a time, and a share of the links or routers."""
 
     start_s: float
     seconds: float
@@ -261,7 +261,7 @@ def swizzle(topology: Overlay, window: Window, generator: Random) -> list[Fault]
 
 
 def flapping(topology: Overlay, window: Window, generator: Random) -> list[Fault]:
-    """Some links go down and come up again and again."""
+    """Faults by which a share of the links goes down and comes up again and again."""
     faults: list[Fault] = []
     for link in _share(list(topology.links), window, generator):
         times = sorted(generator.random() for _ in range(2 * _FLAPS))
@@ -274,7 +274,7 @@ def flapping(topology: Overlay, window: Window, generator: Random) -> list[Fault
 
 
 def crashes(topology: Overlay, window: Window, generator: Random) -> list[Fault]:
-    """Some routers crash once each and return."""
+    """Faults by which a share of the routers crashes once each and returns."""
     faults: list[Fault] = []
     for router in _share(list(topology.routers), window, generator):
         down, up = sorted((generator.random(), generator.random()))
@@ -290,7 +290,7 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
 
 
 def decode_faults(document: object, topology: Overlay, seed: int) -> list[tuple[float, Action]]:
-    """What happens when, in the order of time, as a decoded TOML document describes it.
+    """The actions that a decoded TOML document describes, with their times, in order.
 
     A drawn fault does not strike a router or a link that has gone, or has yet to come. Raises
     `InputError` (or one of its kinds) naming the entry that is wrong.
@@ -339,7 +339,7 @@ def _in_order(
     drawn: list[Fault],
     topology: Overlay,
 ) -> list[tuple[float, Action]]:
-    """What happens when; each action where there is the router or link that it is about."""
+    """The actions in the order of time; drawn ones only where their router or link exists."""
     timed = [(*timed, place) for place, fault in written for timed in fault.actions()]
     timed.extend((*timed, "") for fault in drawn for timed in fault.actions())
     timed.sort(key=lambda one: one[0])
@@ -386,7 +386,7 @@ def _decode_router(place: str, entry: object) -> RouterFault | RouterChange:
 
 
 def tail_of(fields: Fields) -> Tail:
-    """What a crash leaves of what was not written, as an entry says it: nothing, by default."""
+    """The unwritten part that a crash leaves, from the `tail` of an entry: nothing, by default."""
     known = {tail.value: tail for tail in Tail}
     word = fields.text("tail") if "tail" in fields else Tail.LOST.value
     if word not in known:
@@ -423,7 +423,7 @@ def _refuse(fields: Fields, keys: tuple[str, ...], where: str) -> None:
 
 
 def _share(items: list[T], window: Window, generator: Random) -> list[T]:
-    """A share of the items in random order: at least one, if there are any and a share is asked."""
+    """A share of the items in random order: at least one, if there are any and it is not 0."""
     count = max(1, round(window.share * len(items))) if window.share and items else 0
     return generator.sample(items, count)
 

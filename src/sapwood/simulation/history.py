@@ -1,6 +1,6 @@
-"""What was asked, confirmed, accepted and delivered, in order: the evidence the oracle judges.
+"""The history: requests, confirmations, acceptances and deliveries in order, for the oracle.
 
-Only what clients see is here, and what was done to the links; routing tables and messages are not,
+Only what clients see is here, and the state of links; routing tables and messages are not,
 so that a wrong router cannot write its own alibi.
 """
 
@@ -66,7 +66,7 @@ class AdvertisementName:
 
 
 StatementName: TypeAlias = SubscriptionName | AdvertisementName
-"""What a client can ask for, and ask to end. The two kinds are never equal."""
+"""The name of a statement: a client can request it, and its end. The two kinds are never equal."""
 
 W = TypeVar("W", bound=AdvertisedContent)
 N = TypeVar("N", SubscriptionName, AdvertisementName)
@@ -77,8 +77,8 @@ class Epoch(Generic[W]):
     """One life of a subscription or an advertisement, from the client's request to its end.
 
     #: asked <= confirmed; asked <= leaving <= left, where they are set
-    #: left is set and equal to leaving where nobody answers: the client or its router went
-    #: is_change: it took the place of the life before it, which leaves when this one is asked for
+    #: left is set and equal to leaving where no answer comes: the client or its router went
+    #: is_change: it took the place of the life before it, which leaves when this one is requested
     #: and has left when this one is confirmed, or has left as well
     """
 
@@ -131,7 +131,7 @@ class History:
     """The record of one simulation.
 
     `topology` is the present overlay, at first the one that everything begins with. Where routers
-    keep what they know (`is_kept`), what clients asked for outlives them.
+    have stores (`is_kept`), clients' requests outlive them.
 
     #: overlays has every overlay that there was, and since when; `topology` is the last of them
     #: epochs of one subscription follow each other: all but the last have `leaving` set, and are
@@ -140,15 +140,15 @@ class History:
     #: outages holds only links that were ever down, by their ends in both orders
     #: unrests, where routers route on many trees (`is_mesh`), are the times in which trees may
     #: change: from the beginning, or a change of a link, until nothing is left that could change a
-    #: table; all but the last are settled. Where routers keep what they know on one tree, there is
+    #: table; all but the last are settled. Where routers have stores, on one tree, there is
     #: the first only, in which neighbors get to know each other
-    #: finds, where routers route on many trees, says which each source takes, one for each way
+    #: finds, where routers route on many trees, gives the tree of each source, one for each way
     #: disturbances are the times in which something was wrong that is no link's alone: whatever
     #: travels from one router to another may be lost; all but the last are settled
     #: relapses are those of them in which a router had an older state
-    #: unsupplied holds the subscriptions that nobody advertises for, as clients were told last
+    #: unsupplied holds the subscriptions that no advertisement supplies, by the last answers
     #: _ever and _ever_around hold all links of `overlays`, by their ends, and by one of them
-    #: owed holds exactly what clients asked for and were not told yet: subscriptions,
+    #: owed holds exactly the requests of clients that are not answered yet: subscriptions,
     #: advertisements and withdrawals by their names, publications by their ids
     """
 
@@ -188,7 +188,7 @@ class History:
     def subscribed(self, now: float, name: SubscriptionName, since: float | None = None) -> None:
         """The home router has said, at the time `since`, that the subscription is in force.
 
-        It may have been changed since then: that is not answered with this.
+        It may have been changed since then: the change is not answered by this.
         """
         self._confirm(self.subscriptions, now, name, now if since is None else since)
 
@@ -201,7 +201,7 @@ class History:
         self._end(self.subscriptions, now, name)
 
     def supplied(self, name: SubscriptionName, *, is_there: bool) -> None:
-        """The home router says whether somebody advertises what a subscription accepts."""
+        """The home router says whether an advertisement intersects a subscription."""
         if is_there:
             self.unsupplied.pop(name, None)
         else:
@@ -235,9 +235,9 @@ class History:
         self.owed[publication.id] = None
 
     def published_again(self, now: float, publication: str) -> None:
-        """A client hands a publication once more to its home router, which does not have it.
+        """Record that a client repeats a publication to its home router, which does not have it.
 
-        Of a client that advertises it may have been refused, and nobody heard so: then it comes
+        It may have been refused to a client that advertises, and the answer was lost: then it comes
         behind all that the client has published meanwhile, and is judged by what it advertises now.
         """
         published = self.publications[publication]
@@ -253,7 +253,7 @@ class History:
             self.owed.pop(publication, None)
 
     def abandoned(self, home: str, publication: str | None = None) -> None:
-        """Nobody asks for a publication any more, or for any that is owed by a router.
+        """Expect no answer any more for a publication, or for any that a router owes.
 
         Its client has left before it was answered, or the router for good.
         """
@@ -262,7 +262,7 @@ class History:
                 self.owed.pop(owed, None)
 
     def unanswered_of(self, home: str) -> list[StatementName | str]:
-        """What the clients of a router asked for and were not told yet."""
+        """The requests of a router's clients that are not answered yet."""
         return [
             owed
             for owed in self.owed
@@ -270,13 +270,13 @@ class History:
         ]
 
     def leaving(self, name: StatementName) -> tuple[Epoch[Any], ...]:
-        """The lives of something asked for that its client waits to see ended."""
+        """The lives of a statement whose end its client waits for."""
         chains = _chains(self._lives_of(name)[name])
         ending = [chain for chain in chains if chain[-1].leaving is not None]
         return tuple(one for chain in ending for one in chain if one.left is None)
 
     def ended(self, now: float, name: StatementName, lives: Iterable[Epoch[Any]]) -> None:
-        """Some lives of something asked for have ended, or were never there."""
+        """Record that lives of a statement have ended, or were never there."""
         last = self._lives_of(name)[name][-1]
         for epoch in lives:
             if epoch.left is None:
@@ -285,7 +285,7 @@ class History:
                     self.owed.pop(name, None)
 
     def refused(self, now: float, client: ClientName, subject: str) -> None:
-        """The home router does not do what a client asked for."""
+        """The home router refuses a request of a client."""
         moment = self._moment(now)
         self.refusals.append((moment, client, subject))
         published = self.publications.get(subject)
@@ -298,7 +298,7 @@ class History:
         self.deliveries.append(Delivery(self._moment(now), publication, subscription))
 
     def link_down(self, now: float, a: str, b: str) -> None:
-        """A link stops carrying messages."""
+        """Record that a link stops carrying messages."""
         began = self._moment(now)
         # In the first unrest neighbors get to know each other: these may not have done so yet.
         outage = Outage(BEGINNING if self._are_strangers else began)
@@ -311,7 +311,7 @@ class History:
             self._unsettled.append(((a, b), outage))
 
     def link_joined(self, now: float, a: str, b: str) -> None:
-        """A link carries messages again, and both ends know it."""
+        """Record that a link carries messages again, and both ends know it."""
         outages = self.outages.get((a, b))
         if outages and outages[-1].joined is None:
             outages[-1].joined = self._moment(now)
@@ -319,15 +319,15 @@ class History:
                 self._stir(now)
 
     def rewired(self, now: float, overlay: Overlay) -> None:
-        """Routers or links have come or gone; the links that went are down already."""
+        """Record a changed overlay; the links that went are down already."""
         self._overlay_is(self._moment(now), overlay)
         if self.is_mesh and (self.is_kept or not self.finds):
-            # Also where the link was down, as somebody waited for it; where routers choose their
+            # Also where the link was down, as its return was awaited; where routers choose their
             # links, it may carry messages before both ends know it.
             self._stir(now)
 
     def link_added(self, a: str, b: str) -> None:
-        """There is a link now, which carries no messages yet."""
+        """Record a new link, which carries no messages yet."""
         outages = self.outages.setdefault((a, b), [])
         self.outages[b, a] = outages
         if not outages:
@@ -336,7 +336,7 @@ class History:
             self._unsettled.extend(((a, b), one) for one in outages if one.settled is None)
 
     def link_removed(self, a: str, b: str) -> None:
-        """There is no link any more; nobody waits for the end of its outage."""
+        """Record that a link is gone; the end of its outage is not awaited."""
         outages = self.outages.get((a, b))
         if outages:
             outages[-1].for_good = True
@@ -387,9 +387,9 @@ class History:
             self.disturbances.append(Outage(self._moment(now)))
 
     def relapse(self, now: float, home: str) -> None:
-        """A router has an older state: that disturbs, and what came before may come again.
+        """Record that a router has an older state, which disturbs: deliveries may come again.
 
-        Whatever its clients were told, they have to ask for again.
+        Its clients have to repeat all their requests, answered or not.
         """
         self.disturb(now)
         self.gone(now, home)
@@ -398,11 +398,11 @@ class History:
 
     @property
     def settling(self) -> bool:
-        """Whether some outage is not settled, or some unrest, or disturbance."""
+        """True if some outage is not settled, or some unrest, or disturbance."""
         return bool(self._unsettled) or self._is_stirred or self._is_disturbed
 
     def settle(self, now: float, *, calm: bool = True) -> None:
-        """Nothing is left in the overlay that could still change a routing table.
+        """Record that nothing in the overlay can still change a routing table.
 
         Unless it is `calm`, what disturbs it is not over.
         """
@@ -419,15 +419,15 @@ class History:
         self._unsettled = waiting
 
     def live(self) -> list[tuple[SubscriptionName, Interest]]:
-        """The subscriptions that nobody has asked to end, in the order of their first request."""
+        """The subscriptions whose end was not requested, in the order of their first request."""
         return _live(self.subscriptions)
 
     def live_advertisements(self) -> list[tuple[AdvertisementName, AdvertisedContent]]:
-        """The advertisements that nobody has asked to end, in the order of their first request."""
+        """The advertisements whose end was not requested, in the order of their first request."""
         return _live(self.advertisements)
 
     def unanswered(self) -> tuple[str, ...]:
-        """What is owed, in words; when the overlay is at rest there should be nothing."""
+        """The owed answers, in words; when the overlay is at rest there should be none."""
         return tuple(self._owed_words(owed) for owed in self.owed)
 
     def _owed_words(self, owed: StatementName | str) -> str:
@@ -444,7 +444,7 @@ class History:
         epochs = lives.setdefault(name, [])
         is_there = bool(epochs) and epochs[-1].leaving is None
         if is_there and (epochs[-1].filter == stated or isinstance(name, AdvertisementName)):
-            return  # asked again: either the same, which changes nothing, or to be refused
+            return  # repeated: either the same, which changes nothing, or to be refused
         asked = self._moment(now)
         if is_there:
             epochs[-1].leaving = asked
@@ -497,7 +497,7 @@ class History:
 
     @property
     def _are_strangers(self) -> bool:
-        """Whether neighbors on one tree may not know each other yet, who keep what they know."""
+        """True if neighbors that keep their state, on one tree, may not know each other yet."""
         return not self.is_mesh and bool(self.unrests) and self.unrests[0].settled is None
 
     @property

@@ -1,7 +1,7 @@
-"""Whether tables are what they should be: Shen's legality (5.3), from outside.
+"""Legality of tables (Shen 5.3), judged from outside.
 
 Shares nothing with the strategies that it judges: it reads what each router *holds*, what clients
-stated at each router, and the messages under way; nothing of what routers believe to have told.
+stated at each router, and the messages under way; not what routers believe to have sent.
 
 * *Local* (definitions 8, 9): for an edge from b to a, what a holds from b, with the messages under
   way taken in, in their order, serves what b knows from all other sides, and has nothing else. The
@@ -13,8 +13,7 @@ What serves what depends on the propagation strategy. Simple routing: exactly th
 Identity: of each class of equal filters one. Covering: some, so that every one is covered; maximal:
 of these none that another one covers. Advertisements: of those that an advertisement on the other
 side intersects; and of advertisements themselves the maximal ones, each once, or, under
-`advertisement:simple`, all. Mergers are entries that nobody stated, and what is right of them is
-not said here.
+`advertisement:simple`, all. Mergers are entries that no client stated, and are not judged here.
 """
 
 from __future__ import annotations
@@ -45,12 +44,12 @@ Filters = dict[str, AdvertisedContent]
 """Filters by key."""
 
 _UNSPOKEN: Final = frozenset({"merging", "xroute", "flooding"})
-"""Words of protocols that tell of mergers, of counts, or of nothing."""
+"""Words of protocols that send mergers, counts, or no subscriptions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Illegal:
-    """An edge whose holder has what it should not, or lacks what it should have."""
+    """An edge whose holder has wrong entries, or lacks due ones."""
 
     sender: str
     holder: str
@@ -84,7 +83,7 @@ def locally_illegal(world: World) -> list[Illegal]:
 
 
 def globally_illegal(world: World) -> list[Illegal]:
-    """The edges whose holder does not have what clients behind the sender want.
+    """The edges whose holder does not have what clients behind the sender have stated.
 
     The world must be at rest, and its links up.
     """
@@ -106,7 +105,7 @@ def globally_illegal(world: World) -> list[Illegal]:
 
 
 def speaks_of(world: World) -> bool:
-    """Whether there is a rule for what the routers of a world tell each other."""
+    """True if there is a rule for what the routers of a world state to each other."""
     cores = [getattr(router, "membership", None) for router in world.routers.values()]
     if not cores or not all(isinstance(core, Given) for core in cores):
         return False
@@ -124,7 +123,7 @@ def _edges(world: World) -> Iterator[tuple[str, str]]:
 def _judged(
     edge: tuple[str, str], noun: str, rule: str, wanted: Filters, held: Filters
 ) -> Iterator[Illegal]:
-    """Whether a table serves what is wanted, and has nothing else."""
+    """The fault of a table, if it does not serve all of `wanted` or has anything else."""
     wrong = [key for key, content in held.items() if wanted.get(key) != content]
     right = [content for key, content in held.items() if wanted.get(key) == content]
     lacking = [key for key, content in wanted.items() if not _serves(rule, key, content, held)]
@@ -146,14 +145,14 @@ def _judged(
 
 
 def _is_below(own: AdvertisedContent, others: Iterable[AdvertisedContent]) -> bool:
-    """Whether another of some contents covers one, and is not covered by it."""
+    """True if one of `others` covers `own`, and is not covered by it."""
     return any(one.covers(own) and not own.covers(one) for one in others if one != own)
 
 
 def _is_spare(
     key: str, own: AdvertisedContent, rivals: Iterable[tuple[str, AdvertisedContent]]
 ) -> bool:
-    """Whether another one covers this; of two that cover each other the one that comes later."""
+    """True if a rival covers `own`; of two that cover each other the later key is spare."""
     return any(
         one.covers(own) and (other < key or not own.covers(one))
         for other, one in rivals
@@ -170,7 +169,7 @@ def _serves(rule: str, key: str, content: AdvertisedContent, held: Filters) -> b
 
 
 def _wanted(world: World, known: Filters, advertised: Filters) -> Filters:
-    """What of some subscriptions has to travel towards some advertisements."""
+    """The subscriptions that have to travel towards some advertisements."""
     if not _is_advertised(world):
         return known
     return {
@@ -186,7 +185,7 @@ def _held(world: World, holder: str, sender: str, noun: str) -> Filters:
 
 
 def _known(world: World, sender: str, holder: str, noun: str) -> Filters:
-    """What a router knows from all sides but one, as far as others are to hear of it."""
+    """The entries of a router from all sides but one, as far as it has to propagate them."""
     if noun == "advertisement" and not _is_advertised(world):
         return {}
     entries = _entries(world, sender, noun)
@@ -198,7 +197,7 @@ def _known(world: World, sender: str, holder: str, noun: str) -> Filters:
 
 
 def _stated(world: World, routers: Iterable[str], noun: str) -> Filters:
-    """What clients of some routers have stated."""
+    """The statements of the clients of some routers."""
     stated: Filters = {}
     for router in routers:
         stated.update(_telling(_entries(world, router, noun).by_key))
@@ -206,7 +205,7 @@ def _stated(world: World, routers: Iterable[str], noun: str) -> Filters:
 
 
 def _telling(entries: Mapping[str, LocalEntry[Any]]) -> Filters:
-    """What clients have stated that somebody else may have to hear of: it accepts something."""
+    """The statements that may have to be propagated: those that accept something."""
     wanted = {key: entry.filter for key, entry in entries.items()}
     return {
         key: one
@@ -262,7 +261,7 @@ def _is_advertised(world: World) -> bool:
 
 
 def _rules(world: World) -> tuple[str, str]:
-    """The rules by which what travels serves what is known, of subscriptions and advertisements."""
+    """The rules by which sent entries serve known ones, for subscriptions and advertisements."""
     words = _words(world)
     telling = next(
         (word for word in words if word in ("identity", "covering", "maximal")), "simple"

@@ -1,4 +1,4 @@
-"""What a world drives: a router, or something that stands in for one in a test."""
+"""Machines: a world drives routers, or stand-ins for routers in tests."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from sapwood.routing.tables import LinkSubscription
 
 
 class Machine(Protocol):
-    """What the world needs of a router."""
+    """The part of a router that a world uses."""
 
     @property
     def is_tree(self) -> bool:
-        """Whether the links of all routers together have to form a tree."""
+        """True if the links of all routers together have to form a tree."""
 
     def handle(self, event: Input, now: float) -> list[Effect]:
-        """Take one input; say what is to be done."""
+        """Take one input and return its effects."""
 
     def next_deadline(self) -> float | None:
-        """When to give it a `Tick`, by its own clock; `None` for never."""
+        """The time of its next `Tick`, by its own clock; `None` for never."""
 
     def behind(self) -> Collection[str]:
-        """The neighbors that are not told everything yet: each is given `Drained` in time."""
+        """The neighbors to which messages are still held back: each is given `Drained` in time."""
 
     def validate(self) -> None:
         """Raise `InvariantError` if the state is one that must never be."""
@@ -43,12 +43,12 @@ class Machine(Protocol):
 
 
 def counted_by(machine: Machine) -> Mapping[str, int]:
-    """What it has counted, if it counts: see `Router.counters`."""
+    """The counters of a machine, if it has any: see `Router.counters`."""
     return cast("Counting", machine).counters() if hasattr(machine, "counters") else {}
 
 
 class _OnTrees(Protocol):
-    """What says itself how the trees of a source are found."""
+    """A machine that states how the trees of a source are found."""
 
     @property
     def finds(self) -> tuple[FindTree, ...]:
@@ -56,18 +56,18 @@ class _OnTrees(Protocol):
 
 
 def finds_of(machine: Machine) -> tuple[FindTree, ...]:
-    """How trees are found: as the machine says, else the one with the fewest links, if any."""
-    if hasattr(machine, "finds"):  # and no `isinstance`, which takes long: every world asks
+    """How trees are found: as the machine states, else those with the fewest links, if any."""
+    if hasattr(machine, "finds"):  # and no `isinstance`, which takes long: every world calls this
         return cast("_OnTrees", machine).finds
     return () if machine.is_tree else (fewest_links,)
 
 
 class _Remembering(Protocol):
-    """What clients have statements at."""
+    """A machine that holds statements of clients."""
 
     @property
     def membership(self) -> Membership:
-        """What has them."""
+        """The membership that holds them."""
 
 
 class Rewirable(Protocol):
@@ -85,7 +85,7 @@ class Rewirable(Protocol):
 def rewire(
     world: Rewirable, router: str, effect: Connect | Disconnect, refused: Callable[[str], None]
 ) -> None:
-    """Link a router as it asks, or give a link up; one that cannot be is left out."""
+    """Carry out a router's `Connect` or `Disconnect`; an impossible link is reported as refused."""
     neighbor = effect.neighbor
     is_linked = neighbor in world.topology.neighbors(router)
     if isinstance(effect, Disconnect) and is_linked:
@@ -102,19 +102,19 @@ MakeRouter: TypeAlias = Callable[[str, int], Machine]
 
 
 def keep(machines: Collection[Machine]) -> bool:
-    """Whether all machines, and some, ask for a place where what they know survives a crash."""
+    """True if all machines, at least one, need storage that survives a crash."""
     return bool(machines) and all(getattr(one, "persists", False) for one in machines)
 
 
 def owe(machines: Mapping[str, Machine], overlay: Overlay) -> bool:
-    """Whether something is kept for a neighbor, or for the router itself that is down."""
+    """True if messages are kept for a neighbor, or a router itself is down."""
     if len(machines) < len(overlay.routers):
         return True
     return any(machine.table_sizes().get("owed", 0) for machine in machines.values())
 
 
 def stated_at(machine: Machine) -> list[ClientInput]:
-    """What the clients of a machine have stated there, where it can say so."""
+    """The statements of a machine's clients, where it has a membership."""
     if not hasattr(machine, "membership"):  # and no `isinstance`: see `finds_of`
         return []
     return list(cast("_Remembering", machine).membership.statements())

@@ -1,8 +1,8 @@
-"""Routers with a meter: what an overlay costs, by part.
+"""Routers with a meter: the cost of an overlay, by part.
 
-A meter stands at the routers of one simulation. It adds up the processor time that inputs take, and
-the bytes of what goes over links, apart for publications and for what keeps routing state. The
-clock and the weight of a message are given: the simulation itself knows neither.
+A meter measures the routers of one simulation. It adds up the processor time that inputs take, and
+the bytes that go over links, apart for publications and for messages about routing state. The clock
+and the weight of a message are given: the simulation itself knows neither.
 
 Publications of clients are timed apart from those of neighbors: a forwarding strategy with digests
 moves work from the latter to the former.
@@ -29,9 +29,9 @@ Weigh: TypeAlias = Callable[[Message], int]
 
 @dataclass(slots=True)
 class Part:
-    """What a part of the work costs: inputs and their processor seconds, and bytes that are sent.
+    """The cost of a part of the work: inputs, their processor seconds, and bytes sent.
 
-    Of what is sent, `state` has all that is no publication, whatever input it came of.
+    The part `state` has the bytes of all messages but publications, whatever input caused them.
     """
 
     inputs: int = 0
@@ -40,7 +40,7 @@ class Part:
 
 
 class Meter:
-    """Adds up what the routers of one overlay cost.
+    """Adds up the cost of the routers of one overlay.
 
     `entered` are publications at the routers where they enter, `passed` those at later routers, and
     `state` is all else: subscriptions, advertisements, links, timers.
@@ -66,7 +66,7 @@ class Meter:
         return self.entered.bytes + self.passed.bytes + self.state.bytes
 
     def counters(self) -> dict[str, int]:
-        """What all routers counted, together: see `Router.counters`."""
+        """The sums of the counters of all routers: see `Router.counters`."""
         found: Counter[str] = Counter()
         for router in self._routers:
             found.update(router.counters())
@@ -86,7 +86,7 @@ class Meter:
     def measured(
         self, handle: Callable[[Input, float], list[Effect]], input: Input, now: float
     ) -> list[Effect]:
-        """What `handle` makes of an input, which is added to what the overlay costs."""
+        """Handle an input, add it to the cost of the overlay, and return its effects."""
         part = self._part_of(input)
         began = self._clock()
         effects = handle(input, now)

@@ -1,4 +1,4 @@
-"""Figures of a simulation: what it cost, how long it took, and whether it was right."""
+"""Figures of a simulation: its cost, its delays, and the verdicts."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ class Metrics:
     """All figures of one simulation; `to_json` writes them.
 
     `content_matches` are publications times the sides (clients, links with subscriptions) that a
-    router matched them against; `messages` counts what was put on links by kind, of several at once
-    each one, `tables` the entries per router at the end, `hops` the pairs by the number of links
-    between the two homes in the overlay in which the publication was sent, as long as no link
+    router matched them against; `messages` counts messages on links by kind, each one of several
+    sent at once, `tables` the entries per router at the end, `hops` the pairs by the number of
+    links between the two homes in the overlay in which the publication was sent, as long as no link
     fails; those that no links joined then are left out.
 
-    `delay_s` is from acceptance to delivery, over all pairs. `update_s` is from a client's asking
-    for a subscription, another filter, or the end of one until it hears that this is done: in
+    `delay_s` is from acceptance to delivery, over all pairs. `update_s` is from a client's request
+    for a subscription, another filter, or the end of one until the answer that this is done: in
     force, or withdrawn. `recovery_s` is from the return of the last link that was down until
     nothing was left that could still change a routing table (XNet 6.3.2, with the way back to the
     client). `processing_s` is the processor time of each router, where that was measured
@@ -116,7 +116,7 @@ class Metrics:
     trace: str
 
     def with_diverged(self, count: int) -> Metrics:
-        """The same figures, with the number of divergences, which are looked for afterwards."""
+        """These figures with the number of divergences, which are determined afterwards."""
         return replace(self, verdicts=replace(self.verdicts, diverged=count))
 
     def to_json(self) -> bytes:
@@ -183,9 +183,10 @@ def measure(
 
 
 def link_use(world: World, interested: Mapping[str, Iterable[str]]) -> LinkUse:
-    """How often publications crossed links, and how often for nothing.
+    """The number of times that publications crossed links, and of those without need.
 
-    `interested` holds for each checked publication the homes of those who may receive it.
+    `interested` holds for each checked publication the homes of the subscriptions that may receive
+    it.
     """
     checked = needless = 0
     for id_, homes in interested.items():
@@ -197,9 +198,9 @@ def link_use(world: World, interested: Mapping[str, Iterable[str]]) -> LinkUse:
 
 
 def update_delays(history: History) -> list[float]:
-    """The seconds that each change of what clients want took until its client heard of the end.
+    """The seconds from each request to change a subscription until the answer to its client.
 
-    What a client that has gone had asked for does not count.
+    Requests of a client that has gone do not count.
     """
     found: list[float] = []
     for lives in history.subscriptions.values():

@@ -1,8 +1,8 @@
 """The network between the routers: FIFO links with latency, which can go down and come up.
 
-While a link is up it loses nothing and keeps the order of each direction, unless it is a channel
-that does otherwise (`channels`). When it goes down, everything on it is gone. Each end hears of
-that on its own, possibly later than the other. What is sent carries a stamp (`timekeeping`).
+While a link is up it loses nothing and keeps the order of each direction, unless its channel does
+otherwise (`channels`). When it goes down, everything on it is gone. Each end learns of that by
+itself, possibly later than the other. Messages carry a stamp (`timekeeping`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from sapwood.timing.link_bounds import Stamp
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A message reaches the end of a link; `session` tells which life of the link it is from.
+    """A message reaches the end of a link; `session` is the life of the link that it is from.
 
-    It was really `sent_s`, with a stamp that the clock of its source made. `is_taken`: it came some
-    time ago, and its router has done with it only now.
+    It was sent at the true time `sent_s`, with a stamp by the clock of its source. `is_taken`: it
+    came some time ago, and its router has done with it only now.
     """
 
     source: str
@@ -55,7 +55,7 @@ class Departure:
 class Notice:
     """A router learns that its link to a neighbor is up (`session`), or down (`None`).
 
-    `life` tells which life of the router it is meant for.
+    `life` is the life of the router that it is meant for.
     """
 
     router: str
@@ -66,7 +66,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A link takes more of what a router that is behind has yet to tell; as `Notice`."""
+    """A link has room for more of the messages that a router holds back; as `Notice`."""
 
     router: str
     neighbor: str
@@ -76,7 +76,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A router's store has written what the first `count` inputs asked for; as `Notice`.
+    """A router's store has written the records of the first `count` inputs; as `Notice`.
 
     Or it has read something.
     """
@@ -88,17 +88,17 @@ class Written:
 
 
 Occurrence: TypeAlias = Arrival | Departure | Notice | Room | Written
-"""What is put on the agenda."""
+"""An occurrence on the agenda."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How far times differ from the nominal ones.
+    """The deviation of times from the nominal ones.
 
     A message takes between `latency_s` and `latency_s * (1 + jitter)`; an end learns of a change of
-    its link within `notice_s` seconds. A store writes what was gathered within `commit_s` seconds,
-    and meanwhile gathers for the next time. A router takes `processing_s` for each message of a
-    neighbor, one after the other; what comes meanwhile waits.
+    its link within `notice_s` seconds. A store writes what it gathered within `commit_s` seconds,
+    and meanwhile gathers for the next writing. A router takes `processing_s` for each message of a
+    neighbor, one after the other; later messages wait meanwhile.
     """
 
     jitter: float = 0.0
@@ -112,51 +112,51 @@ NOMINAL: Final = Timing()
 
 
 _CLEARING_S: Final = 0.001
-"""Seconds between two parts of what a router withdraws of clients that have gone."""
+"""Seconds between two parts of a router's withdrawals for clients that have gone."""
 
 REMOVED: Final = "removed"
 """The reason against a link that the overlay does not have any more, or not yet."""
 
 
 def is_periodic(said: object) -> bool:
-    """Whether a message or an effect is upkeep's own traffic, which never ends.
+    """True if a message or an effect is upkeep's own traffic, which never ends.
 
-    Its class says so, with an attribute `periodic` that is true: a heartbeat, say, or the renewal
-    of a lease. Whoever waits until nothing is under way does not wait for it.
+    Its class has an attribute `periodic` that is true: a heartbeat, say, or the renewal
+    of a lease. A wait until nothing is under way does not include it.
     """
     return bool(getattr(said, "periodic", False))
 
 
 def is_upkeep(effect: Effect) -> bool:
-    """Whether an effect is upkeep's own traffic; see `is_periodic`."""
+    """True if an effect is upkeep's own traffic; see `is_periodic`."""
     return is_periodic(carried(effect.message) if isinstance(effect, Send) else effect)
 
 
 @dataclass(slots=True)
 class _LinkState:
-    """One link. It carries messages iff no reason is against it."""
+    """The state of a link. It carries messages iff no reason is against it."""
 
     link: Link
     #: which life of the link this is; a new one begins whenever it goes down
     session: int = 0
     reasons: set[str] = field(default_factory=set)
-    #: the session that an end was last told is up; `None`: that the link is down
+    #: the last session that an end was notified is up; `None`: it was notified of the link as down
     told: dict[str, int | None] = field(default_factory=dict)
     #: no message from this end arrives before this time
     floor: dict[str, float] = field(default_factory=dict)
     #: nor leaves it before this one
     leaving: dict[str, float] = field(default_factory=dict)
-    #: the ends that are to hear soon that the link takes more
+    #: the ends that are to be notified soon that the link has room
     awaiting_room: set[str] = field(default_factory=set)
-    #: this end is told nothing new before this time
+    #: this end gets no new notice before this time
     notice_floor: dict[str, float] = field(default_factory=dict)
 
 
 class Network:
     """All links of an overlay: those that it has, and those that it ever had.
 
-    `draw()` gives numbers from 0 up to 1; it is asked only where `timing` leaves room for chance.
-    Occurrences go onto `agenda`; whoever takes them off hands them to `arrive` and `heed`.
+    `draw()` gives numbers from 0 up to 1; it is called only where `timing` leaves room for chance.
+    Occurrences go onto `agenda`; the caller takes them off and passes them to `arrive` and `heed`.
     """
 
     def __init__(
@@ -205,16 +205,16 @@ class Network:
         state.reasons = {REMOVED}
 
     def is_up(self, a: str, b: str) -> bool:
-        """Whether the link carries messages."""
+        """True if the link carries messages."""
         return not self._state(a, b).reasons
 
     def is_joined(self, a: str, b: str) -> bool:
-        """Whether the link carries messages and both ends know it."""
+        """True if the link carries messages and both ends know it."""
         state = self._state(a, b)
         return not state.reasons and all(told == state.session for told in state.told.values())
 
     def session(self, router: str, neighbor: str) -> int | None:
-        """Which life of its link to a neighbor a router was last told is up; `None` for none."""
+        """The life of a link that a router was last notified is up; `None` for none."""
         return self._state(router, neighbor).told[router]
 
     def delay_max_s(self, link: Link) -> float:
@@ -226,9 +226,9 @@ class Network:
         return link.latency_s * (1 + self._timing.jitter) + waiting_s
 
     def send(self, source: str, target: str, message: Message, age_ns: int | None = 0) -> None:
-        """Put a message on the way, which says what is so old; of publications the age is known.
+        """Send a message whose content is `age_ns` old; of publications the age is known.
 
-        It is lost if the link is down, or has been and the sender has yet to hear of it.
+        It is lost if the link is down, or has been and the sender has no notice of it yet.
         """
         state = self._state(source, target)
         if state.told[source] is None:
@@ -261,7 +261,7 @@ class Network:
             self._put(departure, state)
 
     def _put(self, departure: Departure, state: _LinkState) -> None:
-        """Stamp a message and let it arrive some time, never, or twice, as the channel wants."""
+        """Stamp a message and let it arrive some time, never, or twice, as its channel decides."""
         source, target, message, session, born = (
             *(departure.source, departure.target, departure.message),
             *(departure.session, departure.born),
@@ -300,7 +300,7 @@ class Network:
         ]
 
     def take(self, arrival: Arrival) -> bool:
-        """Whether a router is done with what comes now; if not, it comes again when it is."""
+        """True if a router is done with an arrival now; if not, it comes again when it is."""
         if arrival.is_taken or not self._timing.processing_s:
             return True
         now, router = self._agenda.now, arrival.target
@@ -319,7 +319,7 @@ class Network:
         return True
 
     def age_ns(self, arrival: Arrival) -> int | None:
-        """How old what arrives is at most, as its receiver finds; asked once for each arrival."""
+        """The upper bound of an arrival's age, by its receiver; called once for each arrival."""
         source, target, now = arrival.source, arrival.target, self._agenda.now
         age_ns = self.time.arrived(source, target, arrival.stamp, arrival.sent_s, now)
         said = carried(arrival.message)
@@ -328,7 +328,7 @@ class Network:
         return age_ns
 
     def heed(self, notice: Notice) -> bool:
-        """Let a router be told; false if that life of the router is over."""
+        """Let a notice take effect; false if that life of the router is over."""
         self.control_pending -= 1
         if notice.life != self._lives[notice.router]:
             return False
@@ -359,7 +359,7 @@ class Network:
 
     @property
     def writes_at_once(self) -> bool:
-        """Whether stores take no time."""
+        """True if stores take no time."""
         return self._timing.commit_s == 0
 
     def make_room(self, router: str, neighbor: str) -> None:
@@ -406,7 +406,7 @@ class Network:
         return was_up
 
     def bring_up(self, a: str, b: str, reason: str) -> bool:
-        """Take a reason away; whether the link came up, no other reason being left."""
+        """Take a reason away; true if the link came up, no other reason being left."""
         state = self._state(a, b)
         if reason not in state.reasons:
             return False
@@ -415,12 +415,12 @@ class Network:
             return False
         self._tell_both(state, state.session)
         for source, target in ((state.link.a, state.link.b), (state.link.b, state.link.a)):
-            # The end learns of the link before it sees what comes over it.
+            # The end learns of the link before it gets messages over it.
             state.floor[source] = max(self._agenda.now, state.notice_floor[target])
         return True
 
     def forget(self, router: str) -> None:
-        """Let a router lose its state: whatever it was told, or was to be told, is void."""
+        """Let a router lose its state: notices that it got, or was to get, are void."""
         self._lives[router] += 1
         self._busy.pop(router, None)
         self.time.forget(router)
@@ -429,9 +429,9 @@ class Network:
             state.notice_floor[router] = self._agenda.now
 
     def close(self, router: str, neighbor: str) -> bool:
-        """Take a link down for good because `router` refuses it; whether it was up before.
+        """Take a link down for good because `router` refuses it; true if it was up before.
 
-        Only the neighbor is told: the router has forgotten the link already.
+        Only the neighbor is notified: the router has forgotten the link already.
         """
         state = self._state(router, neighbor)
         was_up = not state.reasons

@@ -28,8 +28,9 @@ NAME: Final = "optimizer"
 def fitted(scenario: Scenario, protocol: Protocol) -> Scenario:
     """The scenario as a protocol can have it: under `prefix` with an optimizer.
 
-    Without one, no router has a tree, and all of them match by content. It hears of subscriptions
-    whenever clients wait, so that publications in between follow the tree of what was there before.
+    Without one, no router has a tree, and all of them match by content. It gets the subscriptions
+    whenever clients wait, so that publications in between follow the tree of the earlier
+    subscriptions.
     """
     return optimized(scenario) if protocol.forwarding.mark == MARK else scenario
 
@@ -37,11 +38,11 @@ def fitted(scenario: Scenario, protocol: Protocol) -> Scenario:
 def optimized(
     scenario: Scenario, threshold: float = THRESHOLD_DEFAULT, every: int | None = None
 ) -> Scenario:
-    """The same scenario with an optimizer at the first router.
+    """The scenario with an optimizer at the first router.
 
-    It hears of what clients have asked for until then at each wait, and after each `every` steps
-    where that is given: then what it states crosses with all that clients do. Raises `LimitError`
-    where the tree is larger than `limits.TREE_BYTES_MAX`.
+    It gets the subscriptions stated until then at each wait, and after every `every` steps where
+    that is given: then its statements cross with those of clients. Raises `LimitError` where
+    the tree is larger than `limits.TREE_BYTES_MAX`.
     """
     optimizer, me = Optimizer(threshold), ClientName(scenario.topology.routers[0], NAME)
     known: dict[tuple[ClientName, str], Interest] = {}

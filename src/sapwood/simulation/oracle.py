@@ -1,19 +1,18 @@
-"""The oracle: what had to happen, what might, what must not, and what did.
+"""The oracle: judges deliveries by those that had to, might and must not happen.
 
-For each pair of a publication and a subscription it says, from the history alone:
+For each pair of a publication and a subscription it decides, from the history alone:
 
 * *must*: the filter matches; the subscription was confirmed before the publication was accepted
-  and nobody asked to end it before the publication could arrive; and the way between the two homes
-  was sound all that time: each link on it was up, and the overlay had settled since it last came
-  up (on many trees: there was a way, and the overlay had settled since a link went down that its
-  source's tree may have on the way; see `ways`; where publications take several trees at once, on
-  one of them). (A subscription that is confirmed in between may
-  rely on one that was confirmed earlier and has yet to travel over the link again.)
-  A subscription that was changed owes what all its filters of that time accept as if it had been
-  one.
+  and its end was not requested before the publication could arrive; and the way between the two
+  homes was sound all that time: each link on it was up, and the overlay had settled since it last
+  came up (on many trees: there was a way, and the overlay had settled since a link went down that
+  its source's tree may have on the way; see `ways`; where publications take several trees at once,
+  on one of them). (A subscription that is confirmed in between may rely on one that was confirmed
+  earlier and has yet to travel over the link again.) A subscription that was changed owes the union
+  of all its filters of that time.
 * *may*: the filter matches, and the publication was under way during part of the subscription's
   life.
-* *must not*: everything else, and whatever its publisher was told is refused. Besides, nothing may
+* *must not*: everything else, and whatever was refused to its publisher. Besides, nothing may
   be delivered for a subscription that is not in its life at that moment.
 
 Which publications had to be refused is judged in `sapwood.simulation.admission`.
@@ -68,7 +67,7 @@ _SLACK_S: Final = 1e-9
 
 
 class Obligation(IntEnum):
-    """What a pair demands; the larger, the stronger."""
+    """The obligation of a pair; the larger, the stronger."""
 
     MUST_NOT = 0
     MAY = 1
@@ -84,7 +83,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """How many pairs a word applies to, and the first of them."""
+    """The number of pairs with a verdict, and the first of them."""
 
     count: int
     examples: tuple[Pair, ...]
@@ -95,7 +94,7 @@ class Judgment:
     """The verdicts on one history.
 
     `must`, `may` and `must_not` count pairs of the `checked` publications with all subscriptions;
-    `lost` is among those as well. All other verdicts cover every delivery. `stuck` says in words
+    `lost` is among those as well. All other verdicts cover every delivery. `stuck` names in words
     what was still owed when the overlay had come to rest; `admitted` and `rebuffed` are the
     publications that were accepted, or refused, against what their clients had advertised.
     `interested` holds, for each checked publication, the home routers of all subscriptions that
@@ -118,7 +117,7 @@ class Judgment:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing went wrong; what was recovered is no fault."""
+        """True if nothing went wrong; `recovered` pairs are no fault."""
         wrong = (self.lost, self.unexpected, self.duplicated, self.reordered)
         words = (self.stuck, self.admitted, self.rebuffed)
         return not any(words) and all(finding.count == 0 for finding in wrong)
@@ -138,16 +137,16 @@ class _Finder:
 
 
 class Meaning:
-    """What filters really mean, by their syntax trees, each looked up once."""
+    """The reference meaning of filters, by their syntax trees, each looked up once."""
 
     __slots__ = ("_trees",)
 
     def __init__(self) -> None:
-        #: identity of a filter -> its syntax tree: who asks keeps the filters
+        #: identity of a filter -> its syntax tree: the caller keeps the filters alive
         self._trees: dict[int, Node | Path] = {}
 
     def accepts(self, wanted: AdvertisedContent, publication: Publication) -> bool:
-        """Whether a publication is what somebody wants, or has advertised."""
+        """True if a filter or an advertisement accepts a publication."""
         if isinstance(wanted, Advertisement):
             return _has_only(wanted, publication)
         tree = self.tree(wanted)
@@ -157,7 +156,7 @@ class Meaning:
         return publication.attributes is not None and holds(tree, publication.record)
 
     def accepts_all_of(self, advertised: AdvertisedContent, publication: Publication) -> bool:
-        """Whether all values of a publication are within what somebody has advertised."""
+        """True if an advertisement accepts all values of a publication."""
         tree = None if isinstance(advertised, Advertisement) else self.tree(advertised)
         if tree is None or isinstance(tree, Path) or publication.attributes is None:
             return self.accepts(advertised, publication)
@@ -172,16 +171,16 @@ class Meaning:
 
 
 class _Evidence:
-    """What filters really mean, and how long ways really are."""
+    """The reference meaning of filters, and the real lengths of ways."""
 
     def __init__(self, ways: tuple[Ways, ...]) -> None:
         self.ways = ways
         self.meaning = Meaning()
-        #: identities of a syntax tree and a publication of the history -> what came of them
+        #: identities of a syntax tree and a publication of the history -> whether it matches
         self._known: dict[tuple[int, int], bool] = {}
 
     def accepts(self, wanted: Interest, publication: Publication) -> bool:
-        """As `Meaning.accepts`; looked at once, to how many subscriptions ever it came."""
+        """As `Meaning.accepts`; evaluated once, whatever the number of its subscriptions."""
         pair = id(self.meaning.tree(wanted)), id(publication)
         known = self._known.get(pair)
         if known is None:
@@ -201,9 +200,9 @@ def judge(
 ) -> Judgment:
     """The verdicts on a history of an overlay that has come to rest.
 
-    `advertised` says that its protocol routes by advertisements.
-    Where publications times distinct filters exceed `pairs_max`, so many publications as fit are
-    drawn with `seed` and only those are checked for losses. `progress` is told the number of
+    With `advertised` its protocol routes by advertisements.
+    Where publications times distinct filters exceed `pairs_max`, as many publications as fit are
+    drawn with `seed` and only those are checked for losses. `progress` is called with the number of
     publications checked after each one.
     """
     evidence = _Evidence(ways_of(history, longest))
@@ -310,7 +309,7 @@ def publications_checked(ids: list[str], filters: int, pairs_max: int, seed: int
 def _obligations(
     published: Published, groups: _Groups, evidence: _Evidence, *, is_kept: bool
 ) -> dict[SubscriptionName, Obligation]:
-    """What one publication demands, for every subscription that must or may receive it."""
+    """The obligations of one publication, for every subscription that must or may receive it."""
     duties: dict[SubscriptionName, Obligation] = {}
     if published.refused is not None:
         return duties
@@ -334,7 +333,7 @@ def _obligation(
     delay_s: float | None,
     outages: Iterable[Outage],
 ) -> Obligation:
-    """What a publication that matches demands of one life of a subscription.
+    """The obligation of a matching publication towards one life of a subscription.
 
     Where it was accepted, it was `taken` by a router no earlier than that. It counts as under way
     for `delay_s` seconds; `None` where both clients are at one router, so that nothing can come in
@@ -357,7 +356,7 @@ def _obligation(
 
 
 def _disturbs(outage: Outage, sent: Moment, deadline: Moment) -> bool:
-    """Whether an outage overlaps with the travel of a publication from `sent` to `deadline`."""
+    """True if an outage overlaps with the travel of a publication from `sent` to `deadline`."""
     return outage.down <= deadline and (outage.settled is None or outage.settled >= sent)
 
 
@@ -392,7 +391,7 @@ def _judge_deliveries(
 
 
 def _is_relapsed(history: History, moment: Moment) -> bool:
-    """Whether a router had an older state, and the overlay had not settled since."""
+    """True if a router had an older state, and the overlay had not settled since."""
     return any(
         one.down <= moment and (one.settled is None or moment <= one.settled)
         for one in history.relapses
@@ -402,7 +401,7 @@ def _is_relapsed(history: History, moment: Moment) -> bool:
 def _is_wanted(
     published: Published, lives: Iterable[Epoch[Interest]], moment: Moment, evidence: _Evidence
 ) -> bool:
-    """Whether a delivery at `moment` fell into a life of the subscription that matches."""
+    """True if a delivery at `moment` fell into a life of the subscription that matches."""
     return any(
         epoch.asked <= moment
         and (epoch.left is None or moment <= epoch.left)
@@ -412,7 +411,7 @@ def _is_wanted(
 
 
 def _has_only(advertised: Advertisement, publication: Publication) -> bool:
-    """Whether every root-to-leaf path is advertised, by a regular expression over the paths."""
+    """True if every root-to-leaf path is advertised, by a regular expression over the paths."""
     contents = publication.read_document()
     if contents is None:
         return False

@@ -1,4 +1,4 @@
-"""What clients of a world ask for: written down, and handed to their home router if it runs."""
+"""Clients' requests in a world: recorded, and passed to their home router if it runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from sapwood.simulation.trace import Trace
 class Requests(ABC):
     """The part of a world that clients talk to.
 
-    #: _wishes has every router that is or was there, with what its clients asked for
+    #: _wishes has every router that is or was there, with the statements of its clients
     """
 
     topology: Overlay
@@ -59,8 +59,8 @@ class Requests(ABC):
         """Let a client subscribe; if its router is down, as soon as that is back.
 
         Under an id that it has with another filter, it changes that subscription, if it has been
-        answered: clients wait for one answer before they ask for the next, by which they know of
-        which filter it is.
+        answered: clients wait for one answer before the next request, by which they know of which
+        filter it is.
         """
         wishes = self._wishes_of(name.owner).subscriptions
         if wishes.setdefault(name.id, wanted) != wanted:
@@ -122,7 +122,7 @@ class Requests(ABC):
             self._feed(name.home, ClientUnadvertise(name.client, name.id))
 
     def publish(self, publisher: ClientName, publication: Publication) -> bool:
-        """Let a client publish; false if its router is down and nobody took the publication."""
+        """Let a client publish; false if its router is down and did not take the publication."""
         if publication.id in self.history.publications:
             raise DuplicateIdError("publication", publication.id)
         if self._known(publisher.home) not in self.routers:
@@ -136,7 +136,7 @@ class Requests(ABC):
         return True
 
     def detach(self, client: ClientName) -> None:
-        """Let a client leave; what it asked for goes with it."""
+        """Let a client leave; its statements go with it."""
         if self._wishes[self._known(client.home)].pop(client.client, None) is None:
             return
         if client.home in self.routers or self.history.is_kept:
@@ -155,7 +155,7 @@ class Requests(ABC):
         return home if home in self._wishes else self.topology.known(home)
 
     def _wishes_of(self, client: ClientName) -> Wishes:
-        """What a client asked for; one that is new comes to its router, if that runs."""
+        """The statements of a client; a new client is attached to its router, if that runs."""
         own = self._wishes[self._known(client.home)]
         if client.client not in own:
             own[client.client] = Wishes()

@@ -2,7 +2,7 @@
 
 Changes are drawn round by round. Where routers route on one tree, what joins or leaves is a leaf,
 and a link that is removed has its two parts joined by another one in a later round, when the
-overlay has come to rest: a router that hears of the new way first would take it for a circle.
+overlay has come to rest: a router that learns of the new way first would take it for a circle.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _EARLY: Final = "early"
 
 
 class Rewiring:
-    """Draws changes for an overlay, which it follows; `circles` says that there may be any.
+    """Draws changes for an overlay, which it follows; with `circles` there may be circles.
 
     #: _touched are the routers whose links the last round changed, and those that it added
     #: _parted are the ends of links that were removed, whose parts a later round joins
@@ -63,7 +63,7 @@ class Rewiring:
 
     @property
     def must_rest(self) -> bool:
-        """Whether the overlay has to come to rest before the next round."""
+        """True if the overlay has to come to rest before the next round."""
         return bool(self._parted)
 
     def draw(self, seconds: float) -> list[tuple[float, Action]]:
@@ -78,7 +78,7 @@ class Rewiring:
         return timed
 
     def rejoin(self) -> list[Action]:
-        """Links that join what the rounds before have parted."""
+        """Links that join the parts of the overlay that earlier rounds separated."""
         actions: list[Action] = []
         while self._parted:
             parts = (self.overlay.tree(end).routers for end in self._parted.pop())

@@ -1,8 +1,8 @@
-"""Scenarios: what happens when, as a value that any driver can carry out.
+"""Scenarios: timed actions, as a value that any driver can carry out.
 
 A scenario is a topology and a list of steps. Each step is an action and how long to let time pass
 before it. Two actions wait for a state instead of a time, so that the same scenario means the same
-in virtual time and over real processes, whose clocks nobody controls.
+in virtual time and over real processes, whose clocks no driver controls.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class UnsubscribeManyAction:
 
 @dataclass(frozen=True, slots=True)
 class AdvertiseAction:
-    """A client says what it will publish."""
+    """A client advertises what it will publish."""
 
     name: AdvertisementName
     filter: AdvertisedContent
@@ -110,7 +110,7 @@ class DetachAction:
 
 @dataclass(frozen=True, slots=True)
 class FailLink:
-    """A link stops carrying messages; what is on it is lost."""
+    """A link stops carrying messages; those on it are lost."""
 
     a: str
     b: str
@@ -126,10 +126,10 @@ class ReturnLink:
 
 @dataclass(frozen=True, slots=True)
 class CrashRouter:
-    """A router stops and loses its state, but for what it has written.
+    """A router stops and loses its state, but for its written records.
 
-    `tail` is what is left of what it was about to write. With `steps` it stops while it writes: see
-    `sapwood.simulation.world.Doom`.
+    `tail` is the part that is left of what it was about to write. With `steps` it stops while it
+    writes: see `sapwood.simulation.world.Doom`.
     """
 
     router: str
@@ -159,7 +159,7 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class CorruptTables:
-    """A router's tables are not what they should be any more; nobody is told.
+    """A router's tables are corrupted; no router is notified.
 
     `kinds` are those of `sapwood.simulation.corruption`, one after the other, each of which strikes
     a `share` of what there is, as the seed draws it.
@@ -196,7 +196,7 @@ class AddLink:
 
 @dataclass(frozen=True, slots=True)
 class RemoveLink:
-    """Two routers are neighbors no more; what is on the link is lost."""
+    """Two routers are neighbors no more; messages on the link are lost."""
 
     a: str
     b: str
@@ -207,7 +207,7 @@ Change: TypeAlias = AddRouter | RemoveRouter | AddLink | RemoveLink
 
 
 class Until(Enum):
-    """What a driver can wait for."""
+    """A state that a driver can wait for."""
 
     CONFIRMED = "confirmed"
     """Every client whose router runs has been answered: subscriptions and advertisements are in
@@ -263,10 +263,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What happens on an overlay.
+    """A topology and the steps that happen on it.
 
-    `topology` is the overlay at the beginning. Clients may go on to ask things of a router that has
-    left; nobody hears them. `seed` and `timing` decide the delays; drivers with a real network
+    `topology` is the overlay at the beginning. Clients may go on to send requests to a router that
+    has left; they are lost. `seed` and `timing` decide the delays; drivers with a real network
     ignore them.
     """
 
@@ -386,7 +386,7 @@ def _with_homes(
 
 
 class Places:
-    """Where actions can happen: the routers and links that there are after those before them.
+    """The places of actions: the routers and links that exist after the earlier actions.
 
     #: overlay is the present one; ever has the routers that are or were in it
     """

@@ -22,7 +22,7 @@ and may have a `payload` in base64, and be `blind` (`true`). The other things to
 (written like `[[channel]]`, `[[clock]]`, `[[tampering]]` and `[[timer]]` in a file of faults,
 without when they begin or end); and, for routers and links that come and go, `add-router` and
 `remove-router` (with `router`), `add-link` (with `between` and, if not 0.01 seconds, `latency`) and
-`remove-link`. `crash-router` may say which `tail` of what was not written is left (`lost`, `torn`
+`remove-link`. `crash-router` may name the `tail` of unwritten inputs that is left (`lost`, `torn`
 or `whole`), and after how many `steps` of writing the router crashes. `after` is how many seconds
 to let pass before a step, 0 where it is left out.
 """

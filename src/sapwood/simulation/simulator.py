@@ -57,7 +57,7 @@ from sapwood.simulation.world import World
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a scenario: the world after it, at rest, and what was still owed then."""
+    """The outcome of a scenario: the world after it, at rest, and what was still owed then."""
 
     world: World
     stuck: tuple[str, ...]
@@ -110,9 +110,10 @@ def simulate(
     """Carry out a scenario, end all faults, and drain the overlay.
 
     With `validate` every router checks itself after every input (see `World`), else only when all
-    is at rest. `progress` is told the number of steps done after each one. Where routers have
-    timers of very different periods, `calm_s` is the longest: see `World.quiet`. Unless `traced`,
-    the world has no story and no digest. Who is to `attend` is shown the world when it begins.
+    is at rest. `progress` is called with the number of steps done after each one. Where routers
+    have timers of very different periods, `calm_s` is the longest: see `World.quiet`. Unless
+    `traced`, the world has no story and no digest. `attend` is called with the world when it
+    begins.
 
     Raises `LimitError` after `inputs_max` inputs, and `InvariantError` for a wrong router.
     """
@@ -136,12 +137,12 @@ def simulate(
     world.heal()
     world.drain()
     world.validate()
-    world.watch = None  # whoever probes the world is not watched
+    world.watch = None  # probes of the world are not watched
     return Outcome(world, world.history.unanswered())
 
 
 def carry_out(world: World, action: Action) -> None:
-    """Let one action of a scenario happen now, or wait as it says."""
+    """Let one action of a scenario happen now, or wait for the state that it names."""
     match action:
         case SubscribeAction(name, wanted) | ChangeAction(name, wanted):
             world.subscribe(name, wanted)
@@ -218,7 +219,7 @@ def check_loss(scenario: Scenario, protocol: Protocol) -> None:
 
 
 def has_datagrams(scenario: Scenario) -> bool:
-    """Whether some link may ever lose, repeat or reorder messages; then all routers know it."""
+    """True if some link may ever lose, repeat or reorder messages; then all routers know it."""
     changes = (step.action for step in scenario.steps if isinstance(step.action, SetChannel))
     return any(change.channel.is_datagram for change in changes)
 

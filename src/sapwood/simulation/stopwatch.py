@@ -1,4 +1,4 @@
-"""Processing time of routers, and when one last heard from another what it routes by.
+"""Processing time of routers, and when a message last changed routing state.
 
 Links take virtual time, what routers compute takes none: so the delays of XNet's set-up B (thesis
 6.3.2: routing, update and recovery delay) are the virtual time until all is consistent and the
@@ -20,8 +20,8 @@ from sapwood.routing.strategies import Protocol
 class Stopwatch:
     """Times the routers that `maker` makes by a `clock` of processor time, in seconds.
 
-    `processing_s` is by router, since `restart`; `heard` is the virtual time at which a router last
-    heard from another what it routes by, which notes between upkeeps are not.
+    `processing_s` is by router, since `restart`; `heard` is the virtual time of the last message to
+    a router about routing state, which notes between upkeeps are not.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -30,7 +30,7 @@ class Stopwatch:
         self.heard = -math.inf
 
     def restart(self) -> None:
-        """Forget what was measured."""
+        """Forget all measurements."""
         self.processing_s.clear()
         self.heard = -math.inf
 
@@ -40,9 +40,9 @@ class Stopwatch:
         return math.fsum(self.processing_s.values())
 
     def delay_s(self, since: float) -> float:
-        """Seconds from a virtual time until no router heard from another any more.
+        """Seconds from a virtual time until the last message about routing state.
 
-        What all of them computed since `restart` is added.
+        The processing time of all routers since `restart` is added.
         """
         return max(0.0, self.heard - since) + self.seconds
 

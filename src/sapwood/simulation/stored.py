@@ -1,8 +1,8 @@
-"""What survives a crash: what routers have persisted; and what clients want.
+"""The state that survives a crash: the records of routers, and the wishes of clients.
 
-A store writes what one input asks for, its records and what it delivers, as a whole or not at all
-(`effects.Persist`). Until that is written, what else comes of the input waits, and so does what
-comes of later inputs. A crash takes what waits, and of what is not written it leaves a part: whole
+A store writes the records and the deliveries of one input as a whole or not at all
+(`effects.Persist`). Until that is written, the other effects of the input wait, and so do those of
+later inputs. A crash discards waiting effects, and of unwritten inputs it leaves a part: whole
 inputs, the first ones, and of the next one perhaps a torn piece, which the store sets aside.
 
 ::
@@ -42,7 +42,7 @@ from sapwood.routing.upkeep.recover.checkpoint import head_of
 
 @dataclass(slots=True)
 class Wishes:
-    """What a client wants and what it will publish, by its own ids."""
+    """The subscriptions and advertisements of a client, by its own ids."""
 
     subscriptions: dict[str, Interest] = field(default_factory=dict)
     advertisements: dict[str, AdvertisedContent] = field(default_factory=dict)
@@ -53,7 +53,7 @@ _BACKUP_EVERY: Final = 4
 
 
 class Tail(Enum):
-    """What a crash leaves of what was not written."""
+    """The part of the unwritten inputs that a crash leaves."""
 
     LOST = "lost"
     """Nothing."""
@@ -62,12 +62,12 @@ class Tail(Enum):
     WHOLE = "whole"
     """All of it."""
     OLD = "old"
-    """Nothing, and what was written last is gone as well: the disk has an older state."""
+    """Nothing, and the last writings are gone as well: the disk has an older state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An effect that waits, since a time; what is to be sent, for the life of the link then."""
+    """An effect that waits, since a time; a message to be sent, for the life of the link then."""
 
     effect: Effect
     since: float
@@ -76,7 +76,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What one input asks to be written, and what waits for it, in order."""
+    """The records and deliveries of one input, and the effects that wait for them, in order."""
 
     records: tuple[Record, ...]
     deliveries: tuple[Deliver, ...]
@@ -84,7 +84,7 @@ class Unit:
 
 
 def unit_of(effects: Sequence[Effect], held: Iterable[Held]) -> Unit:
-    """What an input asks to be written, and what waits for that."""
+    """The unit of an input: what has to be written, and the effects that wait for that."""
     return Unit(
         tuple(one.record for one in effects if isinstance(one, Persist)),
         tuple(one for one in effects if isinstance(one, Deliver)),
@@ -123,7 +123,7 @@ class _Disk:
             self.backups = [*self.backups[-1:], self.copied()]
 
     def copied(self) -> _Disk:
-        """The same state, on another disk."""
+        """A copy of this state, on another disk."""
         return replace(
             self,
             notes=dict(self.notes),
@@ -164,7 +164,7 @@ class _Disk:
         self.log = kept
 
     def _take(self, checkpoint: Checkpoint) -> None:
-        """A checkpoint is there: what the one before the last stood for is of no use any more."""
+        """Keep a new checkpoint and the one before, and drop the records that this covers."""
         self.checkpoints = [*self.checkpoints[-1:], checkpoint]
         if len(self.checkpoints) == 2:
             self.log = self._since(self.checkpoints[0])
@@ -196,7 +196,7 @@ class _Disk:
             self.write(made)
 
     def restored(self) -> Restored:
-        """What there is; every second time the last checkpoint is damaged, or not there yet."""
+        """The persisted state; every second time the last checkpoint is damaged or missing."""
         self.returns += 1
         usable = self.checkpoints if self.returns % 2 else self.checkpoints[:1]
         if not self.gone and self.returns % 2 == 0 and len(self.checkpoints) == 1:
@@ -221,7 +221,7 @@ def _publication(record: Record) -> Publication:
 
 
 class Stored:
-    """What each router of a world has persisted, by name."""
+    """The persisted state of each router of a world, by name."""
 
     __slots__ = ("_disks",)
 
@@ -229,14 +229,14 @@ class Stored:
         self._disks: dict[str, _Disk] = {}
 
     def keep(self, router: str, unit: Unit) -> None:
-        """Write what an input asks for."""
+        """Write the records of an input."""
         disk = self._disks.setdefault(router, _Disk())
         for record in unit.records:
             disk.write(record)
         disk.back_up()
 
     def go_back(self, router: str) -> bool:
-        """Put an older state in the place of what a router has written; whether there is one."""
+        """Put an older state in the place of what a router has written; true if there is one."""
         disk = self._disks.get(router)
         if disk is None or not disk.backups:
             return False
@@ -244,7 +244,7 @@ class Stored:
         return True
 
     def tear(self, router: str) -> None:
-        """A crash leaves a piece of what an input asks for: no later one counts it."""
+        """Leave a torn piece of a unit, as a crash does; it is never read."""
         self._disks.setdefault(router, _Disk()).torn += 1
 
     def release(self, router: str, release: Release) -> None:
@@ -259,7 +259,7 @@ class Stored:
         return Recalled(found, recall.places)
 
     def restored(self, router: str, machine: object = None) -> Restored | None:
-        """What a router has persisted in all its lives; `None` if it is nothing.
+        """The state that a router has persisted in all its lives; `None` if there is none.
 
         Before it crashed a checkpoint was made of what `machine`, the router that is to be
         restored, would have come to.
@@ -272,7 +272,7 @@ class Stored:
         return disk.restored()
 
     def has_accepted(self, router: str, publication: str) -> bool:
-        """Whether a router has persisted a publication of one of its clients."""
+        """True if a router has persisted a publication of one of its clients."""
         disk = self._disks.get(router)
         return disk is not None and publication in disk.accepted
 
@@ -283,5 +283,5 @@ class Stored:
             yield router, counts.count(0), sum(counts)
 
     def forget(self, router: str) -> None:
-        """A router has left for good, and what it kept is gone."""
+        """Forget a router that has left for good."""
         self._disks.pop(router, None)

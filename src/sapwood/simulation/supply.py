@@ -1,4 +1,4 @@
-"""What clients were told of who advertises, against who does."""
+"""The answers to clients about matching advertisements, checked against the advertisements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sapwood.simulation.world import World
 
 @dataclass(frozen=True, slots=True)
 class _Home:
-    """What clients of a router advertise, and have in force; and its neighbors, on any tree."""
+    """The advertisements and subscriptions of a router's clients; its neighbors, on any tree."""
 
     neighbors: Collection[str]
     promised: Callable[[], Iterable[AdvertisedContent]]
@@ -25,9 +25,9 @@ class _Home:
 
 
 def misled(world: World) -> tuple[SubscriptionName, ...]:
-    """The subscriptions in force whose clients were told last what is not so, at rest.
+    """The subscriptions in force whose clients' last answer is wrong, at rest.
 
-    By definition nobody advertises what a subscription accepts iff no advertisement of any client
+    By definition a subscription is unsupplied iff no advertisement of any client
     of a router that its own reaches intersects it. Nothing, where routers do not route by
     advertisements.
     """

@@ -59,11 +59,11 @@ from sapwood.simulation.vocabulary import (
 )
 
 _TAILS: Final = (Tail.LOST, Tail.TORN, Tail.WHOLE)
-"""What crashes leave that break nothing of what a store promises."""
+"""The tails of crashes within the guarantees of a store."""
 
 _CLIENTS: Final = ("ann", "bob")
 _PATHS_SHARE: Final = 0.4
-"""Of what clients promise about documents, where they speak of any."""
+"""The share of path expressions among advertisements, where there are documents."""
 
 _TRIES: Final = 8
 """Records that are drawn at most in search of one that an advertisement accepts."""
@@ -71,7 +71,7 @@ _TRIES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """What a seed may draw from: upper bounds, whether faults happen, whether clients advertise.
+    """The bounds of a seed's draw: numbers, whether faults happen, whether clients advertise.
 
     With `documents` there are subscriptions of both languages, and publications with documents;
     with `circles` there is more than one way between some routers, where there are three or more;
@@ -181,7 +181,7 @@ def draw_topology(generator: Random, routers: int) -> Topology:
 
 
 def close_circles(generator: Random, tree: Overlay) -> Overlay:
-    """The same routers with further links between some of them: from one to all there can be."""
+    """The overlay with further links between routers: from one to all there can be."""
     apart = [(a, b) for a, b in combinations(tree.routers, 2) if b not in set(tree.neighbors(a))]
     if not apart:
         return tree
@@ -215,7 +215,7 @@ class _Actions:
         # Few live subscriptions leave narrow ones uncovered more often than many do.
         self._live_max = generator.choice((3, 6, 12, 100))
         self._live: list[SubscriptionName] = []
-        #: so many of the live ones, the first, are from earlier rounds
+        #: the number of live subscriptions, the first ones, that are from earlier rounds
         self._settled = 0
         self._published = 0
 
@@ -264,7 +264,7 @@ class _Actions:
         return UnsubscribeAction(self._live.pop(chosen))
 
     def changes(self, seconds: float) -> list[tuple[float, Action]]:
-        """Changes of what is live, within a round of so many seconds; at times several of one."""
+        """Changes of live subscriptions in a round of `seconds`; at times several of one."""
         if not self._live:
             return []
         count = self._generator.choice((0, 1, 3, 10))
@@ -283,7 +283,7 @@ class _Actions:
 
 
 class _AdvertisedActions(_Actions):
-    """The same for clients that advertise: much, little, at times what they do not publish."""
+    """Actions of clients that advertise: much, little, at times what they do not publish."""
 
     def __init__(self, generator: Random, topology: Overlay, limits: Mixture) -> None:
         super().__init__(generator, topology, limits)
@@ -328,7 +328,7 @@ class _AdvertisedActions(_Actions):
         return DetachAction(client)
 
     def _publish(self) -> Action:
-        """Mostly by one who advertised, and mostly something that was advertised."""
+        """Mostly by a client that advertised, and mostly within an advertisement."""
         if not self._promises or self._generator.random() < 0.2:
             return super()._publish()
         self._published += 1
@@ -353,7 +353,7 @@ def _draw_faults(
 
 
 def _draw_dooms(generator: Random, topology: Overlay, seconds: float) -> list[tuple[float, Action]]:
-    """Crashes while routers write, and of what was not written some is left."""
+    """Crashes while routers write, which leave a part of the unwritten inputs."""
     timed: list[tuple[float, Action]] = []
     for _ in range(generator.choice((0, 1, 2, 4))):
         router = generator.choice(topology.routers)
@@ -368,7 +368,7 @@ def _draw_dooms(generator: Random, topology: Overlay, seconds: float) -> list[tu
 def _draw_disturbances(
     generator: Random, topology: Overlay, seconds: float, limits: Mixture
 ) -> list[tuple[float, Action]]:
-    """What happens beside what fails: suspicions, and what is done to messages and timers."""
+    """Disturbances beside failures: relapses, suspicions, and faults of messages and timers."""
     timed: list[tuple[float, Action]] = []
     if limits.relapses:
         timed.extend(_draw_relapses(generator, topology, seconds))

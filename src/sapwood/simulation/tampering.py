@@ -1,18 +1,18 @@
-"""Faults of messages in flight, and of timers: what a router that heals has to live with.
+"""Faults of messages in flight, and of timers, which a self-healing router has to survive.
 
 In a file of faults::
 
     [[tampering]]
     between = ["r1", "r2"]      # left out: every link
     start = 1.0                 # from the first publication on
-    seconds = 2.0               # for so long
+    seconds = 2.0               # the time it lasts
     share = 0.3                 # of the messages; 1.0 where it is left out
     how = "drop"                # or "alter": other keys, filters, numbers and bytes in notes
 
     [[timer]]
     router = "r3"
     start = 1.0
-    seconds = 30.0              # its deadlines pass unnoticed for so long
+    seconds = 30.0              # its deadlines pass unnoticed for this time
 
 Publications are dropped and never altered: what a client sent is what others get, or nothing.
 """
@@ -49,7 +49,7 @@ _SEEN_MAX: Final = 64
 
 
 class How(Enum):
-    """What happens to a message that is tampered with."""
+    """The fate of a message that is tampered with."""
 
     DROP = "drop"
     ALTER = "alter"
@@ -71,7 +71,7 @@ class Tamper:
 
 @dataclass(frozen=True, slots=True)
 class StallTimer:
-    """From now on, for some seconds, a router is not told that its deadlines have come."""
+    """From now on, for `seconds`, a router gets no `Tick` when its deadlines have come."""
 
     router: str
     seconds: float
@@ -85,12 +85,12 @@ class Timed:
     start_s: float
 
     def actions(self) -> list[tuple[float, Tamper | StallTimer]]:
-        """What happens when."""
+        """The action, with its time in seconds."""
         return [(self.start_s, self.action)]
 
 
 class Tampering:
-    """What is done to messages and timers at present.
+    """The present faults of messages and timers.
 
     #: _tampers holds those that may not be over, and _stalled the routers, with the times they end
     """
@@ -118,16 +118,16 @@ class Tampering:
         self._stalled.clear()
 
     def is_over(self, now: float) -> bool:
-        """Whether no fault is left."""
+        """True if no fault is left."""
         self._tampers = [one for one in self._tampers if one[0] > now]
         return not self._tampers and all(until <= now for until in self._stalled.values())
 
     def noticed(self, router: str, at: float) -> float:
-        """When a router hears of a deadline that comes at a time."""
+        """The time at which a router gets the `Tick` of a deadline."""
         return max(at, self._stalled.get(router, at))
 
     def passed(self, arrival: Arrival, now: float) -> Message | None:
-        """What arrives of a message: it, another one, or nothing."""
+        """The message that arrives: the one that was sent, another one, or `None`."""
         message, ends = arrival.message, {arrival.source, arrival.target}
         if self.is_over(now):
             return message
@@ -150,7 +150,7 @@ class Tampering:
                 self._seen_filters.append(said.filter)
 
     def _altered(self, message: Message) -> Message:
-        """Another message of the same class; a publication stays as it is."""
+        """An altered message of the same class; a publication stays as it is."""
         draw = self._generator
         match message:
             case UpkeepNote(note):
@@ -222,7 +222,7 @@ def stall_of(fields: Fields) -> StallTimer:
 
 
 def encode_tampering(fault: Tamper | StallTimer) -> dict[str, object]:
-    """What `tamper_of` and `stall_of` read, with what to do."""
+    """The JSON object that `tamper_of` and `stall_of` read, with its `do`."""
     if isinstance(fault, StallTimer):
         return {"do": "stall-timer", "router": fault.router, "seconds": fault.seconds}
     said: dict[str, object] = {"do": "tamper", "seconds": fault.seconds, "how": fault.how.value}

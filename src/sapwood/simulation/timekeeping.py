@@ -1,7 +1,7 @@
-"""What routers of a world know of time, and whether it is true.
+"""The clocks and time bounds of a world's routers, checked against the truth.
 
-Each router has a clock, each end of a link its bounds (`sapwood.timing`), and what a router knows
-of a publication's age is kept here, by its id, as brokers keep it beside the publication. The world
+Each router has a clock, each end of a link its bounds (`sapwood.timing`), and a router's bound of a
+publication's age is kept here, by its id, as brokers keep it beside the publication. The world
 knows when everything really happened, in whole nanoseconds: a bound that is wrong is counted, as
 long as the clocks that it rests on are within their drift.
 """
@@ -21,7 +21,7 @@ from sapwood.timing.drift import Drift
 from sapwood.timing.link_bounds import LinkBounds, Mark, Stamp
 
 DRIFT: Final = Drift(DRIFT_PPM)
-"""What all routers say of their clocks."""
+"""The drift that all routers assume of their clocks."""
 
 
 def exact(time: float) -> int:
@@ -31,7 +31,7 @@ def exact(time: float) -> int:
 
 @dataclass(slots=True)
 class Bounds:
-    """How bounds compare with the truth; errors in nanoseconds.
+    """Bounds compared with the truth; errors in nanoseconds.
 
     `wrong` are those of links and `wrong_ages` those of deliveries that were below the truth (or
     above, for lower bounds). `unknown` messages had none, `unbounded` deliveries neither.
@@ -48,12 +48,12 @@ class Bounds:
 
 
 class Timekeeping:
-    """The clocks of all routers and what these know of time.
+    """The clocks of all routers and their bounds of time.
 
     `draw` gives numbers from 0 up to 1.
 
     #: _clocks has the routers whose clocks are not simply right
-    #: _born has, by router and publication, what the router knows of when it was made
+    #: _born has, by router and publication, the router's bound of when it was made
     """
 
     __slots__ = ("_born", "_bounds", "_clocks", "_draw", "_lives", "_made", "bounds")
@@ -70,12 +70,12 @@ class Timekeeping:
     # Clocks ------------------------------------------------------------------------------------
 
     def shown(self, router: str, time: float) -> float:
-        """What the clock of a router shows at a time, in seconds."""
+        """The reading of a router's clock at a time, in seconds."""
         clock = self._clocks.get(router)
         return time if clock is None else clock.read(exact(time)) / NS
 
     def when(self, router: str, shown: float) -> float | None:
-        """When the clock of a router shows a time; `None` where it stands still before that."""
+        """The time when a router's clock shows a reading; `None` where it stands still before."""
         clock = self._clocks.get(router)
         if clock is None:
             return shown
@@ -92,7 +92,7 @@ class Timekeeping:
         return time
 
     def read(self, router: str, time: float) -> int:
-        """What the clock of a router shows at a time, in nanoseconds."""
+        """The reading of a router's clock at a time, in nanoseconds."""
         clock = self._clocks.get(router)
         return exact(time) if clock is None else clock.read(exact(time))
 
@@ -108,20 +108,20 @@ class Timekeeping:
             clock.jump(exact(now), exact(change.jump_s))
 
     def is_right(self, *routers: str) -> bool:
-        """Whether the clocks of some routers, or all, have always been within their drift."""
+        """True if the clocks of some routers, or all, have always been within their drift."""
         clocks = map(self._clocks.get, routers) if routers else self._clocks.values()
         return all(clock is None or clock.is_right for clock in clocks)
 
     # Links -------------------------------------------------------------------------------------
 
     def stamp(self, source: str, target: str, born: int | None, now: float) -> Stamp:
-        """The stamp of what a router sends now, which was made when its clock showed `born`."""
+        """The stamp of a message sent now, which was made when the router's clock showed `born`."""
         return self._end(source, target).stamp(self.read(source, now), born)
 
     def arrived(
         self, source: str, target: str, stamp: Stamp, sent: float, now: float
     ) -> int | None:
-        """How old what arrives is at most; `sent` is when it really left."""
+        """The upper bound of an arrival's age; `sent` is the true time when it left."""
         upper, lower = self._end(target, source).arrived(stamp, self.read(target, now))
         told, took = self.bounds, exact(now) - exact(sent)
         told.messages += 1
@@ -143,7 +143,7 @@ class Timekeeping:
         return end
 
     def spoil(self, router: str, generator: Random, share: float) -> None:
-        """Let what a router remembers of its links be wrong: marks, their keys, whose they are."""
+        """Damage a router's records of its links: marks, their keys, their owners."""
         for end in self._bounds.get(router, {}).values():
             if generator.random() >= share:
                 continue
@@ -171,7 +171,7 @@ class Timekeeping:
             born[publication] = told if known is None else max(told, known)
 
     def born(self, router: str, publication: str) -> int | None:
-        """What a router knows of when a publication was made, by its clock."""
+        """The time when a publication was made, as a router bounds it by its clock."""
         return self._born.get(router, {}).get(publication)
 
     def delivered(self, router: str, publication: str, now: float) -> None:
@@ -188,11 +188,11 @@ class Timekeeping:
             told.wrong_ages += age < exact(now) - made
 
     def forget(self, router: str) -> None:
-        """A router has stopped: what it knew is gone."""
+        """Forget all that a stopped router knew."""
         self._bounds.pop(router, None)
         self._born.pop(router, None)
 
 
 def _error_ns(generator: Random) -> int:
-    """How far something is off that has been damaged: from a millisecond to an hour."""
+    """The error of a damaged mark of time: from a millisecond to an hour."""
     return generator.choice((-1, 1)) * (1 << generator.randrange(20, 42))

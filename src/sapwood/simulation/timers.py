@@ -1,4 +1,4 @@
-"""The deadlines of routers, and how long their ticks have changed nothing.
+"""The deadlines of routers, and the time for which their ticks have changed nothing.
 
 A router with a timer is never done: a heartbeat is sent for ever, a lease is renewed for ever. What
 comes to rest is the rest of the overlay. So an overlay with timers is *calm* when each router that
@@ -78,7 +78,7 @@ class Timers:
         self._ticks.clear()
 
     def is_calm(self, now: float) -> bool:
-        """Whether ticks have changed nothing for long enough; always where there are no timers."""
+        """True if ticks have changed nothing for long enough; always where there are no timers."""
         if not self._pending:
             return True
         if now - self._changed_s < self._calm_s:

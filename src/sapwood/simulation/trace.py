@@ -107,7 +107,7 @@ _DIGEST_BYTES: Final = 16
 class Trace:
     """Takes every input with its time and effects; keeps a hash of all and the last in words.
 
-    Words take as long as many an input: where nobody will read them, a trace is not `kept`.
+    Words take as long as many an input: where they will not be read, a trace is not `kept`.
     """
 
     __slots__ = ("_filters", "_hash", "_is_kept", "story")
@@ -240,7 +240,7 @@ class Trace:
                 return self._input(record)
 
     def _message(self, message: Message) -> str:
-        match message:  # what is most frequent first
+        match message:  # the most frequent first
             case Publish(origin, hops, publication, digest):
                 beside = f", digest {digest.hex()}" if digest else ""
                 return f"publish {publication.id} of {origin} after {hops}{beside}"
@@ -279,7 +279,7 @@ class Trace:
         return _of_links(message)
 
     def _of_circles(self, message: CircleMessage) -> str:
-        """What routers say that have places on a circle."""
+        """A message between routers with places on a circle, in words."""
         match message:
             case Contacts(routers, periodic):
                 return f"contacts {', '.join(routers)}{' again' * periodic}"
@@ -362,19 +362,19 @@ def _many_or_wired(
 
 
 def _where(message: OnTree | OnPlane) -> str:
-    """On which tree something is said, or on which of several paths."""
+    """The tree on which a message is sent, or which of several paths."""
     if isinstance(message, OnPlane):
         return f"(path {message.plane}, number {message.number})"
     return f"(tree of {message.source}, life {message.epoch})"
 
 
 def _task(task: Task, range_: Range) -> str:
-    """Which broadcast, and for which range."""
+    """A broadcast and its range, in words."""
     return f"task {task.life}.{task.number} of {task.origin} for {range_ or 'all'}"
 
 
 def _of_links(message: TreeNews | UpkeepNote) -> str:
-    """What routers say of links and trees."""
+    """A message between routers about links and trees, in words."""
     match message:
         case Neighbors(router, version, neighbors):
             return f"neighbors {version[0]}.{version[1]} of {router}: {', '.join(neighbors)}"

@@ -1,4 +1,4 @@
-"""The small worlds that random scenarios speak of: records with four attributes, tiny documents.
+"""The small worlds of random scenarios: records with four attributes, tiny documents.
 
 In both, covering, equal and overlapping filters are frequent, and so are publications that several
 of them accept.

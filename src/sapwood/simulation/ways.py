@@ -1,4 +1,4 @@
-"""How long a publication may be under way to a subscriber, and what may disturb it meanwhile.
+"""The longest time of a publication on its way to a subscriber, and its possible disturbances.
 
 On one tree there is one way: its links disturb, from when they fail until the overlay has settled
 after their return. Where routers route on many trees, too, only links disturb that go down, and of
@@ -6,13 +6,13 @@ these only those that a tree of the publication's source may have on the way; th
 be relied on until the overlay has settled, with whatever links it has then. Links that come up
 disturb nothing.
 
-Where routers keep what they know, an outage only delays: what may disturb is a link that is not
-there yet, or goes for good, and whatever happens before all neighbors have come to know each other.
-How long an outage delays what is under way, nobody says; nor how long anything takes on many trees.
+Where routers have stores, an outage only delays: a disturbance is a link that is not there yet, or
+goes for good, and any event before all neighbors have come to know each other. The delay by an
+outage has no bound; nor has the time of anything on many trees.
 
 Where routers choose their links themselves, anything that happens to one disturbs all ways.
 
-What is wrong and no link's alone (`History.disturb`) disturbs all ways between routers.
+A fault that is no link's alone (`History.disturb`) disturbs all ways between routers.
 
 Routers and links may come and go (`History.overlays`). A link that is added was down before, and
 one that is removed goes down for good; on one tree the way is that of the overlay in which a
@@ -54,7 +54,7 @@ class Ways(Protocol):
     """The ways of an overlay, as a history shows them."""
 
     def way(self, start: str, end: str, sent: Moment) -> Way:
-        """The way from a router to another, for what was accepted at a moment."""
+        """The way from a router to another, for publications accepted at a moment."""
 
 
 def ways_of(history: History, longest: LongestDelay) -> tuple[Ways, ...]:
@@ -69,7 +69,7 @@ def ways_of(history: History, longest: LongestDelay) -> tuple[Ways, ...]:
 
 
 class _TreeWays:
-    """On one tree, where the moment says only which tree that is."""
+    """Ways on one tree, where the moment decides only which tree that is."""
 
     def __init__(self, history: History, longest: LongestDelay) -> None:
         self._history = history
@@ -96,7 +96,7 @@ class _TreeWays:
 
 
 class _KeptWays:
-    """Where a link or a router that comes back goes on where it stopped."""
+    """Ways where a link or a router that comes back goes on where it stopped."""
 
     def __init__(self, history: History, longest: LongestDelay) -> None:
         self._history = history
@@ -131,9 +131,9 @@ class _KeptWays:
 class _MeshWays:
     """On a tree for each source, where a new one takes over only when it is in force.
 
-    What a source knows of links says which tree it takes. Until the overlay has settled it may know
-    of any of the changes since, or not; whatever goes down beside its tree under all of these views
-    disturbs nothing.
+    A source's knowledge of links decides which tree it takes. Until the overlay has settled it may
+    know of any of the changes since, or not; whatever goes down beside its tree under all of these
+    views disturbs nothing.
     """
 
     def __init__(self, history: History, longest: LongestDelay, find: FindTree) -> None:
@@ -165,7 +165,7 @@ class _MeshWays:
         return Way(delay, (*always, *self._outages(start, end, at - 1, sent.time + delay)))
 
     def _outages(self, start: str, end: str, first: int, until_s: float) -> Iterator[Outage]:
-        """What may disturb a way, of the unrests from a number on that began by some time."""
+        """The outages that may disturb a way, of unrests from `first` on begun by `until_s`."""
         for number, unrest in enumerate(self._history.unrests[first:], first):
             if unrest.down.time > until_s + _SLACK_S:
                 return
@@ -196,7 +196,7 @@ class _MeshWays:
     def _beyond(
         self, source: str, link: Link, ever: set[Link], changed: tuple[Link, ...]
     ) -> Iterable[str]:
-        """To whom the source may publish over a link, whatever it knows of the changes."""
+        """The routers that the source may reach over a link, whatever it knows of the changes."""
         if len(changed) > VIEWED_CHANGES_MAX:
             return [router for router in self._routers if router != source]
         beyond: dict[str, None] = {}
@@ -239,11 +239,11 @@ class _MeshWays:
 
 
 class _OpenWays:
-    """Where routers choose their links themselves: any router may be on the way to any other.
+    """Ways where routers choose their links themselves: any router may be on the way to another.
 
-    So whatever happens to a router or a link disturbs all ways until the overlay has settled. Those
-    who are not joined by any links, as all were taken away, know nothing of each other. All may go
-    over one router, and so over the same links there and back.
+    So whatever happens to a router or a link disturbs all ways until the overlay has settled.
+    Routers that are not joined by any links, as all were taken away, know nothing of each other.
+    All may go over one router, and so over the same links there and back.
     """
 
     def __init__(self, history: History, longest: LongestDelay) -> None:

@@ -1,10 +1,10 @@
-"""A world: routers, the network between them, their clients, and what fate does to them.
+"""A world: routers, the network between them, their clients, and their faults.
 
 The world takes actions (a client subscribes, a link fails) at the current virtual time, and lets
 time pass. It drives real routers through their one door and writes down what clients see.
 
-A router says with `next_deadline` when it wants a `Tick`; what it said last counts. What is under
-way at that time already comes first.
+A router gives the time of its next `Tick` by `next_deadline`; the last value counts. Messages that
+are due at that time already come first.
 """
 
 from __future__ import annotations
@@ -86,19 +86,18 @@ from sapwood.simulation.trace import Trace
 from sapwood.simulation.writing import Doom, Writing
 
 LOOK_EVERY: Final = 4
-"""Inputs of a router between two looks at all its relations, which take longer than these: what is
-wrong after one is wrong after the next ones, too, but for few mistakes."""
+"""Inputs of a router between two looks at all its relations, which take longer than these: a
+relation that is broken after one input is broken after the next ones, too, but for few mistakes."""
 
 
 class World(Requests):
-    """One overlay in virtual time.
+    """An overlay in virtual time.
 
     `timing` and `seed` decide how far delays differ from the nominal ones. With `validate` each
-    router checks itself after so many inputs (`True`: each; `False`: never), not counting
-    publications, which change nothing that it knows; besides, all look when the world is drained.
-    More than `inputs_max` inputs are a `LimitError`.
-    `calm_s`: see `quiet`. `lossy`: routers are told that any link may lose and reorder messages.
-    Unless `traced`, nothing is told in words.
+    router checks itself after that number of inputs (`True`: each; `False`: never), not counting
+    publications, which change no table; besides, all look when the world is drained. More than
+    `inputs_max` inputs are a `LimitError`. `calm_s`: see `quiet`. `lossy`: routers are notified
+    that any link may lose and reorder messages. Unless `traced`, there is no story in words.
 
     #: topology is the present overlay; a router is in it until it leaves, in `routers` only while
     #: it runs, in `_wishes` for ever
@@ -122,7 +121,7 @@ class World(Requests):
         self.tally = Tally()
         self.stored = Stored()
         self.tampering = Tampering(seed)
-        #: is shown what each router takes, with what comes of it, before that is carried out
+        #: is called with each input of a router and its effects, before they are carried out
         self.watch: Callable[[str, Input, Sequence[Effect]], None] | None = None
         self.routers: dict[str, Machine] = {}
         self._make_router = make_router
@@ -130,14 +129,14 @@ class World(Requests):
         #: router -> inputs since it checked itself, publications not counted
         self._unchecked: dict[str, int] = {}
         self._is_lossy = lossy
-        #: whether tables heal: then what is lost on one link may be missed elsewhere
+        #: whether tables heal: then a message lost on one link may be missed elsewhere
         self._heals = calm_s > 0
         self._inputs_max = inputs_max
         self._incarnations = dict.fromkeys(topology.routers, 0)
         self._failed: dict[Hop, None] = {}
         #: routers that have had an older state, and whether they are to return with it
         self._relapsed: dict[str, bool] = {}
-        #: router -> client -> what it asked for: clients outlive their routers
+        #: router -> client -> its statements: clients outlive their routers
         self._wishes: dict[str, dict[str, Wishes]] = {name: {} for name in topology.routers}
         self._agenda: Agenda[Occurrence] = Agenda()
         self._timers = Timers(calm_s)
@@ -192,8 +191,8 @@ class World(Requests):
     def crash_router(self, router: str, tail: Tail = Tail.LOST, steps: int | None = None) -> None:
         """Stop a router: its state is lost, its links go down, its clients are cut off.
 
-        With `steps` it crashes when it has taken so many (`Doom`), if it does so before it is to
-        return. `tail` is what is left of what was not written.
+        With `steps` it crashes after that number of steps (`Doom`), if it comes so far before it is
+        to return. `tail` is the part of unwritten inputs that is left.
         """
         if self.topology.known(router) not in self.routers:
             return
@@ -210,9 +209,9 @@ class World(Requests):
         self._stop(router, f"{router} is down")
 
     def return_router(self, router: str) -> None:
-        """Start a crashed router afresh, with what it has kept.
+        """Start a crashed router afresh, with its persisted state.
 
-        Its clients come back and ask again for all that they had.
+        Its clients come back and repeat all their requests.
         """
         self._writing.spare(self.topology.known(router))
         if router in self.routers:
@@ -231,7 +230,7 @@ class World(Requests):
         for client in self._wishes[router]:
             self._feed(router, AttachClient(client))
         is_older = self._relapsed.get(router, False)
-        if router in self._relapsed:  # clients had asked for something else
+        if router in self._relapsed:  # its statements are not those that clients made last
             self._relapsed[router] = False
             self._asking_again.correct(router, stated_at(self.routers[router]))
         if self.history.is_kept and not is_older:
@@ -291,7 +290,7 @@ class World(Requests):
     def remove_router(self, router: str) -> None:
         """Let a router leave for good: state, links and clients go with it.
 
-        Whoever asks something of it from then on waits in vain, and publications are not sent.
+        Requests to it from then on get no answer, and publications are not sent.
         """
         overlay = without_router(self.topology, router)
         self.trace.remark(self.now, f"{router} leaves")
@@ -323,7 +322,7 @@ class World(Requests):
         self._bring_up(a, b, REMOVED)
 
     def remove_link(self, a: str, b: str) -> None:
-        """Let two routers be neighbors no more; what is on the link is lost."""
+        """Let two routers be neighbors no more; messages on the link are lost."""
         overlay = without_link(self.topology, a, b)
         self._remove_link(a, b)
         self._rewire(overlay)
@@ -332,15 +331,15 @@ class World(Requests):
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing is under way that could still come to something.
+        """True if nothing is under way that could still change anything.
 
-        That is: on the links are only messages that are periodic (`network.is_periodic`), no router
-        has yet to hear of a link, and ticks have changed nothing for long enough: since the last
+        That is: on the links are only messages that are periodic (`network.is_periodic`), no notice
+        of a link is under way, and ticks have changed nothing for long enough: since the last
         change every router that has a deadline has ticked `SIMULATION_CALM_ROUNDS` times, and
         `calm_s` seconds have passed. Without timers that is at once. Nothing has changed after a
         tick, or a message that is periodic, where its effects are all periodic and each table has
-        as many entries as before. All other inputs are changes, publications and what they lead to
-        excepted.
+        as many entries as before. All other inputs are changes, except publications and their
+        consequences.
         """
         pending = len(self._agenda) - self.network.periodic_pending
         return pending == 0 and self._timers.is_calm(self.now)
@@ -374,7 +373,7 @@ class World(Requests):
         self._unchecked.clear()
 
     def disturbed(self) -> None:
-        """Take note that something has changed which no router was told of: it is not quiet."""
+        """Note a change of which no router was notified: the world is not quiet."""
         self._timers.changed(self.now)
 
     def validate(self) -> None:
@@ -383,7 +382,7 @@ class World(Requests):
             router.validate()
 
     def counted(self) -> Counter[str]:
-        """What all routers that there ever were have counted: see `Router.counters`."""
+        """The sums of the counters of all routers that ever ran: see `Router.counters`."""
         total = Counter(self.tally.counted)
         for router in self.routers.values():
             total.update(counted_by(router))
@@ -392,7 +391,7 @@ class World(Requests):
     # What follows from an input ----------------------------------------------------------------
 
     def _next_due(self) -> float | None:
-        """When the next thing happens."""
+        """The time of the next occurrence or tick."""
         due, tick = self._agenda.next_due, self._timers.next_due
         return due if tick is None or (due is not None and due <= tick) else tick
 
@@ -480,7 +479,7 @@ class World(Requests):
         self._timers.changed(self.now)
 
     def _is_gone(self, a: str, b: str) -> bool:
-        """Whether routers have given up a link that there was."""
+        """True if routers have given up a link that there was."""
         return b in self.history.ever_linked(a) and b not in self.topology.neighbors(a)
 
     def _remove_link(self, a: str, b: str) -> None:
@@ -505,12 +504,12 @@ class World(Requests):
         self.history.link_down(self.now, a, b)
 
     def _make_room(self, router: str) -> None:
-        """Let the links take more of what a router has yet to tell."""
+        """Let the links take more of the messages that a router holds back."""
         for neighbor in self.routers[router].behind():
             self.network.make_room(router, neighbor)
 
     def _await_deadline(self, router: str) -> None:
-        """Let a router have its tick when it wants it: what it wanted before is void."""
+        """Schedule a router's tick at its next deadline, in place of an earlier one."""
         deadline = self.routers[router].next_deadline()
         at = None if deadline is None else self.time.when(router, deadline)
         self._timers.set(router, None if at is None else max(at, self.now))
@@ -529,9 +528,9 @@ class World(Requests):
     # Inputs and effects ------------------------------------------------------------------------
 
     def _feed(self, name: str, event: Input) -> None:
-        """Give one input to one router, and carry out what it wants done."""
+        """Give one input to one router, and carry out its effects."""
         if name not in self.routers:
-            return  # it crashed over what it was given last
+            return  # it crashed over its last input
         self.tally.inputs += 1
         if self.tally.inputs > self._inputs_max:
             raise LimitError(
@@ -560,14 +559,14 @@ class World(Requests):
             self._timers.changed(self.now)
 
     def _look(self, name: str, inputs: int) -> None:
-        """Let a router check itself if it is time, after so many more inputs."""
+        """Let a router check itself if it is time, after `inputs` more inputs."""
         unchecked = self._unchecked[name] = self._unchecked.get(name, 0) + inputs
         if unchecked >= self._validate:
             del self._unchecked[name]
             self.routers[name].validate()
 
     def _carry_out(self, router: str, effect: Effect, since: float) -> None:
-        """Let an effect happen that a router has asked for at that time."""
+        """Carry out an effect that a router returned at the time `since`."""
         match effect:
             case Send(neighbor, message):
                 kind, count = counted(message)
@@ -592,6 +591,6 @@ class World(Requests):
                 self._answers.give(router, effect, self.now, since)
 
     def _kept(self, router: str, unit: Unit) -> None:
-        """Something is written, and so is what it delivers: into mailboxes that clients empty."""
+        """Give clients the deliveries of a written unit, from the mailboxes that they empty."""
         for delivery in self._asking_again.deliveries(router, unit):
             self._answers.give(router, delivery, self.now, self.now)

@@ -1,4 +1,4 @@
-"""How routers' stores write: what one input asks for at once, with what waits for it behind.
+"""The writing of routers' stores: the records of one input at once, then the effects that wait.
 
 While a store writes, it gathers for the next time. A router may be doomed to crash while it writes.
 """
@@ -17,7 +17,7 @@ from sapwood.simulation.stored import Held, Stored, Tail, Unit, unit_of
 
 @dataclass(slots=True)
 class Doom:
-    """A router is to crash while it writes: after so many `steps`, of which the writing is one.
+    """A router is to crash while it writes: after `steps` steps, of which the writing is one.
 
     The others are the effects that wait for it, one by one; of this input or of later ones.
     """
@@ -27,10 +27,10 @@ class Doom:
 
 
 class Writing:
-    """What the stores of a world are at.
+    """The present writing of all stores of a world.
 
-    `carry_out` lets an effect happen that waited since a time, `kept` is told of what is written,
-    `crash` stops a router, and `feed` hands an input to one.
+    `carry_out` lets an effect happen that waited since a time, `kept` is called with each written
+    unit, `crash` stops a router, and `feed` hands an input to one.
 
     #: _gathered has what is not written yet, of routers that run
     """
@@ -55,7 +55,7 @@ class Writing:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing waits to be written."""
+        """True if nothing waits to be written."""
         return not self._gathered
 
     def doom(self, router: str, doom: Doom) -> None:
@@ -67,7 +67,7 @@ class Writing:
         self._doomed.pop(router, None)
 
     def perform(self, router: str, effects: Sequence[Effect]) -> None:
-        """Carry out what an input comes to; what has to wait for the store, with all behind it."""
+        """Carry out the effects of an input; those behind unwritten records wait for the store."""
         gathered = self._gathered.get(router)
         first = next((at for at, one in enumerate(effects) if isinstance(one, Persist)), None)
         at_once, rest = effects[:first], effects[len(effects) if first is None else first :]
@@ -89,7 +89,7 @@ class Writing:
             self._network.write(router, 1)
 
     def written(self, written: Written) -> None:
-        """A store has written, and begins with what was gathered meanwhile."""
+        """Note that a store has written, and let it begin with the units gathered meanwhile."""
         router = written.router
         if self._network.is_written(written):
             if written.recalled is not None:
@@ -100,7 +100,7 @@ class Writing:
                 self._network.write(router, len(self._gathered[router]))
 
     def leave_tail(self, router: str, tail: Tail) -> None:
-        """Of what was not written, a crash leaves some inputs as a whole, and a piece of one."""
+        """Let a crash leave its tail of the unwritten inputs: whole ones, and a torn piece."""
         gathered = list(self._gathered.pop(router, ()))
         kept = {Tail.TORN: len(gathered) // 2, Tail.WHOLE: len(gathered)}.get(tail, 0)
         for unit in gathered[:kept]:
@@ -109,7 +109,7 @@ class Writing:
             self._stored.tear(router)
 
     def forget(self, router: str) -> None:
-        """A router runs no more, and what was not written is gone."""
+        """Drop the unwritten inputs of a router that has stopped."""
         self._gathered.pop(router, None)
 
     def _write(self, router: str, count: int) -> None:
@@ -132,14 +132,14 @@ class Writing:
             del self._gathered[router]
 
     def _carry_out(self, router: str, effect: Effect, since: float) -> None:
-        """Let an effect happen; what is to be read is what is written by then."""
+        """Carry out an effect; a `Recall` reads the state written by then."""
         if isinstance(effect, Recall):
             self._network.read(router, self._stored.recalled(router, effect))
         else:
             self._carry_out_rest(router, effect, since)
 
     def _ends(self, router: str, doom: Doom | None) -> bool:
-        """Whether a router crashes before its next step."""
+        """True if a router crashes before its next step."""
         if doom is None:
             return False
         doom.steps -= 1
@@ -164,7 +164,7 @@ class Writing:
         ]
 
     def _let_out(self, router: str, held: Held) -> None:
-        """Carry out an effect that waited; what was for a link that has gone is gone."""
+        """Carry out an effect that waited; messages for a link that has gone are dropped."""
         effect = held.effect
         if isinstance(effect, Send | SendMany):
             session = self._network.session(router, effect.neighbor)

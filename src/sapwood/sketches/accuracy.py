@@ -1,8 +1,8 @@
-"""How often sketches err: the formulas of Shen 5.5, and the exact values beside them.
+"""The error rates of sketches: the formulas of Shen 5.5, and the exact values beside them.
 
 Theorem 6 is an upper bound of the error of the equality test, and a loose one: its proof takes the
 bits of a filter for independent. With 4 bits an element, 2 probes and one set that has 3 elements
-more it says 0.026, and the truth is 0.0037.
+more its bound is 0.026, and the exact value is 0.0037.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _LEAST: Final = 1e-30
 """Occupancies that are less likely than this change nothing."""
 
 _NEGLIGIBLE: Final = 1e-9
-"""Pairs of occupancies of which one is so much likelier than the other: that other is left out."""
+"""The factor below the likeliest at which pairs of occupancies are left out."""
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 def zero_share(size: int, probes: int, elements: int) -> float:
-    """Equation 5.1: the chance that a bit is 0 after so many elements."""
+    """Equation 5.1: the chance that a bit is 0 after `elements` elements."""
     return float((1 - 1 / size) ** (probes * elements))
 
 
@@ -35,7 +35,7 @@ def false_membership(size: int, probes: int, elements: int) -> float:
 def theorem_6(size: int, probes: int, common: int, only_a: int, only_b: int = 0) -> float:
     """Theorem 6: a bound of the chance that two different sets have equal filters.
 
-    `common` elements are in both sets. With only one side given it is p_A, what figure 5.1 shows.
+    `common` elements are in both sets. With only one side given it is p_A of figure 5.1.
     """
     a, b = common + only_a, common + only_b
     first = math.exp(-probes * b / size) * (1 - math.exp(-probes * only_a / size))
@@ -44,7 +44,7 @@ def theorem_6(size: int, probes: int, common: int, only_a: int, only_b: int = 0)
 
 
 def occupied(size: int, throws: int) -> _Floats:
-    """The chance of each number of places, 0 to `size`, to be taken after so many throws.
+    """The chance of each number of places, 0 to `size`, to be taken after `throws` throws.
 
     With 4 places and 2 throws: 0, 1/4, 3/4, 0, 0.
     """
@@ -85,7 +85,7 @@ def equal_bits(size: int, probes: int, common: int, only_a: int, only_b: int = 0
 
 
 def _hits(others: int, throws: int, share: _Floats, size: int) -> _Floats:
-    """The chance that throws hit exactly these other places, and else what is taken."""
+    """The chance that throws hit exactly `others` other places, and else taken ones."""
     total = np.zeros(len(share))
     for outside in range(others, throws + 1):
         ways = math.comb(throws, outside) * _surjections(outside, others)
@@ -94,7 +94,7 @@ def _hits(others: int, throws: int, share: _Floats, size: int) -> _Floats:
 
 
 def _surjections(throws: int, places: int) -> int:
-    """In how many ways so many throws hit each of some places."""
+    """The number of ways in which `throws` throws hit each of `places` places."""
     signed = (
         (-1) ** left * math.comb(places, left) * (places - left) ** throws
         for left in range(places + 1)
@@ -103,7 +103,7 @@ def _surjections(throws: int, places: int) -> int:
 
 
 def sketch_bytes(elements: int, bits_each: int) -> int:
-    """Bytes of a sketch at so many bits an element.
+    """The bytes of a sketch of `elements` elements at `bits_each` bits each.
 
     1,000 elements at 4 bits are 500 bytes. The work prints 4,000, and means bits.
     """
@@ -111,7 +111,7 @@ def sketch_bytes(elements: int, bits_each: int) -> int:
 
 
 def false_in_slices(part: int, probes: int, elements: int) -> float:
-    """The chance that a sliced filter of so many elements holds one that is not among them.
+    """The chance that a sliced filter of `elements` elements holds one that is not among them.
 
     Exactly: the slices are filled independently, each of `part` places alike. XSiena's equation
     5.1, which the work gives for one filter without slices, is an approximation there. With slices
@@ -121,7 +121,7 @@ def false_in_slices(part: int, probes: int, elements: int) -> float:
 
 
 def false_on_link(part: int, probes: int, elements: int, rows: int) -> float:
-    """The chance that such a filter holds one of so many rows at least, none of them truly.
+    """The chance that such a filter holds at least one of `rows` rows, none of them truly.
 
     Exactly, for rows whose probes are independent: the mean of 1 - (1 - share)^rows, where share is
     the product of the shares of the slices that are set (`occupied`).

@@ -16,18 +16,18 @@ _LITTLE: Final = np.dtype("<u8")
 
 
 def elements_array(elements: Iterable[int]) -> U64:
-    """Elements as kernels take them."""
+    """Elements as an array for kernels."""
     return np.fromiter(elements, np.uint64)
 
 
 class BloomFilter:
-    """A set that never misses an element that it has, and may have some that it was not given.
+    """A set that never misses an element that it has, and may have some that were not added.
 
     The union of two filters of one shape is the filter of the union of their sets, bit for bit.
-    Different filters of one shape are of different sets; equal ones most likely of equal sets
+    Filters of one shape that differ are of different sets; equal ones most likely of equal sets
     (`accuracy.equal_bits`). Filters are compared by shape and bits, and are not hashed.
 
-    #: the words have as many bits as the shape says
+    #: the words have `shape.size` bits
     """
 
     __slots__ = ("_words", "shape")
@@ -39,7 +39,7 @@ class BloomFilter:
 
     @classmethod
     def of_words(cls, shape: Shape, words: U64) -> BloomFilter:
-        """The filter of these words, which it keeps."""
+        """The filter of `words`, which it keeps."""
         made = cls.__new__(cls)
         made.shape, made._words = shape, words
         return made
@@ -56,11 +56,11 @@ class BloomFilter:
         return self._words.astype(_LITTLE, copy=False).tobytes()
 
     def add(self, element: int) -> None:
-        """Take in an element."""
+        """Add an element."""
         self.add_many((element,))
 
     def add_many(self, elements: Iterable[int]) -> None:
-        """Take in several."""
+        """Add several elements."""
         some, shape = elements_array(elements), self.shape
         if len(some):
             kernels().mark(self._words, some, np.uint64(shape.salt), shape.probes, shape.size)
@@ -69,7 +69,7 @@ class BloomFilter:
         return self.has([element])[0]
 
     def has(self, elements: Iterable[int]) -> list[bool]:
-        """Whether each of some elements may be in the set; of those that are, all."""
+        """True for each element that may be in the set, and for all that are in it."""
         some, shape = elements_array(elements), self.shape
         found = np.zeros(len(some), np.uint8)
         salt = np.uint64(shape.salt)
@@ -93,5 +93,5 @@ class BloomFilter:
 
     @property
     def ones(self) -> int:
-        """Bits that are set."""
+        """The number of bits that are set."""
         return int(np.bitwise_count(self._words).sum())

@@ -1,8 +1,8 @@
-"""Counting Bloom filters: a counter for each bit, so that elements can go again (Shen 5.5).
+"""Counting Bloom filters: a counter for each bit, so that elements can be removed (Shen 5.5).
 
-The counters stay where the set is; only bits travel. An element that goes must have come: who
-keeps the set knows, and asks nothing of the filter. What went without having come is counted in
-`faults`, and a filter with faults is to be made afresh from its set.
+The counters stay beside the set; only bits travel. A removed element must have been added: the
+owner of the set knows that, and does not query the filter. Removals of elements that were never
+added are counted in `faults`, and a filter with faults is to be made afresh from its set.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sapwood.sketches.shape import Shape
 class CountingBloomFilter:
     """A Bloom filter that follows a set.
 
-    #: counters[i] is how often elements of the set lie at i, or 255 where that is or was more
+    #: counters[i] is the number of probes at i, or 255 where that is or was more
     """
 
     __slots__ = ("counters", "faults", "shape")
@@ -28,26 +28,26 @@ class CountingBloomFilter:
     def __init__(self, shape: Shape, elements: Iterable[int] = ()) -> None:
         self.shape = shape
         self.counters: U8 = np.zeros(shape.size, np.uint8)
-        #: how often a counter that was 0 was to be counted down
+        #: the number of decrements of counters that were 0
         self.faults = 0
         self.add_many(elements)
 
     def add(self, element: int) -> None:
-        """An element has come."""
+        """Add an element."""
         self.add_many((element,))
 
     def add_many(self, elements: Iterable[int]) -> None:
-        """Several have come."""
+        """Add several elements."""
         some, shape = elements_array(elements), self.shape
         if len(some):
             kernels().count_in(self.counters, some, np.uint64(shape.salt), shape.probes)
 
     def remove(self, element: int) -> None:
-        """An element has gone that had come."""
+        """Remove an element that was added."""
         self.remove_many((element,))
 
     def remove_many(self, elements: Iterable[int]) -> None:
-        """Several have gone that had come."""
+        """Remove several elements that were added."""
         some, shape = elements_array(elements), self.shape
         if len(some):
             salt = np.uint64(shape.salt)

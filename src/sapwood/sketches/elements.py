@@ -1,4 +1,4 @@
-"""Elements of sketches: 64-bit numbers that stand for what is in a set."""
+"""Elements of sketches: 64-bit numbers that stand for the members of a set."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ ELEMENT_BYTES: Final = 8
 
 
 def element_of(content: bytes) -> int:
-    """The number that stands for something written as bytes.
+    """The number that stands for a value written as bytes.
 
-    Two different things have the same number once in 2^64 pairs; nothing that follows can tell them
-    apart then.
+    Two different values have the same number once in 2^64 pairs; no later step can distinguish them
+    then.
     """
     return int.from_bytes(hashlib.blake2b(content, digest_size=ELEMENT_BYTES).digest(), "little")

@@ -1,4 +1,4 @@
-"""The shape of a sketch: what two of them must have in common to be joined or compared."""
+"""The shape of a sketch: two sketches must share it to be joined or compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SALT_MAX: Final = 1 << 64
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`size` bits, a multiple of 64; `probes` of them for each element; where these lie, by `salt`.
+    """`size` bits, a multiple of 64; `probes` of them for each element, at places chosen by `salt`.
 
     Raises `InputError` for a shape that no sketch has.
     """
@@ -34,11 +34,11 @@ class Shape:
 
     @property
     def words(self) -> int:
-        """64-bit words that the bits take."""
+        """The number of 64-bit words that the bits take."""
         return self.size // _WORD_BITS
 
     @classmethod
     def of(cls, elements: int, bits_each: int, probes: int, salt: int) -> Shape:
-        """The shape for so many elements at so many bits each."""
+        """The shape for `elements` elements at `bits_each` bits each."""
         wanted = max(1, elements * bits_each)
         return cls(-(-wanted // _WORD_BITS) * _WORD_BITS, probes, salt)

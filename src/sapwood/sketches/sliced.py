@@ -1,10 +1,10 @@
-"""Sliced Bloom filters: bytes for many sets at once, and the rows that a filter holds.
+"""Sliced Bloom filters: bytes for many sets at once, and searches for the rows in a filter.
 
 In the filters of Shen and XSiena (`bloom.py`; XSiena 5.1) all probes of an element fall anywhere.
-Here each probe has a slice of its own, so that what a filter of n elements wrongly holds is exactly
-(1 - (1 - 1/part)^n)^probes on average (`accuracy.false_in_slices`), and a search looks at the first
-slice alone. A filter is written as XSiena 5.1 has it: the places that are set, or all bits where
-that is shorter.
+Here each probe has a slice of its own, so that the share of elements that a filter of n elements
+wrongly holds is exactly (1 - (1 - 1/part)^n)^probes on average (`accuracy.false_in_slices`), and a
+search reads the first slice alone. A filter is written as in XSiena 5.1: the places that are set,
+or all bits where that is shorter.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class SlicedShape:
-    """The shape of filters, and the head that those have that travel.
+    """The shape of filters, and the head that they have on the wire.
 
-    `head` is a word whose second byte is 0; what is read has the same one.
+    `head` is a word whose second byte is 0; filters that are read must have the same head.
     """
 
     shape: Shape
@@ -51,12 +51,12 @@ class SlicedShape:
 
     @property
     def width(self) -> int:
-        """The bytes in which a place is named."""
+        """The number of bytes for a place."""
         return 2 if self.shape.size <= NARROW_MAX else 4
 
     @property
     def bytes_max(self) -> int:
-        """What the filter of however large a set takes."""
+        """The bytes of a filter, at most, however large its set is."""
         return HEAD_BYTES + self.shape.size // 8
 
     def places(self, elements: Sequence[int]) -> list[list[int]]:
@@ -66,7 +66,7 @@ class SlicedShape:
         return found
 
     def places_in(self, filter: bytes) -> list[int] | None:
-        """The places of a filter that travels, ascending; `None` where it is of another shape."""
+        """The places of a filter on the wire, ascending; `None` if it is of another shape."""
         return filter_places(filter, self.head, self.shape.size)
 
 
@@ -82,7 +82,7 @@ class FilterWriter:
         self._awaiting = Awaiting(SKETCHES)
 
     def write(self, offsets: I64, elements: U64) -> tuple[bytes, I64]:
-        """The filters of some sets, one behind the other, and where each ends.
+        """The filters of several sets, one behind the other, and the end of each.
 
         Set `i` is `elements[offsets[i]:offsets[i + 1]]`; an empty one takes no bytes.
         """
@@ -99,10 +99,11 @@ class FilterWriter:
 
 
 class RowTable:
-    """Elements, and who has them: up to 64 holders, each a bit of a mask.
+    """Elements with their holders: up to 64 holders, each a bit of a mask.
 
     #: a row that is taken has the element that leads to it, and a mask that is not 0
-    #: _repeats[row, bit] is how often more than once a holder has the element; 1 at least
+    #: _repeats[row, bit] is the number of times beyond one that a holder has the element; 1 at
+    #: least
     """
 
     __slots__ = (
@@ -121,7 +122,7 @@ class RowTable:
         #: element -> row
         self._rows: dict[int, int] = {}
         self._free: list[int] = []
-        #: bit -> the rows that a holder has
+        #: bit -> the number of rows that a holder has
         self._counts: Counter[int] = Counter()
         self._repeats: dict[tuple[int, int], int] = {}
 
@@ -130,7 +131,7 @@ class RowTable:
         return len(self._rows)
 
     def add_many(self, bit: int, elements: Sequence[int]) -> None:
-        """A holder has these elements once more."""
+        """Add elements of a holder, each once more."""
         rows, fresh, repeated = self._rows, [], 0
         missing = len(rows) + len(self._free) + len(elements) - len(self._masks)
         if missing > 0:
@@ -153,7 +154,7 @@ class RowTable:
         kernels.link_in(self._heads, self._nexts, self._elements, taken, salt)
 
     def remove(self, bit: int, element: int) -> None:
-        """A holder has an element once less."""
+        """Remove an element of a holder, once."""
         row = self._rows[element]
         repeats = self._repeats.pop((row, bit), 0)
         if repeats > 1:
@@ -170,14 +171,14 @@ class RowTable:
             self._free.append(row)
 
     def search(self, data: bytes, starts: I64, ends: I64, wanted: int) -> tuple[U64, Flags]:
-        """Which of the holders `wanted` have an element in each filter, as bits, and perhaps more.
+        """The holders of `wanted` with an element in each filter, as bits, and perhaps others.
 
-        Filter `i` is `data[starts[i]:ends[i]]`. The flags say of each whether it is one of this
-        shape; no holder is found in others.
+        Filter `i` is `data[starts[i]:ends[i]]`. The flags are true for filters of this shape; no
+        holder is found in other filters.
         """
         count, shape, inner = len(starts), self._shape, self._shape.shape
         found, is_read = np.zeros(count, np.uint64), np.zeros(count, np.uint8)
-        # Who has nothing is found nowhere, and would be looked for in all of a filter.
+        # A holder without elements is never found, and would prolong each search to its end.
         wanted &= sum(bit for bit, rows in self._counts.items() if rows)
         kernels = sliced_kernels(count * 64, self._awaiting)
         kernels.search_rows(
@@ -188,7 +189,7 @@ class RowTable:
         return found, is_read.astype(np.bool_)
 
     def validate(self, holders: dict[int, dict[int, int]]) -> None:
-        """Check who has which element how often; raises `InvariantError`."""
+        """Check the number of each holder's elements; raises `InvariantError`."""
         if self._rows.keys() != holders.keys():
             raise InvariantError("rows are kept of other elements than there are")
         repeats = {}
@@ -214,7 +215,7 @@ class RowTable:
             raise InvariantError("rows lie in other chains than their first probes say")
 
     def _grow(self, missing: int) -> None:
-        """Let there be memory for so many rows more, and as many again as there are."""
+        """Make room for at least `missing` more rows, and for twice as many as now."""
         more = max(missing, len(self._masks))
         self._nexts = np.concatenate((self._nexts, np.full(more, NONE, np.int32)))
         self._elements = np.concatenate((self._elements, np.zeros(more, np.uint64)))

@@ -1,4 +1,4 @@
-"""Publications that lie in a log, as a batch again: looked at where somebody asks."""
+"""Publications in a log, as a batch again: decoded only where they are used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ I64: TypeAlias = npt.NDArray[np.int64]
 
 _NIL: Final = 0xC0
 _THREE: Final = 0x93
-"""How a publication begins whose document is said, if only to be none."""
+"""The first byte of a publication whose document is given, if only as none."""
 
 _SHORT_TEXT: Final = 0xA0
 _SHORT_TEXT_MAX: Final = 32
@@ -28,7 +28,7 @@ _TEXT_16: Final = 0xDA
 
 
 class StoredPublications(Sequence[Publication]):
-    """Publications in one piece of memory, each decoded when it is asked for.
+    """Publications in one piece of memory, each decoded when it is accessed.
 
     Publication `i` is `bodies[ends[i - 1]:ends[i]]`.
     """
@@ -40,7 +40,7 @@ class StoredPublications(Sequence[Publication]):
         self._bounds = bounds
 
     def __len__(self) -> int:
-        """How many."""
+        """The number of publications."""
         return len(self._bounds)
 
     @overload
@@ -56,7 +56,7 @@ class StoredPublications(Sequence[Publication]):
 
 
 def stored_publications(bodies: bytes, ends: I64) -> Sequence[Publication]:
-    """The publications that end there: for compiled code, where kernels are at hand."""
+    """The publications with these ends: a batch for compiled code, where kernels are at hand."""
     starts = np.concatenate((np.zeros(1, np.int64), ends))[:-1]
     if RECORDS.compiled is not None and FRAMES.compiled is not None and len(ends):
         data = np.frombuffer(bodies, np.uint8)
@@ -69,14 +69,14 @@ def stored_publications(bodies: bytes, ends: I64) -> Sequence[Publication]:
 
 
 def id_starts(data: npt.NDArray[np.uint8], starts: I64) -> I64:
-    """Where the text of the id begins of each publication that begins there."""
+    """The start of the text of the id, for each publication that begins at `starts`."""
     kind = data[starts + 1]
     begins: I64 = starts + 2 + (kind == _TEXT_8) + 2 * (kind == _TEXT_16)
     return begins
 
 
 def id_ends(data: npt.NDArray[np.uint8], starts: I64) -> I64:
-    """Where it ends, and the record begins."""
+    """The end of the id, where the record begins, for each publication that begins at `starts`."""
     kind = data[starts + 1].astype(np.int64)
     size = kind - _SHORT_TEXT
     for at in np.flatnonzero(kind >= _TEXT_8).tolist():
@@ -87,16 +87,16 @@ def id_ends(data: npt.NDArray[np.uint8], starts: I64) -> I64:
 
 
 def pieces(data: bytes, starts: I64, size: int) -> npt.NDArray[np.void]:
-    """The pieces of so many bytes, one at least, that begin there."""
+    """The pieces of `size` bytes, at least one, that begin at `starts`."""
     every = np.ndarray((len(data) - size + 1,), f"V{size}", data, strides=(1,))
     found: npt.NDArray[np.void] = every[starts]
     return found
 
 
 def ids_in(bodies: bytes, starts: I64) -> list[bytes]:
-    """The id of each publication that begins there, as the text's bytes."""
+    """The id of each publication that begins at `starts`, as the text's bytes."""
     size = bodies[starts.item(0) + 1] - _SHORT_TEXT if len(starts) else 0
-    if 0 < size < _SHORT_TEXT_MAX:  # most often they are equally long
+    if 0 < size < _SHORT_TEXT_MAX:  # most often the ids are equally long
         heads = np.frombuffer(bodies, np.uint8)[starts + 1]
         if bool((heads == heads[0]).all()):
             found: list[bytes] = pieces(bodies, starts + 2, size).tolist()

@@ -1,4 +1,4 @@
-"""The checkpoints of a store: files, each of what the first so many state records came to.
+"""The checkpoints of a store: files, each with the state after a number of state records.
 
 ::
 
@@ -8,19 +8,19 @@
     8  version, 4 bytes                      4  CRC-32 of bytes 0 to 3 and of the part
                                              8  the part
 
-The last part is empty, so a file that was cut off is known. All numbers are big-endian. The empty
-part is 00 00 00 00  21 44 DF 1C.
+The last part is empty, so a file that was cut off is recognized. All numbers are big-endian. The
+empty part is 00 00 00 00  21 44 DF 1C.
 
     checkpoints/00000000000000262144.engines/       the engines of its filters (`matching.prepared`)
 
-These are built of the filters that the checkpoint has, and spare whoever starts from it that work.
-They are not made durable: what a machine that lost power has left of them is not what was written,
-which is found, and then they are built anew. A checkpoint says whether there are any; they are put
-in place before it, so one that was written whole has them.
+The engines are built of the filters in the checkpoint, and spare a start from it that work. They
+are not made durable: after a loss of power their checksums may fail, and then they are built anew.
+A checkpoint records whether it has engines; they are put in place before it, so a whole checkpoint
+has them.
 
-A file is written under another name, made durable and then renamed; the state file says which
-count (`state`). Two are kept, and the state records since the older one: when the newer one turns
-out to be damaged, that one and the records since make the same state.
+A file is written under another name, made durable and then renamed; the state file names the
+checkpoints in use (`state`). Two are kept, and the state records since the older one: when the
+newer one turns out to be damaged, the older one and the records since make the same state.
 """
 
 from __future__ import annotations
@@ -53,26 +53,26 @@ _DAMAGED: Final = ".damaged"
 
 
 def path_of(folder: Path, states: int) -> Path:
-    """The file of the checkpoint behind so many state records, of the store in a folder."""
+    """The file of the checkpoint after `states` state records, of the store in a folder."""
     return folder / FOLDER / f"{states:020}{_END}"
 
 
 def engines_of(folder: Path, states: int) -> Path:
-    """The folder of the engines that were prepared for the filters of that checkpoint."""
+    """The folder of the engines that were prepared for the filters of a checkpoint."""
     return path_of(folder, states).with_suffix(_ENGINES)
 
 
 def put_engines(made: Path, folder: Path, states: int) -> None:
     """Put a folder of engines beside the checkpoint that is written next. Raises `OSError`."""
     target = engines_of(folder, states)
-    remove(target)  # of a process that was killed before it wrote the checkpoint
+    remove(target)  # left by a process that was killed before it wrote the checkpoint
     made.rename(target)
 
 
 def opened_engines(
     folder: Path, state: StateFile, checkpoint: CheckpointParts
 ) -> tuple[Prepared | None, list[str]]:
-    """The engines of the last checkpoint, if there are any; what is wrong with them."""
+    """The engines of the last checkpoint, if it has any; and a finding if they are damaged."""
     if not head_of(checkpoint).prepared:
         return None, []
     try:
@@ -82,7 +82,7 @@ def opened_engines(
 
 
 def write_checkpoint(folder: Path, states: int, parts: Iterable[bytes]) -> int:
-    """Write a checkpoint; returns its bytes when it is durable. Raises `OSError`."""
+    """Write a checkpoint; return its size in bytes when it is durable. Raises `OSError`."""
     path = path_of(folder, states)
     path.parent.mkdir(exist_ok=True)
     under_way = path.with_suffix(f".{os.getpid()}.part")
@@ -105,7 +105,7 @@ def write_checkpoint(folder: Path, states: int, parts: Iterable[bytes]) -> int:
 
 
 class CheckpointParts(Sequence[bytes]):
-    """The parts of a checkpoint that was looked through, read when they are asked for."""
+    """The parts of a checkpoint whose checksums are checked; each is read when it is accessed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -116,7 +116,7 @@ class CheckpointParts(Sequence[bytes]):
 
     @property
     def size(self) -> int:
-        """Bytes of all parts."""
+        """The bytes of all parts."""
         return sum(size for _, size in self._places)
 
     @overload
@@ -135,7 +135,7 @@ class CheckpointParts(Sequence[bytes]):
 
 
 def _parts(path: Path) -> Iterator[tuple[int, int]]:
-    """Where the parts of a checkpoint are, and how long. Raises `FileFormatError`."""
+    """The start and size of each part of a checkpoint. Raises `FileFormatError`."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -161,9 +161,9 @@ def _parts(path: Path) -> Iterator[tuple[int, int]]:
 
 
 def whole_checkpoint(folder: Path, state: StateFile) -> tuple[CheckpointParts | None, list[str]]:
-    """The last checkpoint that is whole, and what was found of others.
+    """The last checkpoint that is whole, and findings about the others.
 
-    Raises `FileFormatError` where state cannot be had without one that is damaged.
+    Raises `FileFormatError` where no state can be had without a damaged one.
     """
     findings: list[str] = []
     found: CheckpointParts | None = None
@@ -186,7 +186,7 @@ def whole_checkpoint(folder: Path, state: StateFile) -> tuple[CheckpointParts | 
 
 
 def remove_others(folder: Path, state: StateFile) -> None:
-    """Remove the files of checkpoints that do not count, those set aside excepted."""
+    """Remove the files of checkpoints that are not in use, except those set aside."""
     kept = {of(folder, states) for states in state.checkpoints for of in (path_of, engines_of)}
     for path in (folder / FOLDER).glob("*"):
         if path not in kept and path.suffix != _DAMAGED:

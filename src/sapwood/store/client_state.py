@@ -9,10 +9,10 @@
 Worked example: `Answered(7)` is the MessagePack `92 03 07` (an array of two, its tag and the
 number), so its record is `00 00 00 03`, the checksum of those three bytes, and the three bytes.
 
-A record is written in one call before what it speaks of goes on, so a killed client has lost none.
-What a broken write has left at the end, of a machine that lost power, say, is cut off; damage
-before the end is an error. The file is written anew with what still counts when a run begins and
-when it has grown. One process uses it at a time.
+A record is written in one call before its effect leaves the client, so a killed client has lost
+none. The rest of an interrupted write at the end, after a loss of power, say, is cut off; damage
+before the end is an error. The file is written anew with the records still needed when a run begins
+and when it has grown. One process uses it at a time.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _DECODER: Final[msgspec.msgpack.Decoder[ClientRecord]] = msgspec.msgpack.Decoder
 
 
 class ClientStateFile:
-    """The state of one client in a file, which is made if it is not there.
+    """The state of one client in a file, which is made if it does not exist.
 
-    `state` is what an earlier run has left, this one's beginning included. `name` is the client's,
-    `None` for the one in the file, or `new_name` for a new one; `session` is that of a new file.
-    Raises `InputError` where the file is another client's, `EnvironmentMissingError` where it is in
-    use or cannot be written, `FileFormatError` where it is damaged.
+    `state` is the state that an earlier run has left, with this run's beginning. `name` is the
+    client's, `None` for the one in the file, or `new_name` for a new one; `session` is that of a
+    new file. Raises `InputError` where the file is another client's, `EnvironmentMissingError`
+    where it is in use or cannot be written, `FileFormatError` where it is damaged.
     """
 
     def __init__(
@@ -91,9 +91,9 @@ class ClientStateFile:
         self.close()
 
     def keep(self, record: ClientRecord) -> None:
-        """Write a record down, which `state` has taken in; returns when it survives this process.
+        """Write a record, which `state` has taken in; return when it survives this process.
 
-        Raises `EnvironmentMissingError` where the disk does not take it: it is not there then.
+        Raises `EnvironmentMissingError` where the disk refuses it: the file is without it then.
         """
         data = _framed(record)
         try:
@@ -109,7 +109,7 @@ class ClientStateFile:
             self._file = self._anew()
 
     def close(self) -> None:
-        """Let another process use the file."""
+        """Close the file, so that another process can use it."""
         if not self._file.closed:
             self._file.close()
             self._lock.close()
@@ -133,7 +133,7 @@ def _framed(record: ClientRecord) -> bytes:
 
 
 def _read(path: Path, state: ClientState) -> None:
-    """Take the records of a file in, but for what is broken at its end."""
+    """Apply the records of a file, except a broken one at its end."""
     data = path.read_bytes()
     if not data:
         return
@@ -146,7 +146,7 @@ def _read(path: Path, state: ClientState) -> None:
         body = data[at + _HEAD_BYTES : end]
         if end > len(data) or zlib.crc32(body) != int.from_bytes(data[at + 4 : at + 8], "big"):
             if end >= len(data):
-                return  # the write of it was broken off
+                return  # its write was interrupted
             raise _damaged(path, at)
         try:
             state.carry_out(_DECODER.decode(body))

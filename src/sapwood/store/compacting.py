@@ -1,10 +1,10 @@
 """A process beside a broker that makes checkpoints, so that no publication waits for one.
 
 It reads the last checkpoint and the state records since, becomes the router that these make up to
-its mark (`sapwood.routing.compacting`), writes that down, with the engines that it would match
-publications with where there are many filters (`sapwood.matching.prepared`), and prints behind how
-many state records the new checkpoint stands; 0 where there is none to be had now. The broker takes
-it over when it has ended (`Compaction`); one that was killed has changed nothing.
+its mark (`sapwood.routing.compacting`), writes its state, with the engines that it would match
+publications with where there are many filters (`sapwood.matching.prepared`), and prints the number
+of state records before the new checkpoint; 0 where none can be made now. The broker takes the
+checkpoint over when the process has ended (`Compaction`); a killed one has changed nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NICE: Final = 10
 
 
 class Compaction:
-    """The process, as the thread of a store sees it that begins and awaits it."""
+    """The process, as the thread of a store that begins and awaits it sees it."""
 
     def __init__(self, folder: Path, command: tuple[str, ...] = _COMMAND) -> None:
         self._command = (*command, str(folder))
@@ -47,7 +47,7 @@ class Compaction:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether there is something to be awaited."""
+        """True if a process has been begun and not been awaited."""
         return self._process is not None
 
     def begin(self) -> None:
@@ -57,9 +57,9 @@ class Compaction:
         )
 
     def made(self) -> int | None:
-        """Behind how many state records the checkpoint stands; `None` as long as it is not done.
+        """The number of state records before the new checkpoint; `None` until it is complete.
 
-        0 where there is none.
+        0 where none was made.
         """
         process = self._process
         assert process is not None, "something is to be awaited"
@@ -88,8 +88,9 @@ def compact(
 ) -> int:
     """Make the checkpoint of the store in a folder, which a broker may hold.
 
-    With so many filters, or more, it has engines for them. Returns behind how many state records it
-    stands; 0 where there is none, or it is not wanted any more: another broker may have the folder.
+    With at least `engines_from` filters, it has engines for them. Returns the number of state
+    records before it; 0 where none was made, or `is_wanted` has become false: another broker may
+    have the folder.
     """
     state = StateFile(folder / FILE, is_read=True)
     try:
@@ -126,7 +127,7 @@ def compact(
 
 
 def main() -> None:
-    """Make a checkpoint, giving way to everything else."""
+    """Make a checkpoint, at low priority."""
     os.nice(_NICE)
     broker = os.getppid()
     try:

@@ -1,6 +1,6 @@
 """The few operations on files that a store's log needs, behind one seam.
 
-Tests put a disk in its place that fails, takes a part, is full, or dies at any of them.
+Tests replace it with a disk that fails, accepts a part, is full, or dies at any of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class File(Protocol):
     """A file that is written at its end."""
 
     def write(self, data: bytes | bytearray) -> int:
-        """Write some bytes at the end; how many were taken. Raises `OSError`."""
+        """Write bytes at the end; return the number accepted. Raises `OSError`."""
         ...
 
     def sync(self) -> None:
@@ -30,19 +30,19 @@ class File(Protocol):
         ...
 
     def truncate(self, size: int) -> None:
-        """Cut the file off. Raises `OSError`."""
+        """Cut the file off at `size` bytes. Raises `OSError`."""
         ...
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         ...
 
 
 class Disk(Protocol):
-    """What changes files. All of it raises `OSError`."""
+    """The operations that change files. All of them raise `OSError`."""
 
     def open(self, path: Path) -> File:
-        """A file to be written at its end, made if it is not there."""
+        """Open a file to be written at its end; make it if it does not exist."""
         ...
 
     def rename(self, path: Path, name: str) -> None:
@@ -72,7 +72,7 @@ class SystemFile:
         return os.write(self._descriptor, data)
 
     def sync(self) -> None:
-        """`fdatasync(2)`: contents and length, and not when the file was read last."""
+        """`fdatasync(2)`: contents and length, without the time of the last access."""
         os.fdatasync(self._descriptor)
 
     def truncate(self, size: int) -> None:
@@ -80,7 +80,7 @@ class SystemFile:
         os.ftruncate(self._descriptor, size)
 
     def close(self) -> None:
-        """`close(2)`, which says nothing of the disk."""
+        """`close(2)`, whose result says nothing about the disk."""
         os.close(self._descriptor)
 
 
@@ -114,7 +114,7 @@ SYSTEM: Final = SystemDisk()
 
 
 def write_all(file: File, data: bytes | bytearray) -> None:
-    """Write all of it. Raises `OSError`; a part may be written then."""
+    """Write all bytes. Raises `OSError`; a part may be written then."""
     done = 0
     while done < len(data):
         taken = file.write(data[done:] if done else data)
@@ -124,7 +124,7 @@ def write_all(file: File, data: bytes | bytearray) -> None:
 
 
 def missing_room(folder: Path) -> int:
-    """The error of `FULL` for which a folder takes no more bytes now; 0 if it takes some."""
+    """The error of `FULL` for which a folder accepts no more bytes now; 0 if it accepts some."""
     try:
         with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
             file.write(bytes(_PROBE_BYTES))

@@ -1,4 +1,4 @@
-"""When a commit counts as done: what a broker is started with as `--durability`."""
+"""The moment at which a commit counts as done: the value of `--durability`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sapwood.limits.store import DURABILITY_INTERVAL_MS_MAX
 class Durability:
     """`fsync`: after fsync; `interval:MS`: after write(2), and fsync at least every MS; `none`.
 
-    A process that is killed loses nothing under all three: the system has what was written. A
-    machine that loses power loses nothing under `fsync`, under `interval:MS` what was accepted in
-    about so many milliseconds before, under `none` what the system had not written by itself (some
-    thirty seconds on Linux).
+    A killed process loses nothing under all three: the system has everything that was written. A
+    machine that loses power loses nothing under `fsync`, under `interval:MS` the publications
+    accepted in about MS milliseconds before, under `none` those that the system had not written by
+    itself (some thirty seconds on Linux).
     """
 
     syncs: bool = True
@@ -41,7 +41,7 @@ class Durability:
 
     @property
     def awaits_sync(self) -> bool:
-        """Whether a commit is done only when it is durable."""
+        """True if a commit is done only when it is durable."""
         return self.syncs and not self.interval_s
 
     def __str__(self) -> str:

@@ -1,8 +1,8 @@
 """The bytes of a store's log: segments, commits, entries. Pure functions.
 
 The log is a folder of *segments*. Each begins with a header, and *commits* follow, one behind the
-other. All numbers are big-endian, as MessagePack's are. Whoever has the folder can read it: no
-broker is needed.
+other. All numbers are big-endian, as MessagePack's are. The folder is enough to read it: no broker
+is needed.
 
 ::
 
@@ -14,13 +14,13 @@ broker is needed.
             20  the body: an array             28  CRC-32 of bytes 0 to 27 and the body
                 of MessagePack                32  the body: an array of MessagePack
 
-*Places* count publications from 0. A commit counts as a whole or not at all, which its checksum
-says. The body of a segment's header says where it begins (place, number of the first commit), which
-segment is before it and how long that is, so that one that is missing or cut off is found without
-reading it, and which broker writes it (`SegmentHeader`).
+*Places* count publications from 0. A commit counts as a whole or not at all, by its checksum. The
+body of a segment's header has its start (place, number of the first commit), the name and the
+length of the segment before it, so that a missing or shortened segment is found without reading it,
+and the name of its broker (`SegmentHeader`).
 
-What a body holds are *entries*, in the order in which they were persisted, each an array that
-begins with its kind (`Publications`, `State`, `Remembered`, `Row`, `Released`).
+A body holds *entries*, in the order in which they were persisted, each an array that begins with
+its kind (`Publications`, `State`, `Remembered`, `Row`, `Released`).
 
 Worked example. Client "c" publishes {"a": 1} as "p1" and {} as "p2" in one batch, numbers 7 and 8
 of its session "s", at 1767225600.25 seconds since 1970; it is the third commit, and five
@@ -56,7 +56,7 @@ VERSION: Final = 1
 
 SEGMENT_MARK: Final = b"SAPWOODJ"
 COMMIT_MARK: Final = b"\xffCMT"
-"""No text of UTF-8 has this byte, so the mark is rare among the bytes of publications."""
+"""No text of UTF-8 contains this byte, so the mark is rare among the bytes of publications."""
 
 _SEGMENT: Final = struct.Struct(">8sII")
 _COMMIT: Final = struct.Struct(">4sIQQI")
@@ -69,11 +69,11 @@ U32: TypeAlias = npt.NDArray[np.uint32]
 
 
 class SegmentHeader(Struct, array_like=True, frozen=True):
-    """What a segment says of itself and of the one before it.
+    """The header of a segment.
 
     `first` is the place of its first publication, `commit` the number of its first commit, `home`
-    the name of the broker. `before` is the file before it, empty for the first of all, and
-    `before_bytes` how long that is.
+    the name of the broker. `before` is the name of the file before it, empty for the first of all,
+    and `before_bytes` that file's length.
     """
 
     first: int
@@ -84,7 +84,7 @@ class SegmentHeader(Struct, array_like=True, frozen=True):
 
 
 class CommitHeader(NamedTuple):
-    """What a commit says of itself: `size` is that of its body, in bytes."""
+    """The header of a commit: `size` is that of its body, in bytes."""
 
     size: int
     number: int
@@ -93,12 +93,12 @@ class CommitHeader(NamedTuple):
 
 
 class Publications(Struct, array_like=True, frozen=True, tag=1, gc=False):
-    """Publications that were persisted as one record; they take as many places.
+    """Publications that were persisted as one record, each with a place of its own.
 
     `at` is in seconds since 1970. `owner` is the client that published them, with `origin` its
-    session and the number of the first of them there (0: not known), or the neighbor that they came
-    from, with `origin` what came with them (`store.records`). `many`: they were a batch.
-    `sizes` are the lengths of `bodies`, 4 bytes each.
+    session and the number of the first of them there (0: not known), or the neighbor that sent
+    them, with `origin` the other fields of its message (`store.records`). `many`: they were a
+    batch. `sizes` are the lengths of `bodies`, 4 bytes each.
     """
 
     at: float
@@ -110,14 +110,14 @@ class Publications(Struct, array_like=True, frozen=True, tag=1, gc=False):
 
     @property
     def is_ours(self) -> bool:
-        """Whether a client of this broker published them."""
+        """True if a client of this broker published them."""
         return not isinstance(self.origin, bytes)
 
     def __len__(self) -> int:
         return len(self.sizes) // 4
 
     def ends(self) -> npt.NDArray[np.int64]:
-        """Where each publication ends in `bodies`."""
+        """The end of each publication in `bodies`."""
         return np.cumsum(np.frombuffer(self.sizes, ">u4"), dtype=np.int64)
 
 
@@ -128,14 +128,14 @@ class State(Struct, array_like=True, frozen=True, tag=2, gc=False):
 
 
 class Remembered(Struct, array_like=True, frozen=True, tag=3, gc=False):
-    """A note: a later one of its name takes the place of an earlier one."""
+    """A note: a later one of its name replaces an earlier one."""
 
     name: str
     value: bytes
 
 
 class Row(Struct, array_like=True, frozen=True, tag=4, gc=False):
-    """A row under its key; without a value it goes."""
+    """A row under its key; without a value the row is deleted."""
 
     kind: str
     name: str
@@ -144,7 +144,7 @@ class Row(Struct, array_like=True, frozen=True, tag=4, gc=False):
 
 
 class Released(Struct, array_like=True, frozen=True, tag=5, gc=False):
-    """Routing needs no publication before this place any more."""
+    """A place before which routing needs no publication any more."""
 
     before: int
 
@@ -156,7 +156,7 @@ _ENCODER: Final = msgspec.msgpack.Encoder()
 _HEADER_DECODER: Final = msgspec.msgpack.Decoder(SegmentHeader)
 
 HEADER_BYTES_MAX: Final = 1024
-"""Bytes of a segment's header, at most: names are short."""
+"""The most bytes of a segment's header: names are short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +171,11 @@ class Commit:
     body: bytes
 
     def entries(self) -> list[Entry]:
-        """What was persisted, in order."""
+        """The persisted entries, in order."""
         return _DECODER.decode(self.body)
 
     def moved(self, by: int) -> Commit:
-        """The same, so many bytes further on."""
+        """The same commit, `by` bytes further on."""
         return replace(self, begin=self.begin + by, end=self.end + by)
 
 
@@ -187,21 +187,21 @@ class Damage:
     end: int
 
     def moved(self, by: int) -> Damage:
-        """The same, so many bytes further on."""
+        """The same bytes, `by` bytes further on."""
         return Damage(self.begin + by, self.end + by)
 
 
 def encode_segment_header(header: SegmentHeader) -> bytes:
-    """The bytes that a segment begins with."""
+    """The bytes at the start of a segment."""
     body = _ENCODER.encode(header)
     rest = _SEGMENT.pack(SEGMENT_MARK, VERSION, len(body))
     return b"".join((rest, _CRC.pack(zlib.crc32(body, zlib.crc32(rest))), body))
 
 
 def decode_segment_header(data: bytes) -> tuple[SegmentHeader, int] | int | None:
-    """The header in these bytes, and where it ends.
+    """The header in these bytes, and its end.
 
-    Only its version where that is another one; `None` where it is damaged.
+    Only its version where that is another one; `None` where the header is damaged.
     """
     if len(data) < _SEGMENT_BYTES or not data.startswith(SEGMENT_MARK):
         return None
@@ -226,7 +226,7 @@ def encode_commit(number: int, place: int, count: int, entries: Sequence[Entry])
 def write_commit(
     buffer: bytearray, number: int, place: int, count: int, entries: Sequence[Entry]
 ) -> None:
-    """Let a buffer hold the bytes of a commit, and nothing else."""
+    """Replace the contents of a buffer by the bytes of a commit."""
     _ENCODER.encode_into(entries, buffer, COMMIT_BYTES)
     rest = _COMMIT.pack(COMMIT_MARK, len(buffer) - COMMIT_BYTES, number, place, count)
     with memoryview(buffer) as data, data[COMMIT_BYTES:] as body:
@@ -235,14 +235,14 @@ def write_commit(
 
 
 def decode_commit_header(data: bytes, begin: int = 0) -> CommitHeader | None:
-    """The header of the commit that begins there; `None` where none does, or not all of it."""
+    """The header of the commit at `begin`; `None` where there is none, or only a part of it."""
     if len(data) - begin < COMMIT_BYTES or not data.startswith(COMMIT_MARK, begin):
         return None
     return CommitHeader(*_COMMIT.unpack_from(data, begin)[1:])
 
 
 def commit_at(data: bytes, begin: int) -> Commit | None:
-    """The whole commit that begins there, if there is one."""
+    """The whole commit at `begin`, if there is one."""
     header = decode_commit_header(data, begin)
     if header is None:
         return None
@@ -258,7 +258,7 @@ def commit_at(data: bytes, begin: int) -> Commit | None:
 
 
 def commits_in(data: bytes, begin: int = 0) -> Iterator[Commit | Damage]:
-    """The commits in these bytes from one that begins there on, and what is none between them.
+    """The commits in these bytes from `begin` on, and the damage between them.
 
     After damage the next whole commit is searched for.
     """

@@ -1,17 +1,17 @@
 r"""A journal as lines: publications that clients of the broker have published, in JSON.
 
-Each line is a publication as the other commands read it, with two members more, its `offset` (the
-place in the log) and the time it was `published_at`::
+Each line is a publication in the form that the other commands read, with two more members, its
+`offset` (the place in the log) and the time it was `published_at`::
 
     {"offset":0,"published_at":1767225600.25,"id":"p1","attributes":{"x":1},"home":"r1"}
 
-Offsets ascend. Where a broker persists what comes from its neighbors as well, places are left out.
+Offsets ascend. Where a broker persists its neighbors' publications as well, there are gaps.
 
-The version before kept such lines as they are, in files named after the offset of the first one::
+The version before stored such lines directly, in files named after the offset of the first one::
 
     00000000000000000000.jsonl
 
-They are read, and never written any more. A line without its end is not there.
+They are read, and never written any more. A line without its end does not count.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ _PIECE_BYTES: Final = 1 << 20
 _TAIL_BYTES: Final = 1 << 16
 
 _GROWTH: Final = 6
-"""So many times longer may a publication be as JSON, at most: a control character is `\\u0001`."""
+"""The factor by which a publication may be longer as JSON, at most: a control character is
+`\\u0001`."""
 
 _BESIDE_BYTES: Final = 512
-"""Bytes of a line beside the publication, at most: offset, time, names of members, home."""
+"""The most bytes of a line beside the publication: offset, time, names of members, home."""
 
 _INFINITE: Final = (
     b"\xcb\x7f\xf0\x00\x00\x00\x00\x00\x00",
@@ -49,26 +50,26 @@ _INFINITE: Final = (
     b"\xca\x7f\x80\x00\x00",
     b"\xca\xff\x80\x00\x00",
 )
-"""The numbers that MessagePack can say and JSON cannot."""
+"""The numbers that MessagePack has and JSON has not."""
 
 _FLOAT_64: Final = b"\xcb"
 _FLOAT_32: Final = b"\xca"
 _GREATEST: Final = 0xFF
-"""How they begin; and the next byte of them, but for the sign."""
+"""Their first bytes; and their next byte, without the sign."""
 
 _SOME_BYTES: Final = 1024
-"""From so many on looking at all of them at once is quicker than one search after the other."""
+"""The number of bytes from which a look at all of them at once is faster than two searches."""
 
 
 _PART_BYTES: Final = 1 << 15
-"""So many are looked at together: what comes of them stays in the caches."""
+"""The number of bytes that are compared together: their results stay in the caches."""
 
 
 class Line(NamedTuple):
     """One publication of a journal.
 
-    `text` is the line without its end, and `after` a byte of the segment from which the next one
-    is found.
+    `text` is the line without its end, and `after` a byte of the segment from which to search the
+    next one.
     """
 
     offset: int
@@ -96,9 +97,9 @@ def bounds(folder: Path) -> tuple[int, int]:
 
 
 def read_lines(segment: Segment, start: int, byte: int | None = None) -> Iterator[Line]:
-    """The lines of a segment from offset `start` on; `byte` is where to look for it, if known.
+    """The lines of a segment from offset `start` on; `byte` is where to search for it, if known.
 
-    Gives the publications that are there when they are reached.
+    Yields the publications that are there when they are reached.
     """
     if segment.has_lines:
         yield from _old_lines(segment, start, byte)
@@ -122,7 +123,7 @@ def read_lines(segment: Segment, start: int, byte: int | None = None) -> Iterato
 
 
 def line_of(encoded: bytes, offset: int, at: float, home: str) -> bytes:
-    """The line of a publication that came as these bytes."""
+    """The line of a publication, from its encoded bytes."""
     body = decode_body(encoded)
     members: dict[str, Any] = {"offset": offset, "published_at": round(at, 6), "id": body.id}
     if body.attributes is not None:
@@ -154,20 +155,19 @@ def check_line(encoded: bytes, bytes_max: int = JOURNAL_LINE_BYTES_MAX) -> None:
 
 
 def is_plainly_a_line(encoded: bytes, bytes_max: int = JOURNAL_LINE_BYTES_MAX) -> bool:
-    """Whether a publication can be read from the journal, as can be told at a glance."""
+    """True if a publication plainly fits into a line of the journal, without decoding it."""
     return is_short(len(encoded), bytes_max) and is_finite(encoded, 0, len(encoded))
 
 
 def is_short(size: int, bytes_max: int) -> bool:
-    """Whether a publication of so many bytes cannot be too long for a line, whatever is in it."""
+    """True if a publication of this size fits into a line, whatever its contents."""
     return size * _GROWTH + _BESIDE_BYTES <= bytes_max
 
 
 def is_finite(data: bytes, begin: int, end: int) -> bool:
-    """Whether there is nothing between two bytes that looks like a number that JSON cannot say.
+    """True if no number that JSON lacks can be between two bytes.
 
-    In many bytes two are looked for first with which such a number may begin: hardly ever there are
-    such.
+    In long data the first two bytes of such numbers are searched first: they hardly ever occur.
     """
     if data.find(_FLOAT_64, begin, end) < 0 and data.find(_FLOAT_32, begin, end) < 0:
         return True
@@ -182,13 +182,13 @@ def is_finite(data: bytes, begin: int, end: int) -> bool:
 
 
 def _may_be_infinite(part: npt.NDArray[np.uint8]) -> bool:
-    """Whether two bytes stand there with which a number begins that JSON cannot say."""
+    """True if two bytes occur that begin a number that JSON lacks."""
     begins = (part[:-1] | 1) == _FLOAT_64[0]
     return bool((begins & ((part[1:] | 0x80) == _GREATEST)).any())
 
 
 def mended(file: IO[bytes], path: Path) -> int:
-    """Cut off the half of a line that a broken run has left at the end of a file; what is left."""
+    """Cut off an unfinished line at the end of a file; return the remaining length."""
     size = path.stat().st_size
     with path.open("rb") as written:
         whole = size

@@ -5,10 +5,10 @@
     append ── in the file, not yet durable ── sync ── durable
        └── no room: the file is as it was before
 
-What a broken run has left is found when the log is opened. The beginning of a commit at the end is
-what a crash leaves, and was never acknowledged; it is cut off. Everything else that is not as it
-was written is damage. Both are set aside, in files beside the segment that no reader looks at, and
-told as `findings`. What is whole is used.
+The traces of a crash are found when the log is opened. A crash leaves the beginning of a commit at
+the end, which was never acknowledged; it is cut off. Any other difference from what was written is
+damage. Both are set aside, in files beside the segment that no reader opens, and reported as
+`findings`. Whole commits are used.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from sapwood.store.segments import (
 )
 
 _LOCK: Final = ".lock"
-"""Spark passes over files whose names begin with a dot."""
+"""Spark ignores files whose names begin with a dot."""
 
 TORN: Final = "torn"
 DAMAGED: Final = "damaged"
 
 
 class Log:
-    """The segments of a log. `home` is the name of the broker, which new segments have.
+    """The segments of a log. `home` is the name of the broker, which is written into new segments.
 
     `place` is that of the next publication, `number` that of the next commit. Raises
     `EnvironmentMissingError` where the folder cannot be written or another process writes to it,
-    `FileFormatError` where it holds something else or is of another version.
+    `FileFormatError` where it holds other files or is of another version.
 
     #: segments are in order; the last is _file, if that is there, which is _size bytes long
     """
@@ -52,14 +52,14 @@ class Log:
     ) -> None:
         self.folder = folder
         self.findings: list[str] = []
-        #: the first place such that everything from there on is there and whole
+        #: the first place from which on every publication is there and whole
         self.whole_from = 0
         self._home = home
         self._disk = disk
         self._segment_bytes_max = segment_bytes_max
         self._file: File | None = None
         self._size = 0
-        #: there may be a part of a commit behind _size, which could not be cut off
+        #: a part of a commit may stand behind _size, which could not be cut off
         self._is_torn = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ class Log:
     # Opening -----------------------------------------------------------------------------------
 
     def _open(self) -> tuple[int, int]:
-        """Look at what is there; the next place, and the number of the next commit."""
+        """Check the segments; return the next place, and the number of the next commit."""
         self._check_chain()
         if not self.segments:
             return 0, 1
@@ -104,7 +104,7 @@ class Log:
                 self._miss(f"commits {number} to {found.number - 1} are missing", found.place)
             place, number, torn = found.place + found.count, found.number + 1, found.end
         size = last.path.stat().st_size
-        if header is None and torn == 0:  # made, and nothing was written to it
+        if header is None and torn == 0:  # the file was made, and nothing was written to it
             self._put_away(last)
             return place, number
         self._file, self._size = self._disk.open(last.path), size
@@ -119,7 +119,7 @@ class Log:
         return place, number
 
     def _check_chain(self) -> None:
-        """See that each segment is there, and as long as the next one says."""
+        """Check that each segment exists, and has the length that the next one has recorded."""
         before: Segment | None = None
         for segment in self.segments:
             header = None if segment.has_lines else read_header(segment.path)
@@ -167,7 +167,7 @@ class Log:
             self._miss(f"{size} are damaged, and not used; a copy is {aside.name}")
 
     def _put_away(self, segment: Segment) -> None:
-        """Rename a segment whose header was not written to the end."""
+        """Rename a segment whose header was not written completely."""
         self.segments.remove(segment)
         if segment.path.stat().st_size:
             self._disk.rename(segment.path, f"{segment.path.name}.{TORN}-0")
@@ -179,12 +179,12 @@ class Log:
 
     @property
     def first(self) -> int:
-        """The place of the oldest publication that is kept."""
+        """The place of the oldest publication that is stored."""
         return self.segments[0].first if self.segments else self.place
 
     @property
     def is_open(self) -> bool:
-        """Whether the next commit goes into the last segment, and nothing has to be made for it."""
+        """True if the next commit goes into the last segment, and no file has to be made for it."""
         return self._file is not None and self._size < self._segment_bytes_max
 
     def append(self, data: bytes | bytearray, commit: Commit) -> None:
@@ -207,18 +207,18 @@ class Log:
         self.number += 1
 
     def _cut(self) -> None:
-        """Cut off what is no whole commit. Raises `OSError`."""
+        """Cut off the part of a commit at the end. Raises `OSError`."""
         assert self._file is not None
         self._file.truncate(self._size)
         self._is_torn = False
 
     def sync(self) -> None:
-        """Return when all that was appended is durable. Raises `OSError`."""
+        """Return when every appended commit is durable. Raises `OSError`."""
         if self._file is not None:
             self._file.sync()
 
     def syncer(self) -> Syncer:
-        """What makes the log durable for another thread."""
+        """An object that makes the log durable from another thread."""
         return Syncer(self, self._disk)
 
     def remove(self, segment: Segment) -> None:
@@ -228,21 +228,21 @@ class Log:
         self.segments.pop(0)
 
     def skip_to(self, place: int, number: int) -> None:
-        """Go on with this place and this commit: those before were there, and are not."""
+        """Continue with this place and this commit: those before existed, and are lost."""
         if self._file is not None:
             self._file.close()
             self._file = None
         self.place, self.number = max(place, self.place), number
 
     def close(self) -> None:
-        """Let another process write."""
+        """Close the log, so that another process can write it."""
         if self._file is not None:
             self._file.close()
             self._file = None
         self._lock.close()
 
     def _begin_segment(self) -> None:
-        """Write to a new file from here on; what is in the one before is durable."""
+        """Begin a new file; the contents of the one before are durable."""
         before = self.segments[-1] if self.segments else None
         if self._file is not None:
             self._file.sync()
@@ -272,10 +272,10 @@ class Log:
 
 
 class Syncer:
-    """Makes what is appended to a log durable, for one thread, while others do so as well.
+    """Makes the commits of a log durable, for one thread, while other threads do so as well.
 
-    It opens the segment for itself: that a disk has failed is told once to each who has opened a
-    file, so a sync that succeeds says that all is durable which was appended before.
+    It opens the segment for itself: the system reports a failed disk once to each open file, so a
+    sync that succeeds means that everything appended before is durable.
     """
 
     def __init__(self, log: Log, disk: Disk) -> None:
@@ -285,7 +285,7 @@ class Syncer:
         self._file: File | None = None
 
     def sync(self) -> None:
-        """Return when all is durable that was appended before. Raises `OSError`."""
+        """Return when everything appended before is durable. Raises `OSError`."""
         path = self._log.segments[-1].path
         if self._file is None or path != self._path:
             self.close()
@@ -293,14 +293,14 @@ class Syncer:
         self._file.sync()
 
     def close(self) -> None:
-        """Let go of the segment."""
+        """Close the segment."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether a broker, of this or another process, has the log of a folder open."""
+    """True if a broker, of this or another process, has the log of a folder open."""
     try:
         with (folder / _LOCK).open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -1,8 +1,8 @@
-"""Opening a store: whose it is, and that log and state file fit together.
+"""Opening a store: the check of its owner, and of the fit between log and state file.
 
-The state file follows the log, so what it lacks is applied again. Where the log lacks something
-that state rests on, the state is no state any more: routing begins afresh, as a broker does that is
-new. Rows stay, whose owners compare them with the log.
+The state file follows the log, so commits that it lacks are applied again. Where the log lacks
+publications or commits that the state rests on, the state is invalid: routing begins afresh, as at
+a new broker. Rows stay, whose owners compare them with the log.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sapwood.store.state import FILE, Change, StateFile
 
 
 def open_state(folder: Path, log: Log) -> tuple[StateFile, list[str]]:
-    """The state file of a folder, a new one in the place of a damaged one; what was found."""
+    """The state file of a folder, a new one in place of a damaged one; and the findings."""
     path = folder / FILE
     findings: list[str] = []
     try:
@@ -29,20 +29,20 @@ def open_state(folder: Path, log: Log) -> tuple[StateFile, list[str]]:
         aside = _set_aside(path)
         findings.append(f"{error}; it is set aside as {aside.name}")
         state = StateFile(path)
-    if state.told("applied") is None and log.number == 1:  # all there is, is older than states
+    if state.told("applied") is None and log.number == 1:  # older than state files
         state.forget(0, log.place)
     return state, findings
 
 
 def told_name(folder: Path) -> str | None:
-    """The name of the broker whose state a folder holds, if it can be told."""
+    """The name of the broker whose state a folder holds, if it is known."""
     path = folder / FILE
     if not path.is_file():
         return None
     try:
         state = StateFile(path)
     except SapwoodError:
-        return None  # whoever opens the store will say why
+        return None  # opening the store will report the reason
     try:
         name = state.told("broker")
         return str(name) if name is not None and state.told("persists") else None
@@ -53,7 +53,7 @@ def told_name(folder: Path) -> str | None:
 def check_owner(
     folder: Path, state: StateFile, name: str, protocol: str, *, persists: bool
 ) -> None:
-    """See that what would be restored belongs to this broker. Raises `EnvironmentMissingError`."""
+    """Check that the state belongs to this broker. Raises `EnvironmentMissingError`."""
     told, routed = state.told("broker"), state.told("protocol")
     if told is None or not (persists and state.told("persists")):
         return
@@ -70,7 +70,7 @@ def check_owner(
 
 
 def caught_up(log: Log, state: StateFile, *, persists: bool) -> list[str]:
-    """Apply what the log has and the state file has not; what was found on the way."""
+    """Apply the commits of the log that the state file lacks; return the findings."""
     lost = ""
     if state.applied >= log.number:
         lost = f"commits {log.number} to {state.applied} are gone from the journal {log.folder}"
@@ -91,7 +91,7 @@ def caught_up(log: Log, state: StateFile, *, persists: bool) -> list[str]:
 def opened_checkpoint(
     folder: Path, log: Log, state: StateFile
 ) -> tuple[CheckpointParts | None, list[str]]:
-    """The checkpoint that state begins with, and what was found of others."""
+    """The checkpoint that the state begins with, and findings about the others."""
     try:
         found, findings = whole_checkpoint(folder, state)
     except FileFormatError as error:
@@ -103,7 +103,7 @@ def opened_checkpoint(
 
 
 def _apply(log: Log, state: StateFile) -> str:
-    """Apply the commits of the log from the first that is missing; what is not there."""
+    """Apply the commits of the log from the first missing one; return what is lost, in words."""
     changes: list[Change] = []
     expected, place = state.applied + 1, state.place
     for segment, following in followed(log.segments):
@@ -126,7 +126,7 @@ def _apply(log: Log, state: StateFile) -> str:
 
 
 def _set_aside(path: Path) -> Path:
-    """Rename a file of SQLite, with what belongs to it."""
+    """Rename a file of SQLite, with its companions."""
     number = 1
     while (aside := path.with_name(f"{path.name}.{DAMAGED}-{number}")).exists():
         number += 1

@@ -1,19 +1,19 @@
-"""What a store knows of those who published: ids that are taken, and numbers in sessions.
+"""The publishers' past in a store: ids that are taken, and numbers in sessions.
 
-A publisher's id is taken once, which is what makes publishing again after a doubt harmless. Ids of
-different publishers have nothing to do with each other, so nobody takes an id from somebody else. A
-publisher is a client, by its name, or several whose names agree up to the first slash: tasks of one
-job, which may publish each other's publications again.
+A publisher's id is taken once, which makes it harmless to publish again after a doubt. Ids of
+different publishers are independent, so no publisher can take an id from another one. A publisher
+is a client, by its name, or several whose names agree up to the first slash: tasks of one job,
+which may publish each other's publications again.
 
-A client that comes back to a broker that was started again sends what was not acknowledged, by
-numbers; those that the log has are not taken again, whatever their ids.
+A client that returns to a broker after its restart sends its unacknowledged publications, by
+numbers; those that are in the log are not accepted again, whatever their ids.
 
 ::
 
-    client     ids             taken
-    relay/0    p1, p2          publisher relay: p1, p2
-    relay/1    p2, p3                           p3 (p2 goes nowhere)
-    ann        p1              publisher ann: p1
+   client     ids             taken
+   relay/0    p1, p2          publisher relay: p1, p2
+   relay/1    p2, p3                           p3 (p2 goes nowhere)
+   ann        p1              publisher ann: p1
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sapwood.limits import JOURNAL_IDS_REMEMBERED_MAX, SESSIONS_REMEMBERED_MAX
 
 
 class Published(NamedTuple):
-    """What a client has published: the ids, and the number of the first in its session, or 0."""
+    """Publications of a client: their ids, and the number of the first in its session, or 0."""
 
     client: str
     session: str
@@ -39,12 +39,12 @@ _NOBODY: Final = ("", 0, 0)
 
 
 def publisher_of(client: str) -> str:
-    """Whose ids a client publishes under: its name, up to a slash."""
+    """The publisher that a client belongs to: its name, up to a slash."""
     return client.partition("/")[0] or client
 
 
 class Publishers:
-    """The ids that were taken last, and for each client what it published last without a gap.
+    """The ids that were taken last, and each client's last run of numbers without a gap.
 
     #: _ids[p] are the ids of publisher p in _taken, without those that were given back
     #: _count is the number of ids in _taken; the ids of all its entries but the first are fewer
@@ -68,21 +68,21 @@ class Publishers:
         self._runs: dict[str, tuple[str, int, int]] = {}
 
     def __len__(self) -> int:
-        """How many ids are known."""
+        """The number of known ids."""
         return sum(map(len, self._ids.values()))
 
     def recall(self, published: Iterable[Published]) -> None:
-        """Take in what clients have published before, in order."""
+        """Take in the earlier publications of clients, in order."""
         for client, session, first, ids in published:
             self.take(client, ids)
             self.published(client, session, first, len(ids))
 
     def knows(self, client: str, id_: bytes) -> bool:
-        """Whether an id of a client is taken."""
+        """True if an id of a client is taken."""
         return id_ in self._ids.get(publisher_of(client), ())
 
     def take_new(self, client: str, ids: Sequence[bytes]) -> bool:
-        """`take` ids if none of them is taken, nor given twice; whether that was so."""
+        """`take` ids if none of them is taken, nor given twice; true if they were taken."""
         publisher = publisher_of(client)
         known = self._ids.get(publisher)
         if known is None:
@@ -100,9 +100,9 @@ class Publishers:
         return True
 
     def take(self, client: str, ids: Sequence[bytes]) -> None:
-        """These ids of a client are taken from now on; those that were taken first are forgotten.
+        """Take these ids of a client; the ids taken first are forgotten.
 
-        As many together go as were taken together.
+        They are forgotten in the groups in which they were taken.
         """
         if not ids:
             return
@@ -124,7 +124,7 @@ class Publishers:
             del self._ids[publisher]
 
     def give_back(self, client: str, id_: bytes) -> None:
-        """The id that was taken last is not taken after all: the publication was refused."""
+        """Give back the id taken last: its publication was refused."""
         publisher, ids = self._taken.pop()
         if publisher != publisher_of(client) or list(ids) != [id_]:
             raise InvariantError("an id is given back that was not the last one")
@@ -132,7 +132,7 @@ class Publishers:
         self._runs.pop(client, None)
 
     def published(self, client: str, session: str, first: int, count: int) -> None:
-        """A client has published so many, from this number on, or without a number (0)."""
+        """Record `count` publications of a client, from number `first` on, or without any (0)."""
         if not first:
             return
         known, begin, last = self._runs.pop(client, _NOBODY)
@@ -143,9 +143,10 @@ class Publishers:
             del self._runs[next(iter(self._runs))]
 
     def received(self, client: str, session: str, acknowledged: int) -> int:
-        """Up to which number a client's publications are in the log, or acknowledged.
+        """The last number up to which a client's publications are in the log, or acknowledged.
 
-        What lies before a gap is not claimed: it may have been refused without its being told.
+        Numbers before a gap are not included: they may have been refused without the client's
+        knowing.
         """
         known, begin, last = self._runs.get(client, _NOBODY)
         if known != session or begin > acknowledged + 1:

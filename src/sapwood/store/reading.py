@@ -1,4 +1,4 @@
-"""Reading a log: publications by place, by time, by id; as lines; who published what last."""
+"""Reading a log: publications by place, by time, by id; as lines; the last of each publisher."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sapwood.store.segments import Segment, followed, read_commits
 class Stored(NamedTuple):
     """A publication of a log; `is_ours` where a client of the broker has published it.
 
-    `published_at` is in seconds since 1970, and `encoded` what it came as.
+    `published_at` is in seconds since 1970, and `encoded` the bytes as they came.
     """
 
     place: int
@@ -38,14 +38,14 @@ class PlacedRecord(NamedTuple):
 
 
 class Reader:
-    """Reads a log that is being written; `segments` gives what it consists of.
+    """Reads a log that is being written; `segments` returns its segments.
 
-    Whoever goes on where an earlier reading has stopped is served without a search.
+    A reader that continues where an earlier one has stopped needs no search.
     """
 
     def __init__(self, segments: Callable[[], Sequence[Segment]]) -> None:
         self._segments = segments
-        #: where readers have stopped: the byte from which to look for a place, and in which file
+        #: where readers have stopped: the byte from which to search for a place, and its segment
         self._places: dict[int, tuple[Segment, int]] = {}
 
     def publications(self, start: int, end: int) -> Iterator[Stored]:
@@ -86,7 +86,7 @@ class Reader:
                 start = max(start, following.first)
 
     def place_at(self, time: float, end: int) -> int:
-        """The first place such that nothing published at a time or after it stands before it."""
+        """The place of the first publication at or after a time; `end` if there is none."""
         found = [one for one in self._segments() if not one.has_lines]
         for segment in found:
             for commit in read_commits(segment):
@@ -98,7 +98,7 @@ class Reader:
         return end
 
     def places_of_id(self, id_: str, end: int) -> Iterator[int]:
-        """The places of the publications with an id that are kept, the last one first."""
+        """The places of the stored publications with an id, the last one first."""
         encoded = id_.encode()
         for segment in reversed(tuple(self._segments())):
             if segment.has_lines:
@@ -146,9 +146,9 @@ class Reader:
 
 
 def last_published(segments: Sequence[Segment], ids_max: int) -> list[Published]:
-    """What clients published last, in order.
+    """The last publications of clients, in order.
 
-    As many ids as these, give or take those of a segment.
+    They have at least `ids_max` ids, if the log has, and at most a segment's more.
     """
     kept: list[list[Published]] = []
     missing = ids_max
@@ -162,7 +162,7 @@ def last_published(segments: Sequence[Segment], ids_max: int) -> list[Published]
 
 
 def _published(segment: Segment) -> Iterator[Published]:
-    if segment.has_lines:  # which do not say whose they are
+    if segment.has_lines:  # lines have no publishers
         return
     for commit in read_commits(segment):
         if isinstance(commit, Damage) or not commit.count:

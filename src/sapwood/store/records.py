@@ -1,13 +1,13 @@
-"""Records as entries of a log, and back: nothing is parsed again, and no publication is decoded.
+"""Records as entries of a log, and back, without parsing or decoding a publication.
 
 A record of publications becomes `Publications`: their bytes as they came, and beside them, in one
-array of MessagePack, what else an input over a link says::
+array of MessagePack, the other fields of an input over a link::
 
     Receive       [stamp or nil, tree or nil, origin, hops, digest]
     ReceiveMany   [origin, hops, digests, tree or nil]
 
-A state record is an array that begins with its code and goes on with the fields of its class, in
-their order; a message in it stands as on a link. What MessagePack has no type for is an extension:
+A state record is an array of its code and the fields of its class, in their order; a message in it
+has its form on a link. Values without a type in MessagePack are extensions:
 
 ::
 
@@ -95,7 +95,7 @@ _CODE_OF: Final[Mapping[type[Any], int]] = MappingProxyType(
 
 
 class _Envelope(Struct, array_like=True, frozen=True):
-    """What came with one publication over a link."""
+    """The fields beside one publication in a message over a link."""
 
     stamp: bytes | None
     tree: tuple[str, int] | None
@@ -105,7 +105,7 @@ class _Envelope(Struct, array_like=True, frozen=True):
 
 
 class _Envelopes(Struct, array_like=True, frozen=True):
-    """What came with several."""
+    """The fields beside several publications."""
 
     origin: str
     hops: int
@@ -133,10 +133,10 @@ def publications_of(record: Record) -> Sequence[Publication]:
 
 
 def entry_of(record: Record, at: float = 0.0, origin: tuple[str, int] = ("", 0)) -> Entry:
-    """The entry of a record, publications excepted whose bytes are joined by `written`.
+    """The entry of a record; the bytes of its publications are joined by `_joined`.
 
-    `origin` is the session of the client that published, and the number of the first publication
-    in it. Raises `LimitError` for advertised content that is too long to be written.
+    `origin` is the session of the client that published, and the number of the first publication in
+    it. Raises `LimitError` for advertised content that is too long to be written.
     """
     match record:
         case Note(name, value):
@@ -165,7 +165,7 @@ def entry_of(record: Record, at: float = 0.0, origin: tuple[str, int] = ("", 0))
 def readable(records: Iterator[Record], where: Path) -> Iterator[Record]:
     """The records, as long as this version can read them.
 
-    Their checksums were right, so what cannot be read is no damage. Raises
+    Their checksums were right, so an unreadable one is not damaged. Raises
     `EnvironmentMissingError`.
     """
     while True:
@@ -181,7 +181,7 @@ def readable(records: Iterator[Record], where: Path) -> Iterator[Record]:
 
 
 def of_another_version(where: Path, error: Exception) -> EnvironmentMissingError:
-    """What to say of a value that is whole and cannot be read."""
+    """The error for a value that is whole and cannot be read."""
     return EnvironmentMissingError(
         f"{where} holds what this Sapwood cannot read ({error}): another version wrote it; use the "
         "Sapwood that did, or another folder"
@@ -253,7 +253,7 @@ def _of_one(
 
 
 def _joined(publications: Sequence[Publication]) -> tuple[bytes, bytes]:
-    """The lengths of some publications, and their bytes."""
+    """The lengths of publications, and their bytes."""
     if isinstance(publications, PublicationBatch):
         data, starts, ends = publications.data, publications.starts, publications.ends
         sizes = ends - starts
@@ -278,7 +278,7 @@ def _envelope(message: object) -> _Envelope:
 
 
 def _extended(value: object) -> object:
-    """What stands for a value that MessagePack has no type for."""
+    """The extension for a value without a type in MessagePack."""
     if isinstance(value, Interest):
         return Ext(INTEREST, encode_form(value))
     if isinstance(value, Interests):
@@ -292,7 +292,7 @@ def _extended(value: object) -> object:
 
 def _unextended(code: int, data: memoryview) -> object:
     given = bytes(data)
-    if code == INTEREST:  # whose checksum was right
+    if code == INTEREST:  # its checksum was right
         return Filter.of_packed(given) if is_packed(given) else decode_interest(given)
     if code == ADVERTISED:
         text: AdvertisedText = msgspec.msgpack.decode(given, type=AdvertisedText)
@@ -303,7 +303,7 @@ def _unextended(code: int, data: memoryview) -> object:
 
 
 def _taken(kind: type, value: Any) -> object:
-    """The value of a field, which an extension has made."""
+    """The value of a field, made by an extension."""
     return Interests(value) if kind is Interests else value
 
 
@@ -311,13 +311,13 @@ _ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=_extended)
 
 
 def _kept(kind: type[Any]) -> tuple[str, ...]:
-    """The fields of a class that are written down: how old a message was counts only once."""
+    """The fields of a class that are stored: the age of a message counts only once."""
     return tuple(field.name for field in fields(kind) if field.compare)
 
 
 @cache
 def _decoder(code: int) -> msgspec.msgpack.Decoder[Any]:
-    """What reads the code and the fields of a class."""
+    """A decoder of the code and the fields of a class."""
     kind = CODES[code]
     hints = get_type_hints(kind)
     types: Any = (int, *(hints[name] for name in _kept(kind)))

@@ -1,12 +1,12 @@
-"""The files of a log, and reading them: by brokers, and by whoever has the folder.
+"""The files of a log, and reading them: by brokers, and by any program with the folder.
 
 A file is named after the place of its first publication and the number of its first commit::
 
     00000000000000000000-00000000000000000001.segment      (`layout`)
     00000000000000000000.jsonl                             of the version before (`lines`)
 
-Those of the version before stand before all others. Bytes are only ever added at the end of the
-last file, and a commit without its end is not there yet.
+Files of the version before precede all others. Bytes are only ever appended to the last file, and a
+commit without its end does not count yet.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Segment(NamedTuple):
 
     @property
     def has_lines(self) -> bool:
-        """Whether it is a file of lines, of the version before."""
+        """True if it is a file of lines, of the version before."""
         return self.path.suffix == LINES_SUFFIX
 
 
@@ -72,12 +72,12 @@ def segments(folder: Path) -> list[Segment]:
 
 
 def followed(found: Sequence[Segment]) -> list[tuple[Segment, Segment | None]]:
-    """Each segment and the one behind it."""
+    """Each segment with its successor."""
     return list(zip(found, (*found[1:], None)[: len(found)], strict=True))
 
 
 def is_journal(folder: Path) -> bool:
-    """Whether the folder holds segments and no other files of their kinds."""
+    """True if the folder holds segments and no other files of their kinds."""
     try:
         return bool(segments(folder))
     except FileFormatError:
@@ -85,7 +85,7 @@ def is_journal(folder: Path) -> bool:
 
 
 def read_header(path: Path) -> tuple[SegmentHeader, int] | None:
-    """The header of a segment and where it ends; `None` where it is damaged.
+    """The header of a segment and its end; `None` where it is damaged.
 
     Raises `FileFormatError` for one of another version.
     """
@@ -103,10 +103,10 @@ def read_header(path: Path) -> tuple[SegmentHeader, int] | None:
 def read_commits(
     segment: Segment, place: int = 0, byte: int | None = None
 ) -> Iterator[Commit | Damage]:
-    """The whole commits of a segment from the one with a place on, and what is damaged between.
+    """The whole commits of a segment from the one with a place on, and the damage between them.
 
-    `byte` is where a commit begins from which to look, if one is known. What stands behind the
-    last whole commit is not there yet.
+    `byte` is the start of a commit from which to search, if one is known. Bytes behind the last
+    whole commit are ignored: more may follow.
     """
     if byte is None:
         told = read_header(segment.path)
@@ -132,7 +132,7 @@ def read_commits(
 
 
 def _after_damage(data: bytes, byte: int) -> Iterator[Commit | Damage]:
-    """What is whole and what is not, but for what is not at the end."""
+    """The whole commits and the damage between them, without damage at the end."""
     damage: Damage | None = None
     for found in commits_in(data):
         if isinstance(found, Damage):

@@ -1,22 +1,22 @@
-"""What is looked up when a broker starts: state records, notes and rows, in one file of SQLite.
+"""The state that a broker reads at its start: state records, notes and rows, in one SQLite file.
 
-The file follows the log (`layout`): what a commit holds is applied to it after the log is durable,
-in one transaction with the number of the commit, so it is never ahead of the log, and what it lacks
-is in the log. Segments go only when what they hold is applied and this file is durable itself.
+The file follows the log (`layout`): a commit is applied to it after the log is durable, in one
+transaction with the number of the commit, so it is never ahead of the log, and the log has what it
+lacks. Segments go only when their commits are applied and this file is durable itself.
 
 ::
 
-    meta        name, value            `applied`: commit; `place`: the place behind it;
-                                       `released`: place; `broker`, `protocol`
-                                       `states`: state records ever; `checkpoints`: behind which
-                                       of them those stand that are there (`checkpoints`)
-    records     number, place, record  in the order in which they were persisted, from 1; `place` is
-                                       that of the next publication; since the older checkpoint
-    checkpoint                         of an earlier Sapwood; empty
-    notes       name, value
-    rows        kind, name, number, value
+   meta        name, value            `applied`: commit; `place`: the place behind it;
+                                      `released`: place; `broker`, `protocol`
+                                      `states`: state records ever; `checkpoints`: the numbers of
+                                      state records before each of them (`checkpoints`)
+   records     number, place, record  in the order in which they were persisted, from 1; `place` is
+                                      that of the next publication; since the older checkpoint
+   checkpoint                         of an earlier Sapwood; empty
+   notes       name, value
+   rows        kind, name, number, value
 
-Each value has its CRC-32 beside it: SQLite checks its pages' form, not what lies in them.
+Each value has its CRC-32 beside it: SQLite checks the form of its pages, not their contents.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from sapwood.store.layout import (
 
 FILE: Final = "state.sqlite"
 APPLICATION: Final = 0x53415057
-"""SQLite's `application_id`, "SAPW": so `file` and others know whose it is."""
+"""SQLite's `application_id`, "SAPW": so that `file` and other tools recognize the file."""
 
 VERSION: Final = 1
 
 _ALL: Final = 2**63 - 1
 _SOME: Final = 1024
-"""Records that are read at a time."""
+"""The number of records that are read at a time."""
 
 _PATIENCE_S: Final = 60.0
-"""Seconds that a reader waits for whoever writes."""
+"""Seconds that a reader waits for a writer."""
 
 _SCHEMA: Final = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
@@ -65,14 +65,14 @@ _SCHEMA: Final = (
 
 
 class Placed(NamedTuple):
-    """A state record, and the place of the publication that comes next after it."""
+    """A state record, and the place of the next publication after it."""
 
     place: int
     record: bytes
 
 
 class Change(NamedTuple):
-    """What a commit changes: in `entries`, a number stands for so many publications."""
+    """The changes of a commit: in `entries`, a number stands for that number of publications."""
 
     number: int
     place: int
@@ -80,12 +80,12 @@ class Change(NamedTuple):
 
     @classmethod
     def of(cls, commit: Commit) -> Change:
-        """That of a commit that was read."""
+        """The change of a commit that was read."""
         return cls.made(commit.number, commit.place, commit.entries())
 
     @classmethod
     def made(cls, number: int, place: int, entries: Iterable[Entry]) -> Change:
-        """That of a commit with these entries."""
+        """The change of a commit with these entries."""
         return cls(
             number, place, [len(one) if isinstance(one, Publications) else one for one in entries]
         )
@@ -94,12 +94,12 @@ class Change(NamedTuple):
 class StateFile:
     """The file, open. One thread at a time uses it.
 
-    Raises `FileFormatError` for a damaged one, or one of another program; `EnvironmentMissingError`
-    for one of another version, or that cannot be read.
+    Raises `FileFormatError` for a damaged file, or one of another program;
+    `EnvironmentMissingError` for one of another version, or that cannot be read.
 
-    `is_read`: by another process, which changes nothing.
+    `is_read`: opened by another process, which changes nothing.
 
-    #: applied and place are what `meta` says, checkpoints what is said there, the older one first
+    #: applied and place are those of `meta`, checkpoints those named there, the older one first
     #: states counts the state records that were ever applied
     #: log_bytes are those of the records since the last checkpoint
     """
@@ -169,14 +169,14 @@ class StateFile:
     # Reading -----------------------------------------------------------------------------------
 
     def told(self, name: str) -> int | str | None:
-        """A value of `meta`."""
+        """A value of `meta`, or `None`."""
         found = self._file.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return None if found is None else found[0]
 
     def records(self, after: int = 0, end: int = _ALL) -> Iterator[Placed]:
-        """The state records behind a number, in order, up to another. Raises `FileFormatError`.
+        """The state records after one number up to another, in order. Raises `FileFormatError`.
 
-        Read some at a time, so that whoever writes has to wait for nobody.
+        A number of them is read at a time, so that a writer does not wait.
         """
         query = """SELECT number, place, record, crc FROM records
             WHERE number > ? AND number <= ? ORDER BY number LIMIT ?"""
@@ -220,7 +220,7 @@ class StateFile:
         self._file.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
 
     def apply(self, changes: Iterable[Change], applied: int, place: int) -> None:
-        """Apply what commits change, all or nothing, up to one and the place behind it.
+        """Apply the changes of commits, all or nothing, up to one and the place behind it.
 
         Raises `sqlite3.Error`.
         """
@@ -266,7 +266,7 @@ class StateFile:
             self.log_bytes += sum(len(record) for _, record, _ in records)
 
     def forget(self, applied: int, place: int) -> None:
-        """Begin again with nothing: state of which a part is lost is no state."""
+        """Begin again with an empty state: a state of which a part is lost is invalid."""
         self._file.execute("BEGIN IMMEDIATE")
         for table in ("records", "checkpoint", "notes"):
             self._file.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
@@ -276,7 +276,7 @@ class StateFile:
         self.checkpoints, self.states, self.log_bytes = (), 0, 0
 
     def checkpointed(self, states: int) -> None:
-        """There is a checkpoint behind so many state records: what is before the last one may go.
+        """Record a checkpoint after `states` state records; those before the last one may go.
 
         Raises `sqlite3.Error`.
         """
@@ -284,7 +284,7 @@ class StateFile:
         self._note_checkpoints((*before, states), before[0] if before else 0)
 
     def damaged(self, states: int) -> None:
-        """A checkpoint is none; state begins with the one before it, or with the first record."""
+        """Drop a damaged checkpoint; the state begins with an earlier one, or the first record."""
         self._note_checkpoints(tuple(one for one in self.checkpoints if one != states), 0)
 
     def _note_checkpoints(self, checkpoints: tuple[int, ...], before: int) -> None:
@@ -301,11 +301,11 @@ class StateFile:
         self.log_bytes = self._log_bytes()
 
     def sync(self) -> None:
-        """Return when all that was applied is durable. Raises `sqlite3.Error`."""
+        """Return when every applied change is durable. Raises `sqlite3.Error`."""
         self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 

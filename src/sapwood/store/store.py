@@ -1,15 +1,15 @@
-"""The store of one broker: what must survive, behind one interface.
+"""The store of one broker: its durable state, behind one interface.
 
 ::
 
-    loop's thread                     the store's thread (`writer`)
-    add, put, delete, release
-         |  gathered                  commit: log -- durable? -- done
-         +------ take --------------->        +- beside: state file, retention
+   loop's thread                     the store's thread (`writer`)
+   add, put, delete, release
+        |  gathered                  commit: log -- durable? -- done
+        +------ take --------------->        +- beside: state file, retention
 
-Everything goes through one log (`layout`), in the order in which it was added. What `take` gives is
-one commit, whole or not there at all. The state file follows the log (`state`). So at any instant
-the disk holds a beginning of all that was added, and that is what comes back.
+Everything goes through one log (`layout`), in the order in which it was added. The result of `take`
+is one commit, stored whole or not at all. The state file follows the log (`state`). So at any
+instant the disk holds a beginning of everything added, and that is what comes back.
 
 Places count the publications that were added; `next_place` is that of the next one.
 """
@@ -44,21 +44,21 @@ DEFAULT: Final = Policy()
 NO_ORIGIN: Final = ("", 0)
 
 _RESERVE_PART: Final = 20
-"""Of a small disk not more than such a part is kept free."""
+"""On a small disk, at most one part in this number is kept free."""
 
 
 class Store:
     """The store in a folder; `close` it.
 
-    `name` is the broker's and `protocol` that of its router, whose upkeep `persists` or not: then
-    the log has the publications of the broker's clients, and nothing is restored. `clock` gives
-    seconds since 1970. `findings` says what was not as it was written, a sentence each.
+    `name` is the broker's and `protocol` that of its router, whose upkeep `persists` or not: if
+    not, the log has the publications of the broker's clients, and nothing is restored. `clock`
+    returns seconds since 1970. `findings` are the damages found, a sentence each.
 
     All methods but those of `writer` are for the thread of the event loop, and touch no file but to
     read. Raises `EnvironmentMissingError` for a folder that cannot be used, that another broker
     holds, or that is another's; `FileFormatError` for files that are none of a store.
 
-    #: done <= next_place; what is between is gathered, or being committed
+    #: done <= next_place; the publications between are gathered, or being committed
     """
 
     def __init__(
@@ -105,14 +105,14 @@ class Store:
         self._reader = Reader(lambda: tuple(log.segments))
         #: the place behind the publications whose commits are done
         self.done = self.next_place = log.place
-        #: those of the record of publications that was added last
+        #: the places of the record of publications that was added last
         self.places = range(self.done, self.done)
-        #: add what belongs to the next commit, before it is taken
+        #: functions that add records to the next commit, before it is taken
         self.adders: list[Callable[[], None]] = []
-        #: ask for the first place that must stay
+        #: functions that return the first place that must stay
         self.holders: list[Callable[[], int | None]] = []
         self._gathered = Gathered(self.done)
-        #: what routing has released, until it is added to a commit
+        #: the place before which routing has released publications, until it is added to a commit
         self._released: int | None = None
 
     # What is to survive ------------------------------------------------------------------------
@@ -148,29 +148,29 @@ class Store:
         self.places = range(self.next_place, self.next_place)
 
     def release(self, before: int) -> None:
-        """Routing needs no publication before this place any more; goes with the next commit."""
+        """Release the publications before this place for routing; goes with the next commit."""
         self._released = before
 
     def put(self, kind: str, name: str, number: int, value: bytes) -> None:
-        """Add a row, in the place of one under the same key."""
+        """Add a row, replacing one under the same key."""
         self._gathered.items.append(Row(kind, name, number, value))
 
     def delete(self, kind: str, name: str, number: int) -> None:
-        """Remove a row, if it is there."""
+        """Delete a row, if it exists."""
         self._gathered.items.append(Row(kind, name, number, None))
 
     @property
     def is_pending(self) -> bool:
-        """Whether something was added since the last `take`."""
+        """True if anything was added since the last `take`."""
         return bool(self._gathered.items)
 
     @property
     def pending_bytes(self) -> int:
-        """Bytes of publications that were added since the last `take`."""
+        """The bytes of publications that were added since the last `take`."""
         return self._gathered.size
 
     def take(self) -> Gathered:
-        """What was added, to be committed by `writer.commit`, in the order of these calls."""
+        """Everything added, to be committed by `writer.commit`, in the order of these calls."""
         for add in self.adders:
             add()
         gathered, self._gathered = self._gathered, Gathered(self.next_place)
@@ -181,36 +181,36 @@ class Store:
         return gathered
 
     def hold(self) -> int | None:
-        """The first place that somebody holds."""
+        """The first place that a holder needs."""
         held = [place for holder in self.holders if (place := holder()) is not None]
         return min(held, default=None)
 
     def committed(self, gathered: Gathered) -> None:
-        """A commit is done: what it holds may be read, and said."""
+        """Take in that a commit is done: its publications may be read, and acknowledged."""
         self.done = gathered.place + gathered.count
 
     def has_room(self) -> bool:
-        """Whether the disk has room for more than what is accepted already."""
+        """True if the disk has room for more than the publications accepted already."""
         try:
             usage = shutil.disk_usage(self.folder)
         except OSError:
-            return True  # whatever it is, writing will tell
+            return True  # writing will report the error
         return usage.free >= min(STORE_RESERVE_BYTES, usage.total // _RESERVE_PART)
 
     # What has survived -------------------------------------------------------------------------
 
     @property
     def state_bytes(self) -> int:
-        """Bytes of the routing state that an earlier life has left, publications aside."""
+        """The bytes of the routing state at the start, publications aside."""
         checkpoint = self._checkpoint
         return self._state.log_bytes + (0 if checkpoint is None else checkpoint.size)
 
     def restored(self) -> tuple[Iterator[Record], int]:
-        """What an earlier life has persisted, and the place of the first publication among it.
+        """The records stored before this start, and the place of the first publication among them.
 
         Notes come first, then the last checkpoint, if there is one; then the state records since
-        and the publications that are not released, in the order in which they were added. To be
-        read before the first commit; what is of another version raises `EnvironmentMissingError`.
+        and the publications that are not released, in the order in which they were added. Iterate
+        before the first commit; records of another version raise `EnvironmentMissingError`.
         """
         first = int(self._state.told("released") or 0)
         return readable(self._restored(first), self.folder), first
@@ -241,13 +241,13 @@ class Store:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The place of the oldest publication that is kept, and the one behind the last."""
+        """The place of the oldest stored publication, and the one behind the last."""
         return min(self._log.first, self.done), self.done
 
     def read(self, first: int, end: int) -> Iterator[Stored]:
         """The publications from a place up to, and without, another, or the last one.
 
-        Raises `InputError` for places that are not kept any more.
+        Raises `InputError` for places that are no longer stored.
         """
         self._check_kept(first)
         return self._reader.publications(first, min(end, self.done))
@@ -260,17 +260,17 @@ class Store:
     def lines(self, start: int, end: int) -> Iterator[Line]:
         """The lines (`lines`) from an offset up to, and without, another, or the last one.
 
-        Raises `InputError` for a start that is not kept any more.
+        Raises `InputError` for a start that is no longer stored.
         """
         self._check_kept(start)
         return self._reader.lines(start, min(end, self.done))
 
     def place_at(self, time: float) -> int:
-        """The first place such that nothing published at a time or after it stands before it."""
+        """The place of the first publication at or after a time, or the end of the log."""
         return self._reader.place_at(time, self.done)
 
     def places_of_id(self, id_: str) -> Iterator[int]:
-        """The places of the publications with an id that are kept, the last one first."""
+        """The places of the stored publications with an id, the last one first."""
         return self._reader.places_of_id(id_, self.done)
 
     def _check_kept(self, place: int) -> None:
@@ -281,5 +281,5 @@ class Store:
             )
 
     def close(self) -> None:
-        """Make what was committed durable, and let another broker use the folder."""
+        """Make every commit durable, and release the folder for another broker."""
         self.writer.close()

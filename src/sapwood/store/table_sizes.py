@@ -1,12 +1,12 @@
-"""How large a broker's routing tables were, and when: figures for people, beside its journal.
+"""The sizes of a broker's routing tables over time: figures for people, beside its journal.
 
-They lie in a folder within the journal's, so whoever has the journal has them. Offsets count
-publications, so these lines cannot stand among them; readers of publications look at the journal's
-own files only, and pass the folder over, those of earlier versions, too. JSON Lines, one line for
-each table whose size is not what the line before said::
+They are in a folder within the journal's, so a copy of the journal has them. Offsets count
+publications, so these lines cannot be among them; readers of publications open the journal's own
+files only, and ignore the folder, those of earlier versions, too. JSON Lines, one line for each
+table whose size differs from that of its line before::
 
-    tables/latest.jsonl
-        {"broker":"r1","table":"local","at":"2026-01-01T00:00:00.250000Z","entries":12}
+   tables/latest.jsonl
+       {"broker":"r1","table":"local","at":"2026-01-01T00:00:00.250000Z","entries":12}
 
 A size holds until the next line of its table. `latest.jsonl` begins with all tables; when it is
 full it becomes `earlier.jsonl`, in place of an older one.
@@ -48,14 +48,13 @@ def size_files(journal: Path) -> list[Path]:
 
 
 class TableSizes:
-    """Where a broker writes down how large its tables are.
+    """The writer of a broker's table sizes.
 
-    `journal` is a folder that nobody else writes to, `bytes_max` what both files together may take,
-    give or take what is written at once. Nothing is made durable: what a machine that fails takes
-    with it are figures, and no promise. Raises `EnvironmentMissingError` where the folder cannot be
-    written.
+    `journal` is a folder that no other process writes to, `bytes_max` the bound of both files
+    together, give or take one write. Nothing is made durable: a machine that fails loses figures,
+    and no promise. Raises `EnvironmentMissingError` where the folder cannot be written.
 
-    #: `_known` is what the lines of `_file` say, which is `_size` bytes long
+    #: `_known` has the sizes in the lines of `_file`, which is `_size` bytes long
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class TableSizes:
         self._folder = journal / FOLDER
         self._broker = broker
         self._file_bytes_max = bytes_max // 2
-        #: nothing is known of what an earlier run held: tables are empty when a broker begins
+        #: sizes of an earlier run do not count: tables are empty when a broker begins
         self._known: dict[str, int] = {}
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -76,9 +75,9 @@ class TableSizes:
             ) from error
 
     def write(self, sizes: Mapping[str, int], at: float) -> None:
-        """Write down the entries of each table at a time (seconds since 1970), where they changed.
+        """Write the entries of each table at a time (seconds since 1970), where they changed.
 
-        Raises `OSError` where the disk does not take it; nothing is written then.
+        Raises `OSError` where the disk refuses them; nothing is written then.
         """
         if self._size >= self._file_bytes_max:
             self._begin_file()
@@ -101,13 +100,13 @@ class TableSizes:
         self._known |= changed
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     def _begin_file(self) -> None:
-        """Keep what there is as the earlier file; the new one begins with all tables."""
+        """Rename the present file as the earlier one; the new one begins with all tables."""
         latest = self._folder / LATEST
-        with suppress(FileNotFoundError):  # where an earlier attempt came as far as this
+        with suppress(FileNotFoundError):  # where an earlier attempt was interrupted here
             latest.replace(self._folder / EARLIER)
         file = latest.open("xb", buffering=0)
         self._file.close()

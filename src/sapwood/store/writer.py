@@ -1,16 +1,16 @@
-"""What a store does on disk: commits, syncs, the state file, retention.
+"""The work of a store on disk: commits, syncs, the state file, retention.
 
 A commit is done when the log has it as the policy demands. The state file follows at leisure, from
-a log that is durable: after some changes, after a while, and before a segment goes.
+a log that is durable: after a number of changes, after a while, and before a segment goes.
 
 Appending takes as long as copying to the page cache, so the loop's thread may do it where a segment
 `is_open`; everything else waits for the disk, and is for one thread beside it::
 
-    loop's thread      append     append   append      append
-    others                  sync ───────────  sync ───────────
-    thread beside                rest: sync, state file, retention
+   loop's thread      append     append   append      append
+   others                  sync ───────────  sync ───────────
+   thread beside                rest: sync, state file, retention
 
-What is durable after a sync is at least what had been appended when it began.
+After a sync, at least everything is durable that had been appended when it began.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from sapwood.store.records import entry_of
 from sapwood.store.state import Change, StateFile
 
 _BUFFER_BYTES_MAX: Final = 1 << 20
-"""Bytes of memory that are kept for the next commit; larger ones are few."""
+"""Bytes of memory that are kept for the next commit; larger commits are few."""
 
 
 class StoreFullError(OSError):
@@ -52,7 +52,7 @@ class StoreFullError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How much of the log is kept that nobody needs any more: so many bytes, so many seconds."""
+    """The bounds of the part of the log that is kept without need: in bytes, and in seconds."""
 
     bytes_max: int = JOURNAL_BYTES_MAX
     age_s: float | None = None
@@ -60,7 +60,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How a store keeps what it is given."""
+    """The policy of a store: durability, retention and the size of segments."""
 
     durability: Durability = Durability()  # noqa: RUF009 - a value
     retention: Retention = Retention()
@@ -68,7 +68,7 @@ class Policy:
 
 
 class Later(NamedTuple):
-    """A record of publications, to be made an entry where nobody waits for it."""
+    """A record of publications, to be made an entry outside of the event loop."""
 
     record: Record
     at: float
@@ -77,10 +77,10 @@ class Later(NamedTuple):
 
 @dataclass(slots=True)
 class Gathered:
-    """What is committed together. Nothing from the place `hold` on may go.
+    """The contents of one commit. Publications from the place `hold` on may not go.
 
-    `records` are those of publications among `items`, `count` their publications, and `size` the
-    bytes of these.
+    `records` is the number of records of publications among `items`, `count` that of their
+    publications, and `size` the bytes of these.
     """
 
     place: int
@@ -92,12 +92,12 @@ class Gathered:
 
 
 class Writer:
-    """Writes to the log and the state file of a store. `clock` gives seconds since 1970.
+    """Writes to the log and the state file of a store. `clock` returns seconds since 1970.
 
     #: _changes are those of the commits after `state.applied`, without those that change nothing,
     #: but while they are being applied
-    #: what changes with a commit changes while _appending is held: the log's place and number, and
-    #: _changes
+    #: the fields that change with a commit change while _appending is held: the log's place and
+    #: number, and _changes
     """
 
     def __init__(
@@ -115,23 +115,23 @@ class Writer:
         self._clock = clock
         self._persists = persists
         self._appending = Lock()
-        #: what is being appended is written there: making new memory of a commit's size each time
+        #: the buffer of the bytes that are appended: making new memory of a commit's size each time
         #: takes the system longer than filling it
         self._buffer = bytearray()
-        #: what the last commit said of the first place that somebody holds
+        #: the first place that a holder needs, by the last commit
         self._hold: int | None = None
         self._changes: list[Change] = []
         self._changes_size = 0
         self._applied_at = self._synced_at = self._rested_at = clock()
         self._is_synced = True
-        #: whoever waits for `due_s` looks again within the interval, without being told
+        #: the caller that waits for `due_s` checks again within the interval, without a notice
         self._is_awaited = False
-        #: the last look found something to sync, so the next one may as well
+        #: the last check found bytes to sync, so the next one may as well
         self._was_busy = False
-        #: makes checkpoints, and when there is enough for one
+        #: makes checkpoints, and the bytes of state records from which on it is worth one
         self.compaction: Compaction | None = None
         self._compact_from = 0
-        #: how many segments there were at the last look, and how many of them nobody needed
+        #: the numbers of segments, and of unneeded ones, at the last check
         self._looked = 0, 0
         self._looked_at = clock()
         #: routing needs no publication before this place
@@ -139,12 +139,12 @@ class Writer:
 
     @property
     def is_open(self) -> bool:
-        """Whether the next commit can be appended without waiting for the disk."""
+        """True if the next commit can be appended without waiting for the disk."""
         return self.log.is_open
 
     @property
     def awaits_sync(self) -> bool:
-        """Whether a commit is done only when it is synced."""
+        """True if a commit is done only when it is synced."""
         return self._policy.durability.awaits_sync
 
     def commit(self, gathered: Gathered) -> None:
@@ -154,7 +154,7 @@ class Writer:
             self.sync()
 
     def append(self, gathered: Gathered) -> bool:
-        """Write what was gathered to the log; whether `rest` is due earlier than it was.
+        """Append a commit to the log; true if `rest` is due earlier than it was.
 
         Raises `StoreFullError`, or `OSError` for a disk that fails; nothing is written then.
         """
@@ -179,9 +179,9 @@ class Writer:
             return self._note(number, place, gathered, entries) or is_due
 
     def _note(self, number: int, place: int, gathered: Gathered, entries: list[Entry]) -> bool:
-        """Remember what the state file has to be told; whether it is the first for some time."""
+        """Remember the changes for the state file; true if they are the first for some time."""
         if len(gathered.items) == gathered.records:
-            return False  # publications alone
+            return False  # only publications
         change = Change.made(number, place, entries)
         for entry in entries:
             if isinstance(entry, Released):
@@ -192,9 +192,9 @@ class Writer:
         return is_first
 
     def sync(self) -> None:
-        """Return when all that was committed is durable. Raises `OSError`."""
+        """Return when every commit is durable. Raises `OSError`."""
         if not self._is_synced:
-            self._is_synced = True  # what is appended meanwhile is not
+            self._is_synced = True  # bytes appended meanwhile are not synced
             try:
                 self.log.sync()
             except OSError:
@@ -203,10 +203,10 @@ class Writer:
         self._synced_at = self._clock()
 
     def due_s(self) -> float | None:
-        """Seconds until `rest` may have something to do; `None` for not before the next commit.
+        """The seconds until `rest` may have work; `None` for not before the next commit.
 
-        While commits come, that is every interval: being told of the first one behind each sync
-        would wake who waits for it twice as often.
+        While commits come, that is every interval: a notice of the first one behind each sync would
+        wake the waiting thread twice as often.
         """
         now, due = self._clock(), list[float]()
         if interval_s := self._policy.durability.interval_s:
@@ -223,9 +223,9 @@ class Writer:
         return max(0.0, min(due) - now) if due else None
 
     def rest(self) -> None:
-        """Do what is due beside commits. Raises `OSError`, `StoreFullError`.
+        """Do the work that is due beside commits. Raises `OSError`, `StoreFullError`.
 
-        A clock that jumps back makes things due at once.
+        A clock that jumps back makes work due at once.
         """
         now = self._rested_at = self._clock()
         interval_s = self._policy.durability.interval_s
@@ -239,10 +239,10 @@ class Writer:
         self._compact()
 
     def _compact(self) -> None:
-        """Let a checkpoint be made when the log has grown enough, and take over what was made.
+        """Begin a checkpoint when the log has grown enough, and take over a finished one.
 
-        The log may grow by half of the last checkpoint: so all of them together cost no more than
-        some times what was logged.
+        The log may grow by half of the last checkpoint: so all checkpoints together cost no more
+        than some times the bytes logged.
         """
         compaction, state = self.compaction, self.state
         if compaction is None:
@@ -257,7 +257,7 @@ class Writer:
             compaction.begin()
 
     def _take_over(self, states: int) -> None:
-        """A checkpoint is there: state records that nothing rests on any more go."""
+        """Take over a checkpoint: state records that are no longer needed go."""
         state = self.state
         try:
             state.checkpointed(states)
@@ -268,14 +268,14 @@ class Writer:
         self._compact_from = path_of(folder, states).stat().st_size // 2
 
     def apply(self) -> None:
-        """Apply to the state file what the log holds. Raises `OSError`, `StoreFullError`."""
+        """Apply the commits of the log to the state file. Raises `OSError`, `StoreFullError`."""
         with self._appending:
             number, place = self.log.number - 1, self.log.place
             changes, size = self._changes, self._changes_size
             self._changes, self._changes_size = [], 0
-        self._applied_at = self._clock()  # of the attempt: one that fails is not repeated at once
+        self._applied_at = self._clock()  # of the attempt: a failed one is not repeated at once
         try:
-            self.sync()  # the state file is never ahead of what is durable
+            self.sync()  # the state file is never ahead of the durable log
             self.state.apply(changes, number, place)
         except BaseException as error:
             with self._appending:
@@ -287,16 +287,16 @@ class Writer:
 
     @property
     def retention(self) -> Retention:
-        """How much of the log is kept that nobody needs."""
+        """The bounds of the part of the log that is kept without need."""
         return self._policy.retention
 
     def retain(self, retention: Retention) -> None:
-        """Keep more or less of the log from now on."""
+        """Change the bounds of the kept part of the log."""
         self._policy = replace(self._policy, retention=retention)
         self._looked = (0, 0)
 
     def _retire(self, now: float) -> None:
-        """Remove the oldest segments that nobody needs and that need not be kept."""
+        """Remove the oldest segments that are neither needed nor kept by the retention."""
         log, retention = self.log, self._policy.retention
         if len(log.segments) < 2:
             return
@@ -323,7 +323,7 @@ class Writer:
             log.remove(oldest)
 
     def _may_retire(self, needed: int, now: float) -> bool:
-        """Whether a look at the segments may find one to go: not at the same ones again soon."""
+        """True if a check of the segments may find one to remove: not the same ones again soon."""
         segments = self.log.segments
         free = bisect_right(segments, needed, key=lambda segment: segment.first) - 1
         looked = len(segments), free
@@ -333,7 +333,7 @@ class Writer:
         return True
 
     def _needed(self) -> int:
-        """The first place that somebody needs."""
+        """The first place that is still needed."""
         needed = [self.log.place]
         if self._hold is not None:
             needed.append(self._hold)
@@ -342,7 +342,7 @@ class Writer:
         return min(needed)
 
     def close(self) -> None:
-        """Make everything durable, and let go of the files. Raises `OSError`."""
+        """Make everything durable, and close the files. Raises `OSError`."""
         try:
             if self.compaction is not None:
                 self.compaction.close()
@@ -354,10 +354,10 @@ class Writer:
 
 
 def _of_sqlite(error: sqlite3.Error, state: StateFile) -> Exception:
-    """What an error of the state file comes to.
+    """The exception for an error of the state file.
 
     SQLite knows one error of a disk without room, ENOSPC; a quota or a limit of files that is
-    reached is for it as a disk that fails.
+    reached appears to it as a disk that fails.
     """
     code = getattr(error, "sqlite_errorcode", 0)
     if code == sqlite3.SQLITE_FULL:

@@ -1,1 +1,1 @@
-"""What is known about time without synchronized clocks: bounds of delays, and ages."""
+"""Time without synchronized clocks: bounds of delays, and ages."""

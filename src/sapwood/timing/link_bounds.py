@@ -1,32 +1,32 @@
-r"""How long messages of one link were under way: bounds that are always right.
+r"""Bounds of the delays of one link's messages: they are always right.
 
-XSiena 6.2, without synchronized clocks. What one end sends carries a stamp: when it was sent, by
+XSiena 6.2, without synchronized clocks. Each message carries a stamp: the time of its sending, by
 the sender's clock, and two of the messages that came the other way, each with the moments of its
 sending and of its arrival and a bound of its delay:
 
 ::
 
-    q   A-----------------------D        q's clock
-         \ n                   /
-          \                   / m
-    p      B---------------- C           p's clock
+   q   A-----------------------D        q's clock
+        \ n                   /
+         \                   / m
+   p      B---------------- C           p's clock
 
-* a *helper* n, which q sent at A and p received at B: m was under way for at most what passed at q
-  from A to D, without what passed at p from B to C, without what n took at least (6.6);
-* an *echo*, a helper for the other bound: what m took at least follows from what n took at most, in
+* a *helper* n, which q sent at A and p received at B: m took at most the time at q from A to D,
+  less the time at p from B to C, less the least delay of n (6.6);
+* an *echo*, a helper for the other bound: the least delay of m follows from the greatest of n, in
   the same way (6.9; the work does not say that n goes against m, and only that makes it right).
 
-Which helper is best never changes: the bound for any later m is smaller by the same amount than
-with another helper, drift included. So an end keeps one helper and one echo, whose *keys* are the
-smallest and the greatest so far (6.8 and 6.12 made independent of time), and no others.
+The choice of the best helper never changes: the bound for any later m is smaller by the same amount
+than with another helper, drift included. So an end keeps one helper and one echo, whose *keys* are
+the smallest and the greatest so far (6.8 and 6.12 made independent of time), and no others.
 
-Worked example, clocks without drift or steps: n leaves q at A = 1000 and reaches p at B = 5300;
-m leaves p at C = 5400 and reaches q at D = 1450. Then m took at most 450 - 100 = 350, all of n's
+Worked example, clocks without drift or steps: n leaves q at A = 1000 and reaches p at B = 5300; m
+leaves p at C = 5400 and reaches q at D = 1450. Then m took at most 450 - 100 = 350, all of n's
 delay included; if n is known to have taken 200 at least, at most 150.
 
-All is counted in integers and rounded once, to the side that keeps the bound right. A clock begins
-anywhere, and anew with every life of its process: `epoch` says which life a reading is of, and
-what refers to another one is not used.
+All arithmetic is in integers and rounded once, to the side that keeps the bound right. A clock
+begins anywhere, and anew with every run of its process: `epoch` identifies the run of a reading,
+and readings of another run are not used.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from msgspec import Meta, Struct
 from sapwood.timing.drift import PER, Drift
 
 Reading = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
-"""What a clock shows, in nanoseconds from wherever it began."""
+"""The reading of a clock, in nanoseconds from an arbitrary origin."""
 
 
 class Mark(Struct, array_like=True, frozen=True, gc=False):
     """A message that came, and a bound of its delay: the least of a helper, the most of an echo.
 
-    It was `sent` by its sender's clock, and `received` by that of its receiver.
+    Its time is `sent` by its sender's clock, and `received` by that of its receiver.
     """
 
     sent: Reading
@@ -54,10 +54,10 @@ class Mark(Struct, array_like=True, frozen=True, gc=False):
 
 
 class Stamp(Struct, array_like=True, frozen=True, tag=70, gc=False):
-    """What a sender says of time, for all that it sends with it.
+    """The times of a sender, for all messages that it sends with the stamp.
 
-    `epoch` tells the life of its clock, `known` that of the receiver's clock to which the marks
-    refer. What comes with the stamp was not there before the sender's clock showed `born`; `None`
+    `epoch` identifies the run of its clock, `known` that of the receiver's clock to which the marks
+    refer. The messages with the stamp were not made before the sender's clock showed `born`; `None`
     where nothing is known of that.
     """
 
@@ -70,9 +70,9 @@ class Stamp(Struct, array_like=True, frozen=True, tag=70, gc=False):
 
 
 class Passage(NamedTuple):
-    """How long a message was under way, in real nanoseconds: at most and at least.
+    """The delay of a message, in real nanoseconds: at most and at least.
 
-    `upper` is `None` as long as nothing of this end has come back.
+    `upper` is `None` as long as no stamp refers to this end's clock.
     """
 
     upper: int | None
@@ -80,9 +80,9 @@ class Passage(NamedTuple):
 
 
 class LinkBounds:
-    """One end of a link, as far as time is concerned.
+    """The bounds of one end of a link.
 
-    `own` and `theirs` are the drift of the two clocks, `epoch` a number that no other life of this
+    `own` and `theirs` are the drift of the two clocks, `epoch` a number that no other run of this
     end has. A message of `size` bytes takes `least_ns(size)` at least, where the bandwidth is
     known. For comparison, `chooses` may be false, so that the last helper serves instead of the
     best, and `improves`, so that no lower bound is worked out.
@@ -110,9 +110,9 @@ class LinkBounds:
         self.own = own
         self.theirs = theirs
         self.epoch = epoch
-        #: how often bounds could not both be right: a clock had failed
+        #: the number of times that bounds contradicted each other: a clock had failed
         self.contradictions = 0
-        #: of the last message that came
+        #: the delay of the last message that came
         self.last = Passage(None, 0)
         self._least_ns = least_ns
         self._chooses, self._improves = chooses, improves
@@ -124,9 +124,9 @@ class LinkBounds:
         self._lower = Weights.of(PER + own.ppm, PER - theirs.ppm)
 
     def stamp(self, now: int, born: int | None = None) -> Stamp:
-        """The stamp of what is sent when the clock shows `now`.
+        """The stamp of a write at the reading `now`.
 
-        Marks whose keys are not theirs are damaged, and are given up.
+        Marks whose keys do not fit them are damaged, and are dropped.
         """
         if not self._is_sound():
             self.contradictions += 1
@@ -134,7 +134,7 @@ class LinkBounds:
         return Stamp(self.epoch, self._known, now, self._helper, self._echo, born)
 
     def arrived(self, stamp: Stamp, now: int, size: int = 0) -> Passage:
-        """Take in the stamp of what arrived when the clock showed `now`; how long it took."""
+        """Take in the stamp of a write that arrived at the reading `now`; return its delay."""
         if stamp.epoch != self._known:
             self._forget(stamp.epoch)
         sent = stamp.sent
@@ -147,7 +147,7 @@ class LinkBounds:
             if echo is not None and self._improves:
                 lower = max(lower, self._least(echo, sent, now))
         if upper is not None and upper < lower:
-            # One of the clocks did not do as it should. Nothing that is known can be relied on.
+            # One of the clocks has failed. Nothing that is known can be relied on.
             self.contradictions += 1
             self.epoch += 1
             self._forget(stamp.epoch)
@@ -172,7 +172,7 @@ class LinkBounds:
         return scaled // by.unit - echo.bound
 
     def _keep(self, sent: int, now: int, lower: int, upper: int | None) -> None:
-        """Keep what arrived as helper and as echo, if it is a better one."""
+        """Keep the message as helper and as echo, if it is a better one."""
         key = self._lower.key(sent, now, lower)
         if self._helper is None or key < self._helper_key or not self._chooses:
             self._helper, self._helper_key = Mark(sent, now, lower), key
@@ -183,20 +183,20 @@ class LinkBounds:
             self._echo, self._echo_key = Mark(sent, now, upper), key
 
     def _is_sound(self) -> bool:
-        """Whether the keys of what is kept follow from it."""
+        """True if the keys of the marks follow from the marks."""
         helper, echo = self._helper, self._echo
         return (helper is None or self._lower.key(*_fields(helper)) == self._helper_key) and (
             echo is None or self._upper.key(*_fields(echo)) == self._echo_key
         )
 
     def _forget(self, epoch: int) -> None:
-        """Begin afresh with a life of the other end's clock."""
+        """Begin afresh with another run of the other end's clock."""
         self._known = epoch
         self._helper = self._echo = None
 
 
 class Weights(NamedTuple):
-    """What intervals of both clocks are multiplied with, so that one division gives real time.
+    """The factors of intervals of both clocks, so that one division gives real time.
 
     `interval of own clock / own_rate - interval of theirs / their_rate`, over one denominator.
     """
@@ -207,11 +207,11 @@ class Weights(NamedTuple):
 
     @classmethod
     def of(cls, own_rate: int, their_rate: int) -> Weights:
-        """Those of two rates, in parts of `PER`."""
+        """The factors of two rates, in parts of `PER`."""
         return cls(PER * their_rate, PER * own_rate, own_rate * their_rate)
 
     def key(self, sent: int, received: int, bound: int) -> int:
-        """By which marks are chosen, whatever the time."""
+        """The key by which marks are chosen, whatever the time."""
         return received * self.own - sent * self.theirs - bound * self.unit
 
 

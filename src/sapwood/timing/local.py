@@ -1,4 +1,4 @@
-"""A process's own clock, as those are given it who must not read one themselves."""
+"""A process's own clock, as a value for code that must not read clocks itself."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sapwood.timing.drift import Drift
 
 @dataclass(frozen=True, slots=True)
 class LocalClock:
-    """What reads the clock, in nanoseconds from wherever it began, and its drift.
+    """A function that reads the clock, in nanoseconds from an arbitrary origin, and its drift.
 
-    `epoch` is a number that no other life of the process has.
+    `epoch` is a number that no other run of the process has.
     """
 
     read: Callable[[], int]

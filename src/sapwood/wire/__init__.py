@@ -1,10 +1,10 @@
-"""Frames and messages: what travels on a connection, as pure functions of bytes.
+"""Frames and messages: the bytes of a connection, as pure functions.
 
 ::
 
-    frame    4 bytes big-endian length, then so many bytes of MessagePack
-    greeting the first frame either way: magic, version, kind, then who speaks
-    message  every later frame: one tagged array of the direction's union
+   frame    4 bytes big-endian length, then as many bytes of MessagePack
+   greeting the first frame either way: magic, version, kind, then the sender
+   message  every later frame: one tagged array of the direction's union
 
 Nothing here opens a socket or knows the time.
 """

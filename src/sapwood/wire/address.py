@@ -1,6 +1,6 @@
 """Addresses as people write them: `host:port`, or one of the two alone.
 
-`tls://` stands before where TLS is spoken, `udp://` before links by datagrams.
+The prefix `tls://` stands for TLS, and `udp://` for links by datagrams.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Final
 from sapwood.errors import InputError
 
 HOST_DEFAULT: Final = "127.0.0.1"
-"""Where a port alone is: this machine, for nobody else. Who wants another one names it."""
+"""The host of an address that is a port alone: this machine, reachable from nowhere else."""
 
 PORT_DEFAULT: Final = 7411
 PORT_MAX: Final = 65_535
 
 UDP: Final = "udp://"
-"""What stands before an address for datagrams."""
+"""The prefix of an address for datagrams."""
 
 TLS: Final = "tls://"
-"""What stands before an address where TLS is spoken."""
+"""The prefix of an address for TLS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ def parse_address(text: str, *, listening: bool = False, linking: bool = False) 
     """The address of `host:port`, `[ipv6]:port`, `host` (port 7411) or `port` (127.0.0.1).
 
     A number alone is a port: systems would take it for the address 0.0.29.187 or the like. Port 0
-    is accepted only for `listening`. `tls://` may stand before it where somebody connects, and
-    `udp://` between brokers, which is `linking`. Raises `InputError` with the expected form.
+    is accepted only for `listening`. The prefix `tls://` is accepted from a program that connects,
+    and `udp://` between brokers, which is `linking`. Raises `InputError` with the expected form.
     """
     if not isinstance(text, str):
         raise InputError(f"an address is a text such as '127.0.0.1:7411', not {text!r}")
@@ -83,10 +83,11 @@ def _divide(text: str) -> tuple[str, str]:
 
 
 def as_seen(listens: str, peer: str) -> str:
-    """Where a broker listens, as whoever is linked with it by `peer` may tell others.
+    """The address of a broker, as a broker that is linked with it by `peer` may pass it on.
 
-    One that listens at all addresses of its machine says none of them: it is where its connection
-    comes from. Empty where it is not known, or no address at all.
+    A broker that listens at all addresses of its machine announces none of them: its address is
+    then the one that its connection comes from. Empty where the address is unknown, or no address
+    at all.
     """
     try:
         found, seen = parse_address(listens), parse_address(peer, listening=True)
@@ -99,7 +100,7 @@ def as_seen(listens: str, peer: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a host: loopback addresses, and the name for them."""
+    """True if only this machine reaches a host: loopback addresses, and the name for them."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -47,11 +47,11 @@ _LINK: Final[msgspec.msgpack.Decoder[LinkMessage]] = msgspec.msgpack.Decoder(
 _LONG_BINARY: Final = b"\xc6"
 _NO_PUBLICATION: Final = b"\xc4\x00\xc2"
 _NO_MORE: Final = b"\xc2"
-"""In MessagePack: what begins binary data of 65,536 bytes or more; an empty publication, and that
-no more ids follow; and the latter alone."""
+"""In MessagePack: the first byte of binary data of 65,536 bytes or more; an empty publication with
+`more` false; and the latter alone."""
 
 _ID_HEADER_BYTES: Final = 5
-"""At most so many bytes stand before a text in MessagePack."""
+"""The most bytes that precede a text in MessagePack."""
 
 
 def greeting_frame(greeting: Greeting) -> bytes:
@@ -60,7 +60,7 @@ def greeting_frame(greeting: Greeting) -> bytes:
 
 
 def append_message(buffer: bytearray, message: Message) -> None:
-    """Put the frame of a message at the end of `buffer`."""
+    """Append the frame of a message to `buffer`."""
     start = len(buffer)
     _ENCODER.encode_into(message, buffer, start + HEADER_BYTES)
     size = len(buffer) - start - HEADER_BYTES
@@ -68,7 +68,7 @@ def append_message(buffer: bytearray, message: Message) -> None:
 
 
 def append_routing(buffer: bytearray, message: routing.Message, frame_bytes_max: int) -> None:
-    """Put a router's message at the end of `buffer`: a frame, or several where it is too long.
+    """Append a router's message to `buffer`: a frame, or several where it is too long.
 
     Raises `LimitError` for a filter that is longer than the other end reads.
     """
@@ -91,7 +91,7 @@ def append_ids(
     ids: Sequence[str],
     frame_bytes_max: int,
 ) -> None:
-    """Put what is said of several ids at the end of `buffer`: a frame, or several."""
+    """Append a reply about several ids to `buffer`: a frame, or several."""
     for some in _portions(ids, frame_bytes_max // 2):
         append_message(buffer, reply(some))
 
@@ -99,7 +99,7 @@ def append_ids(
 def append_delivery(
     buffer: bytearray, subscriptions: tuple[str, ...], publication: bytes, frame_bytes_max: int
 ) -> None:
-    """Put the frame of a delivery at the end of `buffer`, or several where the ids are too many.
+    """Append the frame of a delivery to `buffer`, or several where the ids are too many.
 
     `publication` is at most `frame_bytes_max - limits.FRAME_OVERHEAD_BYTES` long.
     """
@@ -118,7 +118,7 @@ def delivery_in_places(
 ) -> tuple[bytes, bytes, bytes] | None:
     """The frame of a delivery in three parts, of which the second is the publication itself.
 
-    That has 65,536 bytes or more. `None` where the ids are too many for one frame.
+    The publication has 65,536 bytes or more. `None` where the ids are too many for one frame.
     """
     body = bytearray(HEADER_BYTES)
     _ENCODER.encode_into(Delivery(subscriptions, b""), body, HEADER_BYTES)
@@ -151,18 +151,18 @@ def _portions(ids: Sequence[str], bytes_max: int) -> list[tuple[str, ...]]:
 class Decoder:
     """Bytes of one direction of a connection to its greeting and messages, whatever the chunks.
 
-    The first frame is a greeting. Which union the later frames belong to follows from it: after a
-    client's `Hello` come `ClientMessage`s, after a broker's `LinkMessage`s, and what follows a
-    `Welcome` is what the one who was welcomed expects (`role`, the role of this end; `None` at
-    the accepting end).
+    The first frame is a greeting. The union of the later frames follows from it: after a client's
+    `Hello` come `ClientMessage`s, after a broker's `LinkMessage`s, and after a `Welcome` the
+    messages that the welcomed end expects (`role`, the role of this end; `None` at the accepting
+    end).
 
-    `frame_bytes_max` bounds a frame; a client takes over what its broker's `Welcome` says.
+    `frame_bytes_max` bounds a frame; a client adopts the bound in its broker's `Welcome`.
 
-    With `runs`, publications that stand behind each other are a `Run` in the place of messages; for
-    the end that accepts clients, and for both ends of a link.
+    With `runs`, consecutive publications are a `Run` in the place of messages; for the end that
+    accepts clients, and for both ends of a link.
 
-    `feed` and `messages` never raise. The first fault ends the stream: `error` says what it was,
-    and `foreign` what the peer seems to speak if it was not ours at all.
+    `feed` and `messages` never raise. The first fault ends the stream: `error` describes it, and
+    `foreign` is the protocol that the peer seems to speak if it is not this one.
     """
 
     __slots__ = (
@@ -191,13 +191,13 @@ class Decoder:
         ) = None
 
     def feed(self, data: bytes) -> list[Greeting | Message | Run]:
-        """All that `data` completes, in order."""
+        """The greeting and messages that `data` completes, in order."""
         return list(self.messages(data))
 
     def messages(self, data: bytes) -> Iterator[Greeting | Message | Run]:
-        """What `data` completes, in order, each read when it is asked for.
+        """The greeting and messages that `data` completes, in order, decoded one by one.
 
-        To be iterated to its end, before the next data.
+        Iterate to the end, before the next data.
         """
         if self.error is not None:
             return
@@ -222,14 +222,14 @@ class Decoder:
             self.error = FrameError(f"a frame holds no message of this connection: {error}")
 
     def _find(self, data: bytes, start: int) -> tuple[Sequence[Run | bytes], int]:
-        """The publications that begin with a frame; `runs` finds them, once a peer has greeted."""
+        """The publications that begin with a frame, found by `runs`, once a peer has greeted."""
         if self._runs is None or self._decode is None or self._parts.pending:
             return (), start
         is_link = self._decode is _LINK
         return self._runs.find(data, start, self._splitter.body_bytes_max, is_link=is_link)
 
     def _among_parts(self, message: Message) -> Iterator[Message]:
-        """Take in a part, or what comes between two; gives the message that it completes."""
+        """Take in a part, or a message between two parts; yield the message that is complete."""
         if not isinstance(message, Part):
             if isinstance(message, routing.RoutingMessage):
                 raise FrameError("a message begins before the parts of the last one have ended")
@@ -257,7 +257,7 @@ class Decoder:
         return greeting
 
     def _explained(self, error: PeerError) -> PeerError:
-        """The error, with what the peer seems to speak where a frame is too large to be one."""
+        """The error, with the peer's likely protocol where a frame is too large to be one."""
         header = self._splitter.header
         if header is None or self._decode is not None:
             return error
@@ -276,7 +276,7 @@ def _fault_of(error: msgspec.ValidationError) -> FrameError:
 
 
 PART_OVERHEAD_BYTES: Final = 8
-"""What a part adds to its data: one byte of an array, its tag, five of the length, and `more`."""
+"""The bytes that a part adds: one of an array, its tag, five of the length, and `more`."""
 
 
 def cut(body: bytes, frame_bytes_max: int) -> Iterator[Part]:
@@ -303,7 +303,7 @@ class Parts:
         self._data = bytearray()
 
     def take(self, part: Part) -> bytes | None:
-        """Take in a part; the whole message, encoded, if it was the last one.
+        """Take in a part; return the whole message, encoded, if it was the last one.
 
         Raises `FrameError` where it grows beyond `limits.MESSAGE_BYTES_MAX`.
         """

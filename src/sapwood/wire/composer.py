@@ -1,4 +1,4 @@
-"""What leaves in batches: the frames of all deliveries, or of what goes to a neighbor, at once."""
+"""Batches of outgoing frames: of deliveries to all clients, or of publications to a neighbor."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from sapwood.wire.runs import FRAMES
 I64: TypeAlias = npt.NDArray[np.int64]
 
 ForClient: TypeAlias = tuple[str, memoryview, int]
-"""A client's name, frames for it, and how many deliveries they are."""
+"""A client's name, the frames for it, and the number of deliveries in them."""
 
 _PUBLISH: Final = b"\x95\x22"
 _ON_TREE: Final = b"\x94\x2c"
-"""What a message begins with whose envelope is the same for all of a batch."""
+"""The beginnings of messages whose envelope is the same for all of a batch."""
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
@@ -39,7 +39,7 @@ _ENCODER: Final = msgspec.msgpack.Encoder()
 class Composed:
     """Frames for clients: of the publications up to, and without, the place `end`.
 
-    Where they are many bytes, those of one client are written when they are asked for.
+    Where they are many bytes, the frames of each client are written when `by_client` reaches it.
     """
 
     end: int
@@ -49,10 +49,10 @@ class Composed:
     _write: Callable[[int, int, int], memoryview]
 
     def by_client(self, takes: Callable[[str, int], bool] | None = None) -> Iterator[ForClient]:
-        """Each client that gets something: its name, its frames, and how many deliveries they are.
+        """Each client with deliveries: its name, its frames, and the number of deliveries in them.
 
-        `takes` may say of a client that is to get so many bytes, where that is much, that it gets
-        nothing.
+        Where the frames are many bytes, `takes` may refuse those for a client, given their number
+        of bytes.
         """
         begin = first = 0
         is_written = len(self._frames) > 0
@@ -72,7 +72,7 @@ class Composer:
     __slots__ = ("_scratch",)
 
     def __init__(self) -> None:
-        #: what the kernel counts in: two numbers for each client, all 0 between two calls
+        #: the counters of the kernel: two numbers for each client, all 0 between two calls
         self._scratch = np.zeros(0, np.int64)
 
     def deliveries(
@@ -80,9 +80,9 @@ class Composer:
     ) -> Composed | None:
         """The frames of the deliveries of a batch, from the place `first` on.
 
-        They end after the publication with which they have so many bytes. Those of a client that
-        has gone are left out. `None` where the batch is not one of bytes: then they are to be
-        composed one by one.
+        They end after the publication with which they reach `bytes_max`. Those of a client that has
+        gone are left out. `None` where the batch is not one of bytes: its frames are composed one
+        by one.
         """
         batch, keys, rows = effect.batch, effect.keys, effect.rows
         if not isinstance(batch, PublicationBatch):
@@ -112,7 +112,7 @@ class Composer:
 
 
 def forwards(many: PublishMany) -> memoryview | None:
-    """The frames of what goes to a neighbor; `None` where they are to be composed one by one."""
+    """The frames of publications to a neighbor; `None` where they are to be composed one by one."""
     batch = many.batch
     if not isinstance(batch, PublicationBatch):
         return None

@@ -1,7 +1,7 @@
-"""How many values are in bytes of MessagePack, counted without making any of them.
+"""The number of values in bytes of MessagePack, counted without making any of them.
 
 A byte of MessagePack can be an empty object, of which Python makes 64 bytes and a decoder two
-million from one frame. So what is long is counted before it is decoded, and no further than to a
+million from one frame. So long input is counted before it is decoded, and no further than to a
 bound.
 """
 
@@ -23,7 +23,8 @@ _LENGTHS: Final = MappingProxyType(
         0xDB: 4,  # texts
     }
 )
-"""First bytes that a length follows, in so many bytes, and then as many bytes of content."""
+"""First bytes that are followed by a length, by its size in bytes; as many bytes of content follow.
+"""
 
 _SIZES: Final = tuple(
     {
@@ -55,11 +56,11 @@ since what is in them follows as values; `None` for short texts, whose length is
 
 
 def values_in(encoded: bytes, at_most: int) -> int:
-    """How many values, names in objects included, `encoded` holds; counts no further than this.
+    """The number of values in `encoded`, names in objects included; counted up to `at_most`.
 
-    `93 A1 78 81 A1 61 90 C0` is `["x", {"a": []}, null]`: an array, a text, an object, its name,
-    an array and nothing, 6 values. What is cut off or is no MessagePack counts as what it begins
-    to be; whoever decodes it will say so.
+    `93 A1 78 81 A1 61 90 C0` is `["x", {"a": []}, null]`: an array, a text, an object, its name, an
+    array and nothing, 6 values. Bytes that are cut off or are no MessagePack count as the value
+    that they begin to be; their decoder reports the error.
     """
     count, at, end = 0, 0, len(encoded)
     while at < end and count <= at_most:

@@ -1,21 +1,21 @@
-"""Datagrams of links over UDP: what they are, and how frames are put into them.
+"""Datagrams of links over UDP: their format, and how frames are put into them.
 
-A datagram is a byte that says its kind, eight bytes that the end that connects has chosen for the
-connection, and what the kind asks for::
+A datagram is a byte for its kind, eight bytes that the end that connects has chosen for the
+connection, and the fields of the kind::
 
-    0 HELLO    cookie (16 bytes, zeros at first), greeting, zeros up to 1,200 bytes
-    1 RETRY    cookie (16 bytes)
-    2 WELCOME  answer to the greeting
-    3 FIRST    the first frames of the end that connected, which takes the link into use
-    4 TAKEN    nothing: FIRST has arrived
-    5 DATA     number (8 bytes), frames
-    6 CLOSE    nothing
+   0 HELLO    cookie (16 bytes, zeros at first), greeting, zeros up to 1,200 bytes
+   1 RETRY    cookie (16 bytes)
+   2 WELCOME  answer to the greeting
+   3 FIRST    the first frames of the end that connected, which takes the link into use
+   4 TAKEN    nothing: FIRST has arrived
+   5 DATA     number (8 bytes), frames
+   6 CLOSE    nothing
 
-Up to TAKEN everything is repeated until it is answered. DATA is sent once, and may be lost,
-repeated or overtaken; its numbers tell what was repeated. Each DATA has whole frames, and where
-its end has a clock it begins with a stamp of its own: so it can be read whatever became of others.
+Up to TAKEN every datagram is repeated until it is answered. DATA is sent once, and may be lost,
+repeated or overtaken; its numbers reveal duplicates. Each DATA has whole frames, and where its end
+has a clock it begins with a stamp of its own: so it can be decoded whatever became of the others.
 
-Who answers a stranger says no more than it was told: RETRY is shorter than any HELLO, and nothing
+The answer to a stranger is shorter than its datagram: RETRY is shorter than any HELLO, and nothing
 is remembered until the cookie comes back, from the address that it was made for.
 """
 
@@ -41,11 +41,11 @@ NUMBER_BYTES: Final = 8
 NO_COOKIE: Final = bytes(COOKIE_BYTES)
 
 HEAD_BYTES: Final = 1 + ID_BYTES
-"""What every datagram begins with."""
+"""The number of bytes with which every datagram begins."""
 
 
 class Kind(IntEnum):
-    """What a datagram is."""
+    """The kind of a datagram."""
 
     HELLO = 0
     RETRY = 1
@@ -82,7 +82,7 @@ def encode_datagram(datagram: Datagram) -> bytes:
 
 
 def decode_datagram(data: bytes) -> Datagram | None:
-    """The datagram in these bytes; `None` for what is none, which nobody answers."""
+    """The datagram in these bytes; `None` for bytes that are none, which are ignored."""
     if len(data) < HEAD_BYTES or data[0] > Kind.CLOSE:
         return None
     kind, connection, rest = Kind(data[0]), data[1:HEAD_BYTES], data[HEAD_BYTES:]
@@ -106,7 +106,7 @@ def decode_datagram(data: bytes) -> Datagram | None:
 
 _STAMP: Final = b"\x97\x46"
 _BORN: Final = b"\x92\x49"
-"""How the bodies of a stamp and of a `Born` begin: an array of so many, and the tag."""
+"""The beginnings of the bodies of a `Stamp` and of a `Born`: an array of a length, and the tag."""
 
 _PIECE_BYTES: Final = DATAGRAM_BYTES - HEAD_BYTES - NUMBER_BYTES
 
@@ -116,8 +116,8 @@ _DECODER: Final = msgspec.msgpack.Decoder(Stamp | Born)
 class Packer:
     """Puts the frames that one end writes into pieces for datagrams, each with a stamp of its own.
 
-    The stamp of a write stands in front of each piece of it, and says of age what holds there; a
-    write without one goes on from the last.
+    The stamp of a write precedes each piece of it, with the age that holds there; a write without a
+    stamp continues with the last one.
     """
 
     __slots__ = ("_stamp",)
@@ -128,7 +128,8 @@ class Packer:
     def packed(self, write: bytes) -> Iterator[bytes]:
         """The frames of one write in pieces that fit into datagrams.
 
-        One that is too long for any is a piece of its own, for the caller to leave out.
+        A frame that is too long for any datagram is a piece of its own, for the caller to leave
+        out.
         """
         piece, begins = self._beginning()
         for frame in _frames(write):
@@ -150,7 +151,7 @@ class Packer:
             yield bytes(piece)
 
     def _beginning(self) -> tuple[bytearray, int]:
-        """What a piece begins with, and how long that is."""
+        """The beginning of a piece, and its length."""
         piece = bytearray()
         if self._stamp is not None:
             append_message(piece, self._stamp)
@@ -158,7 +159,7 @@ class Packer:
 
 
 def fits(piece: bytes) -> bool:
-    """Whether a piece fits into a datagram at all."""
+    """True if a piece fits into a datagram at all."""
     return len(piece) <= DATAGRAM_BYTES_MAX - HEAD_BYTES - NUMBER_BYTES
 
 

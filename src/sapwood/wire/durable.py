@@ -1,20 +1,20 @@
-"""What clients and brokers say of durable subscriptions: frames, and the values in them.
+"""Messages about durable subscriptions, between clients and brokers, and the values in them.
 
 ::
 
-    client                                     broker
-    DurableRequest(id, name, filter, ...)  ->  owner attached, filter in force
-                                           <-  DurableReply(id, ...), or SubscriptionRefused
-                                           <-  DurableDeliveries(id, numbers, ...)
-    AcknowledgeRequest(id, serial, runs)   ->
-                                           <-  AcknowledgedReply(id, serial), once it is durable
-                                           <-  DurableNotice(id, dropped, reason), where bounds pass
-    UnsubscribeRequest(id)                 ->  the consumer goes, the durable subscription stays
-                                           <-  UnsubscribedReply(id)
+   client                                     broker
+   DurableRequest(id, name, filter, ...)  ->  owner attached, filter in force
+                                          <-  DurableReply(id, ...), or SubscriptionRefused
+                                          <-  DurableDeliveries(id, numbers, ...)
+   AcknowledgeRequest(id, serial, runs)   ->
+                                          <-  AcknowledgedReply(id, serial), once it is durable
+                                          <-  DurableNotice(id, dropped, reason), after drops
+   UnsubscribeRequest(id)                 ->  the consumer goes, the durable subscription stays
+                                          <-  UnsubscribedReply(id)
 
-A delivery of a mailbox has a *number*, counted from 1 without gaps in each mailbox; it is what is
-acknowledged. Runs of numbers travel as pairs of a first and a last one: 3, 4, 5 and 9 are
-`(3, 5, 9, 9)`.
+A delivery of a mailbox has a *number*, counted from 1 without gaps in each mailbox; numbers are
+acknowledged. Runs of numbers travel as pairs of a first and a last one: 3, 4, 5 and 9 are `(3, 5,
+9, 9)`.
 """
 
 from __future__ import annotations
@@ -38,30 +38,30 @@ from sapwood.wire.interests import InterestText
 Numbers: TypeAlias = tuple[Count, ...]
 
 SEALED_FIRST: Final = 1 << 62
-"""Places from here on are sealed: they say where to go on, and have no order."""
+"""Places from here on are sealed: a subscription can continue there, and they have no order."""
 
 PLACE_NOW: Final = SEALED_FIRST - 1
-"""A place behind all that a journal has: from now on."""
+"""A place behind all that a journal has: a subscription begins with the next publication."""
 
 _Attribute: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ATTRIBUTE_NAME_CHARS_MAX)]
 
 
 class Overflow(StrEnum):
-    """What goes when a mailbox has its bound of publications or bytes."""
+    """The publication that is dropped when a mailbox is full, by number or by bytes."""
 
     OLDEST = "oldest"
-    """The oldest one waiting makes room for the one that comes."""
+    """The oldest one waiting makes room for the new one."""
     NEWEST = "newest"
-    """The one that comes is not taken."""
+    """The new one is not accepted."""
 
 
 class Policy(Struct, array_like=True, frozen=True):
-    """The bounds of a mailbox; `None` leaves what is there, or the default.
+    """The bounds of a mailbox; `None` leaves the present bound, or is the default.
 
     `count_max` publications of `bytes_max` bytes wait at most, each for `age_max_s` seconds (0 for
-    ever). What is not acknowledged `acknowledge_s` seconds after it was handed out is handed out
-    again, `attempts_max` times in all (0: without end). Then it is let go, or goes to the mailbox
-    of the durable subscription `dead_letter` ("": none).
+    ever). A publication that is not acknowledged `acknowledge_s` seconds after its delivery is
+    delivered again, `attempts_max` times in all (0: without end). Then it is dropped, or goes to
+    the mailbox of the durable subscription `dead_letter` ("": none).
     """
 
     count_max: Annotated[int, Meta(ge=1)] | None = None
@@ -86,29 +86,30 @@ class SinceId(Struct, array_like=True, frozen=True, tag="id"):
 
 
 class SincePlace(Struct, array_like=True, frozen=True, tag="place"):
-    """From a place in the journal; what is not kept any more is left out. 0 is all.
+    """From a place in the journal; publications no longer stored are left out. 0 is all.
 
-    Who was told sealed places says one of them, and one more: behind it.
+    A client with sealed places sends one of them plus one: the place after it.
     """
 
     place: Count
 
 
 Since: TypeAlias = SinceTime | SinceId | SincePlace
-"""Where in the journal a subscription begins."""
+"""The place in the journal at which a subscription begins."""
 
 
 # Client to broker --------------------------------------------------------------------------------
 
 
 class DurableRequest(Struct, array_like=True, frozen=True, tag=61, gc=False):
-    """A consumer comes to a durable subscription, which is made if it is not there.
+    """A consumer joins a durable subscription, which is made if it does not exist.
 
-    `id` is the client's own for its end. Without a name the subscription is its own, begins
-    `since`, and ends with the connection. Without a filter the one that is there is meant. At most
-    `window` deliveries are with the consumer unacknowledged. Where it `is_change`, the subscription
-    gets the filter, whichever it had, and the consumer may be there already. Of what the journal
-    has, with attributes `last_by` only the last publication comes for each value of these.
+    `id` is the client's own for this consumer. Without a name the subscription is the consumer's
+    own, begins `since`, and ends with the connection. Without a filter the existing subscription is
+    meant. At most `window` deliveries are with the consumer unacknowledged. Where it `is_change`,
+    the subscription gets the filter, whichever it had, and the consumer may have joined already.
+    With attributes `last_by`, only the last publication in the journal is delivered for each value
+    of these.
     """
 
     id: Id
@@ -122,7 +123,7 @@ class DurableRequest(Struct, array_like=True, frozen=True, tag=61, gc=False):
 
 
 class AcknowledgeRequest(Struct, array_like=True, frozen=True, tag=62, gc=False):
-    """The consumer is done with deliveries of these runs of numbers; requests are counted."""
+    """The consumer acknowledges deliveries, in runs of numbers; requests are counted."""
 
     id: Id
     serial: Count
@@ -137,7 +138,7 @@ class AcknowledgeRequest(Struct, array_like=True, frozen=True, tag=62, gc=False)
 
 
 class DurablesAction(StrEnum):
-    """What is asked of the durable subscriptions of a broker."""
+    """A request about the durable subscriptions of a broker."""
 
     LIST = "list"
     SHOW = "show"
@@ -155,11 +156,12 @@ class DurablesRequest(Struct, array_like=True, frozen=True, tag=63, gc=False):
 
 
 class DurableReply(Struct, array_like=True, frozen=True, tag=64, gc=False):
-    """The consumer has come to a durable subscription, which is in force in the whole overlay.
+    """The consumer has joined a durable subscription, which is in force in the whole overlay.
 
-    `generation` tells the subscription from an earlier one of the same name: numbers begin again
-    with it. `dropped` counts what its bounds have let go so far. Said again when the subscription
-    has another filter, and that is in force; `is_change` to those who have asked for it.
+    `generation` distinguishes the subscription from an earlier one of the same name: numbers begin
+    again with it. `dropped` is the number of publications that its bounds have dropped so far. Sent
+    again when the subscription has another filter, and that is in force; with `is_change` to the
+    consumers that have requested it.
     """
 
     id: Id
@@ -171,10 +173,11 @@ class DurableReply(Struct, array_like=True, frozen=True, tag=64, gc=False):
 
 
 class DurableDeliveries(Struct, array_like=True, frozen=True, tag=65, gc=False):
-    """Publications out of a mailbox, in columns.
+    """Publications from a mailbox, in columns.
 
-    `attempts` is 1 for what was certainly never handed out before. `places` are those in the
-    broker's journal, or sealed ones (`session.sealed_places`), each of which is behind all before.
+    `attempts` is 1 for a publication that was certainly never delivered before. `places` are those
+    in the broker's journal, or sealed ones (`session.sealed_places`), each of which is behind all
+    before.
     """
 
     id: Id
@@ -185,7 +188,7 @@ class DurableDeliveries(Struct, array_like=True, frozen=True, tag=65, gc=False):
 
 
 class DurableNotice(Struct, array_like=True, frozen=True, tag=66, gc=False):
-    """The bounds of a mailbox have let publications go: so many so far."""
+    """The bounds of a mailbox have dropped publications: `dropped` in all so far."""
 
     id: Id
     dropped: Count
@@ -203,8 +206,8 @@ class DurableState(Struct, array_like=True, frozen=True):
     """One durable subscription, to be shown.
 
     `waiting` publications of `bytes` bytes are in its mailbox, `out` of them with `consumers`
-    consumers. `oldest_s` is the age of the oldest one. `last_seen_s` is how long no consumer has
-    been there; 0 while there is one.
+    consumers. `oldest_s` is the age of the oldest one. `last_seen_s` is the time without a
+    consumer; 0 while there is one.
     """
 
     name: str
@@ -219,13 +222,13 @@ class DurableState(Struct, array_like=True, frozen=True):
     oldest_s: float
     last_seen_s: float
     state: str
-    #: the number of the oldest one that waits, and of the last one that came
+    #: the number of the oldest publication that waits, and of the last one that came
     first: Count = 0
     last: Count = 0
 
 
 class DurablesReply(Struct, array_like=True, frozen=True, tag=68, gc=False):
-    """The answer to a `DurablesRequest`: what is there, or why not. `more` follow in a list."""
+    """The answer to a `DurablesRequest`: subscriptions, or a reason. `more` follow in a list."""
 
     durables: Annotated[tuple[DurableState, ...], Meta(max_length=DURABLES_LISTED_MAX)] = ()
     refusal: Reason = ""

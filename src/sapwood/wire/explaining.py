@@ -1,7 +1,7 @@
-"""What a client asks of one broker to learn why a publication came or did not, and the answer.
+"""Requests for the reasons of a delivery, or of its absence, to one broker, and their answers.
 
-A request has filters as texts and the publication as bytes: nothing of it is read before it is
-known whether the client may ask.
+A request has filters as texts and the publication as bytes: none of them is parsed before it is
+known whether the client may send the request.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from sapwood.wire.interests import InterestText
 _Text = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 
 REFUSAL_CHARS_MAX: Final = 1 << 12
-"""Characters of the reason why a question has no answer."""
+"""The most characters of the reason why a question has no answer."""
 
 
 class Search(Struct, array_like=True, frozen=True):
-    """Which subscriptions of the broker's own clients are looked for: those of which all holds.
+    """The subscriptions of the broker's own clients to search for: all criteria have to hold.
 
-    Those with this filter, whether a grant has narrowed it or not; those of this client; the
-    durable one of this name. Texts that are empty ask for nothing. Where it is for `covers`, those
-    whose filters cover the filter, of clients and neighbors; some are looked at from number `first`
-    on.
+    They have this filter, whether a grant has narrowed it or not; they are of this client; the
+    durable one has this name. Empty texts are no criteria. With `covers`, the search is for filters
+    that cover this filter, of clients and neighbors; a part of them is searched, from number
+    `first` on.
     """
 
     filter: InterestText | None = None
@@ -44,7 +44,7 @@ class Search(Struct, array_like=True, frozen=True):
 
 
 class ToldText(Struct, array_like=True, frozen=True):
-    """What a neighbor says it has told the broker: by key, or by filter where keys are not told."""
+    """An entry that a neighbor reports as sent to the broker: by key, or by filter without keys."""
 
     neighbor: Name
     key: str
@@ -66,17 +66,17 @@ class Asking(Struct, array_like=True, frozen=True):
 
 
 class ExplainRequest(Struct, array_like=True, frozen=True, tag=76):
-    """The client searches for subscriptions, or asks the router, or both; one `ExplainReply`."""
+    """A search for subscriptions, a question to the router, or both; one `ExplainReply`."""
 
     search: Search | None = None
     question: Asking | None = None
 
 
 class Found(Struct, array_like=True, frozen=True):
-    """A subscription of one of the broker's own clients, or one that a `neighbor` told of.
+    """A subscription of one of the broker's own clients, or one that a `neighbor` has announced.
 
-    Of the latter, `id` is its key there. `allowed` is what the client may see of records, where a
-    grant says so and it is connected. `durable` is the state of the mailbox where it has one.
+    Of the latter, `id` is its key there. `allowed` is the grant for records, where the client has
+    one and is connected. `durable` is the state of the mailbox where the subscription has one.
     """
 
     client: str
@@ -90,7 +90,7 @@ class Found(Struct, array_like=True, frozen=True):
 
 
 class Answer(Struct, array_like=True, frozen=True):
-    """What was found, and what the router says; filters are as between brokers."""
+    """The subscriptions found, and the router's account; filters are as between brokers."""
 
     found: Annotated[tuple[Found, ...], Meta(max_length=EXPLAINED_NAMED_MAX)] = ()
     account: Account | None = None
@@ -99,10 +99,10 @@ class Answer(Struct, array_like=True, frozen=True):
 class ExplainReply(Struct, array_like=True, frozen=True, tag=77):
     """The answer of a broker.
 
-    The publications of a source come on so many `ways`; 0 where the protocol has no hops to tell
-    of. `addresses` are those of neighbors, as far as the broker knows them. `is_all` unless
-    the search ended early; one for covers goes on at number `following`, if that is not 0. `answer`
-    holds an `Answer` (`answer_of`). With a `refusal` there is none, and it says why.
+    `ways` is the number of ways on which publications of a source come; 0 where the protocol has no
+    hops to report. `addresses` are those of neighbors, as far as the broker knows them. `is_all`
+    unless the search ended early; one for covers continues at number `following`, if that is not 0.
+    `answer` holds an `Answer` (`answer_of`). With a `refusal`, which is the reason, there is none.
     """
 
     broker: Name
@@ -126,7 +126,7 @@ def answer_bytes(answer: Answer) -> bytes:
 
 
 def answer_of(reply: ExplainReply) -> Answer:
-    """The answer in a reply. Raises `FrameError` for what is none."""
+    """The answer in a reply. Raises `FrameError` for bytes that are none."""
     try:
         return _DECODER.decode(reply.answer) if reply.answer else Answer()
     except (msgspec.ValidationError, msgspec.DecodeError, InputError) as error:

@@ -16,7 +16,7 @@ _TEXT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """Another protocol: how a person calls it, and an answer that its speaker can show."""
+    """Another protocol: its common name, and an answer that its programs can show."""
 
     name: str
     reply: bytes

@@ -20,7 +20,7 @@ def frame(body: bytes) -> bytes:
 
 
 def _nothing(_data: bytes, start: int) -> tuple[Sequence[Any], int]:
-    """Every frame is a body."""
+    """No frame is taken: every frame is a body."""
     return (), start
 
 
@@ -39,12 +39,12 @@ class FrameSplitter:
         self.header: bytes | None = None
         #: the beginning of a frame whose end has not arrived; never a whole frame
         self._held = bytearray()
-        #: so many bytes have to arrive before another look at `_held` is worth it
+        #: the number of bytes that have to arrive before `_held` is worth another look
         self._missing = 0
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of the frame that has arrived in part."""
+        """The number of bytes held of a frame that has arrived in part."""
         return len(self._held)
 
     def split(
@@ -52,9 +52,9 @@ class FrameSplitter:
     ) -> Iterator[bytes | T]:
         """The bodies of the frames that `data` completes, in order.
 
-        Where a frame begins, `find` may take it and others behind it for something else, and says
-        where the next one begins. The caller runs the iterator to its end. Raises `FrameError` at
-        a frame that is too large, after the bodies before it.
+        Where a frame begins, `find` may take it and its successors as something else, and returns
+        the beginning of the next one. The caller runs the iterator to its end. Raises `FrameError`
+        at a frame that is too large, after the bodies before it.
         """
         if self.header is not None:
             return

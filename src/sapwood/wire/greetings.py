@@ -1,17 +1,17 @@
 """Greetings, the first frame each way: role, identity and version of either end.
 
-Every greeting begins with the magic, the version of the protocol and its own kind, in every
-version there will ever be, so that two versions can at least tell each other apart. Fields are
-only ever added at the end.
+Every greeting begins with the magic, the version of the protocol and its own kind, in every version
+there will ever be, so that ends of two versions can at least recognize each other. Fields are only
+ever added at the end.
 
 ::
 
-    the one who connects                    the one who accepts
-    Hello (client)                    ->
-                                      <-    Welcome, or Refusal and the end
-    Hello (broker)                    ->
-                                      <-    Welcome, or Refusal and the end
-    LinkEstablished (a message), or the end
+   the end that connects                   the end that accepts
+   Hello (client)                    ->
+                                     <-    Welcome, or Refusal and the end
+   Hello (broker)                    ->
+                                     <-    Welcome, or Refusal and the end
+   LinkEstablished (a message), or the end
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ Reason: TypeAlias = Annotated[str, Meta(max_length=REASON_CHARS_MAX)]
 
 
 class Role(StrEnum):
-    """Who connects: a client of the broker, or a broker that wants a link."""
+    """The role of the end that connects: a client, or a broker that requests a link."""
 
     CLIENT = "client"
     BROKER = "broker"
 
 
 class RefusalCode(StrEnum):
-    """Why a greeting was not welcome, for programs; the reason beside it is for people."""
+    """The cause of a refused greeting, for programs; the reason beside it is for people."""
 
     VERSION = "version"
     SETTINGS = "settings"
@@ -63,12 +63,12 @@ class RefusalCode(StrEnum):
 
     @property
     def final(self) -> bool:
-        """Whether a broker's trying again is pointless as long as both ends run."""
+        """True if another attempt of a broker is pointless as long as both ends run."""
         return self in (RefusalCode.ITSELF, RefusalCode.BARRED)
 
     @property
     def retryable(self) -> bool:
-        """Whether the same greeting may be welcome a little later."""
+        """True if the same greeting may be accepted a little later."""
         return self in (RefusalCode.FULL, RefusalCode.LATE)
 
 
@@ -79,7 +79,7 @@ class _Preamble(Struct, array_like=True, frozen=True):
 
 
 class Timing(Struct, array_like=True, frozen=True):
-    """How the clock of an end drifts, and the stamp of the greeting that says so."""
+    """The drift of an end's clock, and the stamp of the greeting that carries it."""
 
     drift_ppm: Annotated[int, Meta(ge=0, le=DRIFT_PPM_MAX)]
     tick_ns: Annotated[int, Meta(ge=0, le=TICK_NS_MAX)]
@@ -87,9 +87,9 @@ class Timing(Struct, array_like=True, frozen=True):
 
 
 class Credentials(Struct, array_like=True, frozen=True):
-    """What shows who connects: a user's password, or a token where no user is named.
+    """Credentials of the end that connects: a user's password, or a token where no user is named.
 
-    The `secret` is in no log and no error: what is printed leaves it out.
+    The `secret` is in no log and no error: the printed form leaves it out.
     """
 
     user: Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
@@ -100,14 +100,14 @@ class Credentials(Struct, array_like=True, frozen=True):
 
 
 class Hello(Struct, array_like=True, frozen=True, kw_only=True):
-    """Who connects.
+    """The greeting of the end that connects.
 
-    `session` tells one run of a client or broker from the next under the same `name`.
-    `acknowledged` is the last publication of the session that the client knows to be accepted.
-    `routing` (brokers) is the routing protocol, which both ends of a link must share, as they must
-    share `frame_bytes_max` (brokers). Where both ends say something of `timing`, they stamp what
-    they write. `credentials` are what the broker may ask for. `listens` (brokers) is the address at
-    which others may connect, as the broker itself has it; empty where it says none.
+    `session` distinguishes the runs of a client or broker under the same `name`. `acknowledged` is
+    the last publication of the session that the client knows to be accepted. `routing` (brokers) is
+    the routing protocol, which both ends of a link must share, as they must share `frame_bytes_max`
+    (brokers). Where both ends send a `timing`, they stamp what they write. `credentials` are those
+    that the broker may require. `listens` (brokers) is the address at which other brokers may
+    connect, as the broker itself knows it; empty where it announces none.
     """
 
     magic: Literal["sapwood"] = "sapwood"
@@ -125,12 +125,12 @@ class Hello(Struct, array_like=True, frozen=True, kw_only=True):
 
 
 class Welcome(Struct, array_like=True, frozen=True, kw_only=True):
-    """Who accepts, and that the other is welcome.
+    """The greeting of the end that accepts: the other end is welcome.
 
-    `received` is the last publication of the client's session that the broker has received: what
-    comes after it has to be sent again. `frame_bytes_max` bounds what may be sent. Where the broker
-    `remembers` what the client has stated, it waits to hear when all of that is stated again.
-    `listens` (to brokers) is as in `Hello`.
+    `received` is the last publication of the client's session that the broker has received: those
+    after it have to be sent again. `frame_bytes_max` bounds the frames that may be sent. Where the
+    broker `remembers` the client's entries, it waits for the message that all of them are requested
+    again. `listens` (to brokers) is as in `Hello`.
     """
 
     magic: Literal["sapwood"] = "sapwood"
@@ -147,7 +147,7 @@ class Welcome(Struct, array_like=True, frozen=True, kw_only=True):
 
 
 class Refusal(Struct, array_like=True, frozen=True, kw_only=True):
-    """The greeting was not welcome; the connection ends after this frame.
+    """The greeting was refused; the connection ends after this frame.
 
     `name` is the refusing broker's.
     """
@@ -189,7 +189,7 @@ def encode_greeting(greeting: Greeting) -> bytes:
 def decode_greeting(body: bytes) -> Greeting:
     """The greeting in a first frame's body.
 
-    Raises `VersionMismatchError` for another version and `HandshakeError` for all that is no
+    Raises `VersionMismatchError` for another version and `HandshakeError` for a body that is no
     greeting.
     """
     try:

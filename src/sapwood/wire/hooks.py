@@ -1,15 +1,15 @@
-"""How values of the model travel in a message: one pair of functions, for the codec.
+"""The wire forms of values of the model in messages: one pair of functions, for the codec.
 
-MessagePack has no filters and no publications. What stands for them:
+MessagePack has no filters and no publications. Their forms:
 
 ::
 
-    filter of records         the bytes of its normal form (`sapwood.model.packing`)
-    other advertised content  an array: its language, its canonical text, what is bound there
-    many filters              an array of these, which `LinkSession` reads when their turn comes
-    publication               the bytes that its publisher made (`sapwood.wire.publications`)
+   filter of records         the bytes of its normal form (`sapwood.model.packing`)
+   other advertised content  an array: its language, its canonical text, its bindings
+   many filters              an array of these, which `LinkSession` parses when their turn comes
+   publication               the bytes that its publisher made (`sapwood.wire.publications`)
 
-A message class says `filter: Interest`, and nothing more is needed for it to travel.
+A message class has a field `filter: Interest`, and nothing more is needed for it to travel.
 """
 
 from __future__ import annotations
@@ -42,11 +42,12 @@ _FORMS: Final = frozenset({bytes})
 def encoded(value: object) -> object:
     """The wire form of a value in a message.
 
-    Raises `LimitError` for a filter that is longer than the other end reads.
+    Raises `LimitError` for a filter that is longer than the other end accepts.
     """
     if isinstance(value, Publication):
-        # How long one may be was decided where it was published. Messages of routers alone have
-        # one: what is for the first router does not leave it, whoever made the message.
+        # The length of a publication was checked where it was published. Only messages of routers
+        # have one: the parts for the first router do not leave it, whichever router made the
+        # message.
         return encode_publication(value.beyond(), FRAME_BYTES_CEILING)
     if isinstance(value, Interests):
         return [to_form(interest) for interest in value.values]
@@ -56,9 +57,9 @@ def encoded(value: object) -> object:
 
 
 def decoded(kind: type, sent: Any) -> object:
-    """The value of a kind that `sent` stands for.
+    """The value of a kind in its wire form `sent`.
 
-    Raises `InputError` for what no such value is, `ValidationError` for what stands for none.
+    Raises `InputError` for a form that is no such value, `ValidationError` for no form at all.
     """
     if kind is Publication:
         if not isinstance(sent, bytes):

@@ -1,9 +1,9 @@
 """Filters as parts of messages.
 
-Clients write them as canonical text, and its language where that is not the first. Brokers tell
-each other of a record filter by the bytes of its normal form (`sapwood.model.packing`), so that
-none of them prints, parses and normalizes it again; a filter that has no bytes, or more than a
-text may have, travels as its text between brokers, too.
+Clients write them as canonical text, with the language where that is not the first. Brokers send
+each other a record filter as the bytes of its normal form (`sapwood.model.packing`), so that no
+broker prints, parses and normalizes it again; a filter that has no bytes, or more than a text may
+have, travels as its text between brokers, too.
 """
 
 from __future__ import annotations
@@ -43,16 +43,17 @@ class PathsText(Struct, array_like=True, frozen=True, tag="paths"):
 
 
 InterestText: TypeAlias = str | XPathText
-"""What travels: the text of a record filter as it is, everything else as what it is."""
+"""The wire form of an interest: the text of a record filter, and a struct for other languages."""
 
 AdvertisedText: TypeAlias = str | XPathText | PathsText
-"""The same for advertisements."""
+"""The wire form of advertised content."""
 
 InterestForm: TypeAlias = bytes | str | XPathText
-"""What travels between brokers: the bytes of a record filter, or the text of what has none."""
+"""The form of an interest between brokers: the bytes of a record filter, or a text without bytes.
+"""
 
 AdvertisedForm: TypeAlias = bytes | str | XPathText | PathsText
-"""The same for advertisements."""
+"""The form of advertised content between brokers."""
 
 _BOUNDS: Final[Mapping[Language, tuple[str, int]]] = MappingProxyType(
     {
@@ -66,7 +67,7 @@ _BOUNDS: Final[Mapping[Language, tuple[str, int]]] = MappingProxyType(
 def to_text(interest: Interest) -> InterestText:
     """The canonical text of an interest.
 
-    Raises `LimitError` for one that is longer than the other end reads.
+    Raises `LimitError` for a text that is longer than the other end accepts.
     """
     text = advertised_to_text(interest)
     assert not isinstance(text, PathsText), "an interest is no set of paths"
@@ -89,7 +90,7 @@ def advertised_to_text(advertised: AdvertisedContent) -> AdvertisedText:
 
 
 def to_form(interest: Interest) -> InterestForm:
-    """What an interest is between brokers; errors as `to_text`."""
+    """The form of an interest between brokers; errors as `to_text`."""
     packed = interest.packed if isinstance(interest, Filter) else None
     if packed is not None and len(packed) <= FILTER_TEXT_CHARS_MAX:
         return packed
@@ -97,19 +98,19 @@ def to_form(interest: Interest) -> InterestForm:
 
 
 def advertised_to_form(advertised: AdvertisedContent) -> AdvertisedForm:
-    """The same of advertised content."""
+    """The form of advertised content between brokers; errors as `to_text`."""
     if isinstance(advertised, Filter):
         return to_form(advertised)
     return advertised_to_text(advertised)
 
 
 def from_form(form: InterestForm) -> Interest:
-    """The interest that travelled between brokers as this; errors as `from_text`."""
+    """The interest of a form between brokers; errors as `from_text`."""
     return _of_bytes(form) if isinstance(form, bytes) else from_text(form)
 
 
 def advertised_from_form(form: AdvertisedForm) -> AdvertisedContent:
-    """The same of advertised content."""
+    """The advertised content of a form between brokers; errors as `from_text`."""
     return _of_bytes(form) if isinstance(form, bytes) else advertised_from_text(form)
 
 
@@ -121,7 +122,7 @@ def _of_bytes(form: bytes) -> Filter:
 
 
 def from_text(text: InterestText, *, steps_max: int = NORMAL_FORM_STEPS_MAX) -> Interest:
-    """The interest that travelled as this.
+    """The interest of a wire form.
 
     Raises `FilterSyntaxError` with the position, `LimitError` for a text that is too large.
     """
@@ -129,7 +130,7 @@ def from_text(text: InterestText, *, steps_max: int = NORMAL_FORM_STEPS_MAX) -> 
 
 
 def unread(forms: Sequence[InterestForm]) -> Interests:
-    """The interests that travelled as these, to be read when their turn comes."""
+    """The interests of these forms, to be parsed when their turn comes."""
     return Interests.unread(forms, from_form)
 
 

@@ -1,10 +1,10 @@
 """Messages: every frame after the greeting, as tagged arrays, one union a direction.
 
-Here is what clients and brokers say to each other, and what brokers say of a link; of durable
-subscriptions `sapwood.wire.durable` has it. What routers say travels as it is defined in
-`sapwood.routing.messages`.
+This module has the messages between clients and brokers, and those of brokers about a link;
+`sapwood.wire.durable` has those about durable subscriptions. Messages of routers travel as they are
+defined in `sapwood.routing.messages`.
 
-A publication travels as the bytes its publisher made: a hop reads them once, to match, and sends
+A publication travels as the bytes its publisher made: a hop parses them once, to match, and sends
 the same bytes on. Filters travel as canonical text (`sapwood.wire.hooks`).
 """
 
@@ -42,7 +42,7 @@ _Ids: TypeAlias = Annotated[tuple[Id, ...], Meta(min_length=1, max_length=SUBSCR
 
 
 class GoodbyeCode(StrEnum):
-    """Why a connection ends, for programs; the reason beside it is for people."""
+    """The cause of a connection's end, for programs; the reason beside it is for people."""
 
     DONE = "done"
     SHUTDOWN = "shutdown"
@@ -57,30 +57,30 @@ class GoodbyeCode(StrEnum):
 
     @property
     def final(self) -> bool:
-        """Whether connecting again is pointless as long as both ends run."""
+        """True if connecting again is pointless as long as both ends run."""
         return self is GoodbyeCode.BARRED
 
 
 class Cause(StrEnum):
-    """What a refusal comes of, for programs; the reason beside it is for people."""
+    """The cause of a refusal, for programs; the reason beside it is for people."""
 
     REQUEST = "request"
-    """What was asked for cannot be, whoever asks."""
+    """The request is impossible, for any client."""
     GRANT = "grant"
-    """The identity may not."""
+    """The identity has no grant for it."""
     QUOTA = "quota"
-    """The identity has used up what it may, for now."""
+    """The identity has used up its quota, for now."""
 
 
 # Both ways ---------------------------------------------------------------------------------------
 
 
 class Ping(Struct, array_like=True, frozen=True, tag=1, gc=False):
-    """Are you there? Answered by `Pong`."""
+    """A request for a sign of life; answered by `Pong`."""
 
 
 class Pong(Struct, array_like=True, frozen=True, tag=2, gc=False):
-    """Yes."""
+    """The answer to a `Ping`."""
 
 
 class Goodbye(Struct, array_like=True, frozen=True, tag=3, gc=False):
@@ -91,9 +91,9 @@ class Goodbye(Struct, array_like=True, frozen=True, tag=3, gc=False):
 
 
 class Born(Struct, array_like=True, frozen=True, tag=73, gc=False):
-    """What follows in this write was not made before the sender's clock showed this.
+    """The messages after this one in the write were not made before the sender's clock showed this.
 
-    `None` where nothing is known. It takes the place of what the write's `Stamp` says.
+    `None` where nothing is known. It replaces the age in the write's `Stamp`.
     """
 
     born: Reading | None
@@ -112,8 +112,8 @@ class SubscribeRequest(Struct, array_like=True, frozen=True, tag=10, gc=False):
 class SubscribeManyRequest(Struct, array_like=True, frozen=True, tag=16, gc=False):
     """The client subscribes to several filters: `ids[i]` to `filters[i]`, in this order.
 
-    Each is answered as by a request of its own, those in force together where that can be said
-    together. Whether a text is a filter is seen one by one: one that is none is refused, and the
+    Each is answered as by a request of its own; subscriptions that come into force together may be
+    confirmed together. The filters are parsed one by one: one that is no filter is refused, and the
     others are not.
     """
 
@@ -138,9 +138,9 @@ class UnsubscribeRequest(Struct, array_like=True, frozen=True, tag=11, gc=False)
 
 
 class AllStated(Struct, array_like=True, frozen=True, tag=18, gc=False):
-    """The client has asked again for all that it wants: what else it had in an earlier life ends.
+    """The client has requested all its entries again; earlier ones not among them end.
 
-    It is said once on a connection, where the broker remembers what the client has stated.
+    It is sent once on a connection, where the broker remembers the client's entries.
     """
 
 
@@ -152,7 +152,7 @@ class PublishRequest(Struct, array_like=True, frozen=True, tag=12, gc=False):
 
 
 class AdvertiseRequest(Struct, array_like=True, frozen=True, tag=13, gc=False):
-    """A client advertises what it will publish, under an id of its own."""
+    """A client advertises the publications it will send, under an id of its own."""
 
     id: Id
     filter: AdvertisedText
@@ -167,8 +167,8 @@ class UnadvertiseRequest(Struct, array_like=True, frozen=True, tag=14, gc=False)
 class ReplayRequest(Struct, array_like=True, frozen=True, tag=15, gc=False):
     """The client reads the broker's journal; answered by one `ReplayReply` or `ReplayRefused`.
 
-    `start` is the offset of the first publication, `end` that after the last one. With a filter
-    only those come that it accepts.
+    `start` is the offset of the first publication, `end` that after the last one. With a filter the
+    reply has only those that it accepts.
     """
 
     start: Count
@@ -177,16 +177,16 @@ class ReplayRequest(Struct, array_like=True, frozen=True, tag=15, gc=False):
 
 
 class CheckRequest(Struct, array_like=True, frozen=True, tag=81, gc=False):
-    """The client asks how the broker's tables compare with its neighbors'; one `CheckReply`.
+    """A request to compare the broker's tables with its neighbors'; answered by one `CheckReply`.
 
-    With `compare`, they are compared anew first; what comes of that is in a later answer.
+    With `compare`, they are compared anew first; the result is in a later answer.
     """
 
     compare: bool = False
 
 
 class FiltersRequest(Struct, array_like=True, frozen=True, tag=83, gc=False):
-    """The client asks which filters of records a broker knows, from one on; one `FiltersReply`."""
+    """A request for the record filters a broker knows, from one on; one `FiltersReply`."""
 
     first: Count = 0
 
@@ -213,13 +213,13 @@ class UnsubscribedManyReply(Struct, array_like=True, frozen=True, tag=56, gc=Fal
 
 
 class SuppliedNotice(Struct, array_like=True, frozen=True, tag=86, gc=False):
-    """Somebody advertises again what these subscriptions accept."""
+    """An advertisement intersects these subscriptions again."""
 
     ids: tuple[Id, ...]
 
 
 class UnsuppliedNotice(Struct, array_like=True, frozen=True, tag=87, gc=False):
-    """Nobody advertises what these subscriptions accept, which are in force nevertheless."""
+    """No advertisement intersects these subscriptions, which are in force nevertheless."""
 
     ids: tuple[Id, ...]
 
@@ -227,11 +227,11 @@ class UnsuppliedNotice(Struct, array_like=True, frozen=True, tag=87, gc=False):
 AboutIds: TypeAlias = (
     SubscribedManyReply | UnsubscribedManyReply | SuppliedNotice | UnsuppliedNotice
 )
-"""What is said of several subscriptions at once."""
+"""The messages about several subscriptions at once."""
 
 
 class NeverNotice(Struct, array_like=True, frozen=True, tag=88, gc=False):
-    """No publication can match the subscription; it is taken nevertheless, as the reply says."""
+    """No publication can match the subscription; it is accepted nevertheless, as the reply says."""
 
     id: Id
     reason: Reason
@@ -277,9 +277,9 @@ class AcceptedReply(Struct, array_like=True, frozen=True, tag=23, gc=False):
 
 
 class PublicationRefused(Struct, array_like=True, frozen=True, tag=24, gc=False):
-    """A publication was not accepted; sent before the `AcceptedReply` that passes it.
+    """A publication was refused; sent before the `AcceptedReply` that passes it.
 
-    Where a rate was passed, there may be room again in `after_s` seconds.
+    Where a rate was exceeded, there may be room again in `after_s` seconds.
     """
 
     sequence: Sequence
@@ -303,8 +303,8 @@ class Delivery(Struct, array_like=True, frozen=True, tag=25):
 class ReplayReply(Struct, array_like=True, frozen=True, tag=29, gc=False):
     """Lines of a journal: a part of the requested range, from its start.
 
-    `lines` are lines of the journal (`store.segments`), `through` the offset from which to ask for
-    the rest. `first` is the offset of the oldest publication that is kept, `end` the next one's.
+    `lines` are lines of the journal (`store.segments`), `through` the offset from which to request
+    the rest. `first` is the offset of the oldest publication that is stored, `end` the next one's.
     """
 
     through: Count
@@ -314,16 +314,16 @@ class ReplayReply(Struct, array_like=True, frozen=True, tag=29, gc=False):
 
 
 class ReplayRefused(Struct, array_like=True, frozen=True, tag=19, gc=False):
-    """Nothing is read from the journal."""
+    """The journal is not read, for this reason."""
 
     reason: Reason
 
 
 class EdgeState(Struct, array_like=True, frozen=True, gc=False):
-    """What the `holder` has of what the `sender` told it.
+    """The state of the `holder`'s copy of the entries that the `sender` has sent to it.
 
-    In the last of some `rounds`, of so many `entries` that were told, or beside them, so many were
-    `wrong`.
+    In the last of `rounds` comparisons, `wrong` entries did not agree, among the `entries` sent or
+    beside them.
     """
 
     sender: Name
@@ -334,7 +334,7 @@ class EdgeState(Struct, array_like=True, frozen=True, gc=False):
 
 
 class CheckReply(Struct, array_like=True, frozen=True, tag=82, gc=False):
-    """The edges between the broker and its neighbors, both ways; `None` where none compares."""
+    """The edges between the broker and its neighbors, both ways; `None` where none is compared."""
 
     broker: Name
     routing: str
@@ -342,10 +342,10 @@ class CheckReply(Struct, array_like=True, frozen=True, tag=82, gc=False):
 
 
 class FiltersReply(Struct, array_like=True, frozen=True, tag=84, gc=False):
-    """Filters that a broker has been told of, or has told others: as bytes, or as text.
+    """Filters that a broker has received from neighbors or sent to them: as bytes, or as text.
 
-    Neither whose they are nor where they came from is said. `following` is the first one that is
-    not here, and `None` where nothing follows.
+    Neither their clients nor their links are named. `following` is the number of the first filter
+    that is not in this reply, and `None` where there is none.
     """
 
     packed: tuple[bytes, ...]
@@ -361,13 +361,13 @@ class LinkEstablished(Struct, array_like=True, frozen=True, tag=30, gc=False):
 
 
 class LinkCongestion(Struct, array_like=True, frozen=True, tag=35, gc=False):
-    """Beyond the sender, publications pile up (or no longer do): hold publishers back."""
+    """Publications pile up beyond the sender (or no longer do): hold publishers back."""
 
     congested: bool
 
 
 class LinkState(Struct, array_like=True, frozen=True, tag=60):
-    """The neighbors that a broker has; the later number of two is true (`session.circles`)."""
+    """The neighbors of a broker; the message with the latest number holds (`session.circles`)."""
 
     broker: Name
     number: Count
@@ -377,8 +377,8 @@ class LinkState(Struct, array_like=True, frozen=True, tag=60):
 class Part(Struct, array_like=True, frozen=True, tag=49, gc=False):
     """A part of a message of routers that is longer than a frame.
 
-    The parts of one message follow each other, and all but the last have `more` set; `data` of
-    all of them, in order, is the message as it stands alone in a frame.
+    The parts of one message follow each other, and all but the last have `more` set; their `data`,
+    in order, are the message as it stands alone in a frame.
     """
 
     data: Annotated[bytes, Meta(min_length=1)]
@@ -408,7 +408,7 @@ ClientMessage: TypeAlias = (
     | Pong
     | Goodbye
 )
-"""What a client may send once it is welcome."""
+"""The messages that a client may send once it is welcome."""
 
 BrokerMessage: TypeAlias = (
     Delivery
@@ -439,7 +439,7 @@ BrokerMessage: TypeAlias = (
     | Pong
     | Goodbye
 )
-"""What a broker may send to a client it has welcomed."""
+"""The messages that a broker may send to a client it has welcomed."""
 
 LinkMessage: TypeAlias = (
     routing.Message
@@ -453,6 +453,6 @@ LinkMessage: TypeAlias = (
     | Pong
     | Goodbye
 )
-"""What two brokers say to each other once the link is agreed."""
+"""The messages between two brokers once the link is agreed."""
 
 Message: TypeAlias = ClientMessage | BrokerMessage | LinkMessage

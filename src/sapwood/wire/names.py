@@ -7,7 +7,7 @@ from sapwood.limits import ID_CHARS_MAX, NAME_CHARS_MAX
 
 
 def check_name(kind: str, name: str) -> str:
-    """`name`, if a client or broker (`kind`) may be called so.
+    """`name`, if it is a valid name of a client or broker (`kind`).
 
     Names stand in keys, log lines and lines that programs read, so they are printable and have no
     spaces. Raises `InputError` or `LimitError`.

@@ -1,9 +1,10 @@
-"""Publications as bytes: made once by the publisher, read once at each hop, never made again.
+"""Publications as bytes: made once by the publisher, parsed once at each hop, never made again.
 
-One without a payload is an array of three, [id, record, document], one with a payload of four; in a
-blind one `true` is behind the payload. What goes on of that from the first router is made there,
-and is four again: [id, nil, nil, payload]. One with an envelope is an array of six, with `false` in
-the place of `true`; the envelope is an array as well, which grows at its end.
+A publication without a payload is an array of three, [id, record, document], one with a payload of
+four; in a blind one `true` follows the payload. The first router makes the form of a blind one that
+travels on, which is four again: [id, nil, nil, payload]. A publication with an envelope is an array
+of six, with `false` in the place of `true`; the envelope is an array as well, which grows at its
+end.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ class PublicationBody(Struct, array_like=True, frozen=True):
 
 
 class _PayloadBody(PublicationBody, array_like=True, frozen=True):
-    """The same with a payload."""
+    """A publication with a payload."""
 
     payload: bytes | None = None
 
 
 class WholeBody(_PayloadBody, array_like=True, frozen=True):
-    """All that may be in the array; what is not there is empty."""
+    """All fields that the array may have; absent ones are empty."""
 
     is_blind: bool = False
     envelope: Envelope | None = None
@@ -61,7 +62,7 @@ class _BlindBody(_PayloadBody, array_like=True, frozen=True):
 
 
 class _Enveloped(Struct, array_like=True, frozen=True):
-    """The array of which nothing but the envelope is looked at."""
+    """The array, of which only the envelope is decoded."""
 
     id: msgspec.Raw
     attributes: msgspec.Raw
@@ -72,7 +73,7 @@ class _Enveloped(Struct, array_like=True, frozen=True):
 
 
 _FIVE: Final = 0x95
-"""How the longest publication begins that has no envelope."""
+"""The first byte of the longest publication without an envelope."""
 
 _ENVELOPED: Final = msgspec.msgpack.Decoder(_Enveloped)
 _DECODER: Final = msgspec.msgpack.Decoder(WholeBody)
@@ -81,8 +82,8 @@ _DECODER: Final = msgspec.msgpack.Decoder(WholeBody)
 def encode_publication(publication: Publication, frame_bytes_max: int = FRAME_BYTES_MAX) -> bytes:
     """The bytes of a publication, for every message that carries it; made at the first call.
 
-    Raises `InvalidValueError` for what cannot travel (an array that holds a date, a text that is
-    no Unicode) and `LimitError` for an id or a publication that is too long for its frames.
+    Raises `InvalidValueError` for a value that cannot travel (an array that holds a date, a text
+    that is no Unicode) and `LimitError` for an id or a publication that is too long for its frames.
     """
     encoded = publication.encoded
     if encoded is None:
@@ -94,7 +95,7 @@ def encode_publication(publication: Publication, frame_bytes_max: int = FRAME_BY
 
 
 def _body_of(publication: Publication) -> PublicationBody:
-    """The array for a publication, without what is behind the last that is there."""
+    """The array for a publication, up to its last field that is not empty."""
     content = (publication.id, publication.attributes, publication.document)
     if publication.envelope is not None:
         blind, envelope = publication.is_blind, publication.envelope
@@ -131,7 +132,7 @@ def encode_row(id: str, row: Struct, frame_bytes_max: int = FRAME_BYTES_MAX) -> 
 
 
 def _of_bounded_size(id_: str, encoded: bytes, frame_bytes_max: int) -> bytes:
-    """The bytes of a publication, if they are not too many for its frames."""
+    """The bytes of a publication, checked to fit its frames. Raises `LimitError`."""
     bytes_max = frame_bytes_max - FRAME_OVERHEAD_BYTES
     if len(encoded) > bytes_max:
         subject = f"the encoded size of publication {id_!r}, bytes,"
@@ -156,23 +157,24 @@ def decode_body(encoded: bytes) -> WholeBody:
 
 
 def has_envelope(encoded: bytes) -> bool:
-    """Whether an encoded publication may have an envelope, as its first byte says."""
+    """True if an encoded publication may have an envelope, by its first byte."""
     return encoded[0] > _FIVE
 
 
 def envelope_of(encoded: bytes) -> Envelope | None:
-    """The envelope of an encoded publication, which a hop has taken for one.
+    """The envelope of an encoded publication, which a hop has accepted as one.
 
-    Nothing else in it is looked at.
+    Nothing else in it is decoded.
     """
     return _ENVELOPED.decode(encoded).envelope if has_envelope(encoded) else None
 
 
 def decode_publication(encoded: bytes, document: Document | None = None) -> Publication:
-    """The publication in these bytes, which it keeps; its document has been read.
+    """The publication in these bytes, which it keeps; its document is parsed.
 
-    Whoever has read that before hands it in. Raises `InputError` (or one of its kinds) for bytes
-    that are no publication, and for values and documents that no publication may hold.
+    A caller that has parsed the document before passes it. Raises `InputError` (or one of its
+    kinds) for bytes that are no publication, and for values and documents that no publication may
+    hold.
     """
     body = decode_body(encoded)
     publication = publication_of(body)
@@ -195,7 +197,7 @@ def publication_of(body: WholeBody) -> Publication:
 
 
 def _plain(value: object) -> object:
-    """A value of a record that the encoder does not know, as one that it knows."""
+    """A value of a record of a type unknown to the encoder, as one of a known type."""
     if isinstance(value, Mapping):
         return dict(value)
     plain = plain_value(value)
@@ -208,15 +210,15 @@ _ENCODER: Final = msgspec.msgpack.Encoder(enc_hook=_plain)
 
 
 def _check_arrays(publication: Publication) -> None:
-    """Look into arrays, of which the model takes what filters can compare, and leaves the rest.
+    """Check the arrays, of which the model takes the values that filters can compare.
 
-    What JSON has may be in them, and no deeper than `limits.RECORD_DEPTH_MAX`: otherwise one hop
-    could read what the next cannot.
+    They may hold any JSON, and no deeper than `limits.RECORD_DEPTH_MAX`: otherwise one hop could
+    parse a record that the next cannot.
     """
     if publication.attributes is None or not publication.has_arrays:
         return
     level: list[tuple[str, object]] = list(publication.attributes.items())
-    for _ in range(RECORD_DEPTH_MAX - 1):  # as `deeper` holds what has values one level below it
+    for _ in range(RECORD_DEPTH_MAX - 1):  # each step goes one level deeper
         deeper: list[tuple[str, object]] = []
         for name, value in level:
             if isinstance(value, Mapping):
@@ -238,7 +240,7 @@ def _check_arrays(publication: Publication) -> None:
 
 
 def _look_into(name: str, values: Iterable[object], deeper: list[tuple[str, object]]) -> None:
-    """Check the plain values; those with values inside are for the next level.
+    """Check the plain values, and collect those with values inside for the next level.
 
     Long arrays are mostly numbers, for which this takes a tenth of what `_check_carried` would.
     """

@@ -1,9 +1,8 @@
-"""Runs: publications that stand behind each other in a read, found without decoding them.
+"""Runs: consecutive publications in a read, found without decoding them.
 
-A run is one item among the messages of a connection, in the place of the messages that it is. Only
-what is plainly a publication is part of one; with the rest today's way goes on, message by message,
-so what is refused is refused with the same words, in the same place. While compiled kernels are not
-at hand there are no runs at all.
+A run is one item among the messages of a connection, in the place of its messages. Only frames that
+are plainly publications are part of one; the others are decoded message by message, so a refusal
+has the same words, in the same place. Without compiled kernels at hand there are no runs at all.
 """
 
 from __future__ import annotations
@@ -58,25 +57,25 @@ if TYPE_CHECKING:
 I64: TypeAlias = npt.NDArray[np.int64]
 
 _HEADS: Final = frozenset((b"\x93\x0c", b"\x94\x22", b"\x95\x22", b"\x94\x2c"))
-"""How the body of a message begins that may carry a publication."""
+"""The first bytes of the body of a message that may carry a publication."""
 
 _LONGEST: Final = min(BODY_BYTES_AT_ONCE, RECORD_VALUES_MAX)
-"""Bytes of a publication in a run. Longer ones are judged beside the loop, or may have more values
-than a record."""
+"""The most bytes of a publication in a run. Longer ones are judged beside the loop, or may have
+more values than a record."""
 
 _WORK: Final = 20
-"""What it takes plain Python to decode and check a publication, in about microseconds."""
+"""The time in which plain Python decodes and checks a publication, in about microseconds."""
 
 
 class _Publish(msgspec.Struct, array_like=True, frozen=True, tag=34):
-    """The beginning of a publication from a neighbor; the rest is passed over."""
+    """The beginning of a publication from a neighbor; the rest is skipped."""
 
     origin: Name
     hops: Count
 
 
 class _OnTree(msgspec.Struct, array_like=True, frozen=True, tag=44):
-    """The same on a tree."""
+    """The beginning of a publication on a tree."""
 
     source: Name
     epoch: Count
@@ -84,7 +83,7 @@ class _OnTree(msgspec.Struct, array_like=True, frozen=True, tag=44):
 
 
 class _Parts(msgspec.Struct, array_like=True, frozen=True):
-    """A publication, of whose record nobody looks at more than the bytes; of a payload at none."""
+    """A publication, of whose record only the bytes are used; of its payload not even those."""
 
     id: str
     attributes: msgspec.Raw
@@ -95,7 +94,7 @@ class _Parts(msgspec.Struct, array_like=True, frozen=True):
 
     @property
     def is_for_runs(self) -> bool:
-        """Whether its envelope, if it has one, is a time to live and no more."""
+        """True if its envelope, if it has one, is a time to live and no more."""
         return not self.is_blind and (
             self.envelope is None or self.envelope == Envelope(self.envelope.ttl_ms)
         )
@@ -105,7 +104,8 @@ _PARTS: Final = msgspec.msgpack.Decoder(_Parts)
 _ENVELOPE: Final = msgspec.msgpack.Decoder(_Publish | _OnTree)
 
 _BINARY: Final = 0xC4
-"""How MessagePack begins binary data whose size is in one byte; of two and four bytes, one more."""
+"""The first byte of binary data whose size is in one byte, in MessagePack; of two and four bytes,
+one and two more."""
 
 FRAMES: Final = KernelSet("frames", "sapwood.wire.kernels.compiled")
 """The kernels of frames."""
@@ -113,36 +113,36 @@ FRAMES: Final = KernelSet("frames", "sapwood.wire.kernels.compiled")
 
 @dataclass(frozen=True, slots=True)
 class RequestRun:
-    """`PublishRequest`s of a client whose numbers follow each other, from `sequence` on."""
+    """The `PublishRequest`s of a client with consecutive numbers, from `sequence` on."""
 
     sequence: int
     batch: PublicationBatch
 
     def part(self, first: int, last: int | None = None) -> RequestRun:
-        """Those from one place up to another, or to the end."""
+        """The requests from one place up to another, or to the end."""
         if not first and (last is None or last >= len(self.batch)):
             return self
         return RequestRun(self.sequence + first, self.batch[first:last])
 
     def messages(self) -> Iterator[PublishRequest]:
-        """The requests that it is, in order."""
+        """The single requests, in order."""
         for place in range(len(self.batch)):
             yield PublishRequest(self.sequence + place, self.batch.body(place))
 
 
 LinkRun: TypeAlias = PublishMany
-"""`Publish` of a neighbor, all with one envelope."""
+"""The `Publish` messages of a neighbor, all with one envelope."""
 
 Run: TypeAlias = RequestRun | LinkRun
 
 
 class RunFinder:
-    """Finds runs as soon as compiled kernels are at hand; until then `loader` hears of the work."""
+    """Finds runs once compiled kernels are at hand; until then it reports the work to `loader`."""
 
     __slots__ = ("_awaiting", "_find")
 
     def __init__(self, loader: Loader | None = None) -> None:
-        #: what is still to be loaded
+        #: the kernels that are still to be loaded
         self._awaiting = [Awaiting(kernels, loader) for kernels in (FRAMES, RECORDS)]
         self._find: Callable[[bytes, int, int, int, int], I64] | None = None
         if all(one.at_hand() is not None for one in self._awaiting):
@@ -151,10 +151,10 @@ class RunFinder:
     def find(
         self, data: bytes, start: int, body_bytes_max: int, *, is_link: bool
     ) -> tuple[list[Run | bytes], int]:
-        """What begins with the frame at byte `start` and is made of publications, and its end.
+        """The runs that begin with the frame at byte `start`, and the byte after them.
 
-        That is runs, and between them the bodies of frames that have to be looked at one by one.
-        Nothing, where that frame is no publication, or not plainly one, or no kernels are at hand.
+        Between the runs are the bodies of frames that have to be decoded one by one. Empty, where
+        that frame is no publication, or not plainly one, or no kernels are at hand.
         """
         begin = start + HEADER_BYTES
         if data[begin : begin + 2] not in _HEADS:
@@ -207,10 +207,11 @@ class RunFinder:
 
 
 def _with_more(data: bytes, columns: I64, *, is_link: bool) -> tuple[PublicationBatch, list[int]]:
-    """Publications of which some may have documents, which are read, or payloads, which are not.
+    """A batch of publications that may have documents, which are parsed, or payloads.
 
-    Beside them, those that are doubtful. They end with the one whose document makes them as long as
-    what is read at once. A payload alone goes from router to router, and comes from no client.
+    Returned with the places of the doubtful ones. The batch ends with the publication whose
+    document makes it as long as the limit for one parse. A payload alone travels between routers,
+    and comes from no client.
     """
     from sapwood.xml import read_document  # late: records need no XML parser
 
@@ -256,7 +257,7 @@ def _with_more(data: bytes, columns: I64, *, is_link: bool) -> tuple[Publication
 
 
 def _pieces(data: bytes, run: Run, doubtful: Sequence[int], bodies: I64) -> Iterator[Run | bytes]:
-    """A run without some of its publications, whose bodies stand in their places."""
+    """A run without the doubtful publications, whose bodies stand in their places."""
     first = 0
     for place in (*doubtful, len(bodies)):
         if place > first:
@@ -268,12 +269,12 @@ def _pieces(data: bytes, run: Run, doubtful: Sequence[int], bodies: I64) -> Iter
 
 
 def _size_before(data: bytes, body: int) -> int:
-    """How long the body is that begins at a byte, as the frame says before it."""
+    """The length of the body that begins at a byte, from the frame's header before it."""
     return int.from_bytes(data[body - HEADER_BYTES : body], "big")
 
 
 def _envelope(data: bytes, body: int) -> PublishMany | None:
-    """What a message says beside its publication; `None` where that is for others to refuse."""
+    """The envelope of a message, without its publication; `None` where another place refuses it."""
     try:
         envelope = _ENVELOPE.decode(memoryview(data)[body : body + _size_before(data, body)])
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -287,7 +288,7 @@ def _envelope(data: bytes, body: int) -> PublishMany | None:
 def _digests(data: bytes, columns: I64, end: int) -> DigestBatch:
     """The digest behind each publication of a run, empty where there is none.
 
-    It is binary data, as the kernel has found: one byte that says how many more say its size.
+    A digest is binary data, as the kernel has found: one byte for the size of its length.
     """
     ends, begins = np.append(columns[BODY][1:] - HEADER_BYTES, end), columns[FINISH]
     is_there = begins < ends

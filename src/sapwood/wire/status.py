@@ -1,4 +1,4 @@
-"""What a client asks of one broker's state, and the answer: frames, and the values in them."""
+"""The state of one broker, as clients request it: frames, and the values in them."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ Seconds = Annotated[float, Meta(ge=0)]
 
 
 class StatusRequest(Struct, array_like=True, frozen=True, tag=74, gc=False):
-    """The client asks for the broker's state; one `StatusReply`."""
+    """A request for the broker's state; answered by one `StatusReply`."""
 
 
 class LinkStatus(Struct, array_like=True, frozen=True, gc=False):
     """One link of a broker.
 
-    `name` is the neighbor's, or, where a link is not `up`, the address at which the broker tries.
-    The last message that came was under way for `delay_min_s` at least and `delay_max_s` at most,
-    `None` where nothing is known of that. `waiting_bytes` have yet to be taken by the system.
-    So many entries of tables were told and are `unconfirmed`, `None` under protocols that do not
-    keep that link by link.
-    `behind` says that the neighbor is not told everything yet.
+    `name` is the neighbor's, or, where a link is not `up`, the address to which the broker
+    connects. The last message that came was under way for `delay_min_s` at least and `delay_max_s`
+    at most, `None` where nothing is known of that. `waiting_bytes` have yet to be taken by the
+    system. `unconfirmed` is the number of table entries that were sent and are not confirmed yet,
+    `None` under protocols that do not record that link by link. `behind` is true while the neighbor
+    does not have every entry yet.
 
-    Of subscriptions, it could be told of `known` at most and was `told` of so many, mergers among
-    them, and has told of `heard` itself; `None` where there is no one tree for all sources. Since
-    the link is up, `sent` publications went to it and `came` from it.
+    The neighbor may get at most `known` subscriptions and has got `told`, mergers among them, and
+    has sent `heard` itself; `None` where there is no one tree for all sources. Since the link is
+    up, `sent` publications went to it and `came` from it.
     """
 
     name: Name
@@ -45,7 +45,7 @@ class LinkStatus(Struct, array_like=True, frozen=True, gc=False):
 
 
 class StoreStatus(Struct, array_like=True, frozen=True, gc=False):
-    """What a broker keeps: publications from number `first` on, before `end`."""
+    """The store of a broker: publications from number `first` on, before `end`."""
 
     durability: str
     first: Count
@@ -53,10 +53,10 @@ class StoreStatus(Struct, array_like=True, frozen=True, gc=False):
 
 
 class StatusReply(Struct, array_like=True, frozen=True, tag=75):
-    """One broker's state: `tables` are its router's table sizes, the counters those of its life.
+    """One broker's state: `tables` are its router's table sizes; counters are since its start.
 
     `engines` are those chosen for records and for documents; `kernels` are the sets of compiled
-    ones at hand. `store` is `None` for a broker that keeps nothing.
+    ones at hand. `store` is `None` for a broker without a store.
     """
 
     broker: Name
@@ -74,7 +74,7 @@ class StatusReply(Struct, array_like=True, frozen=True, tag=75):
 
 
 def status_members(found: StatusReply) -> dict[str, Any]:
-    """A broker's state as a JSON object; an array of links, each an object, is among it."""
+    """The state of a broker as a JSON object, with its links as an array of objects."""
     return {**_fields(found), "links": [_fields(link) for link in found.links]} | {
         "store": None if found.store is None else _fields(found.store),
         "engines": dict(zip(("records", "documents"), found.engines, strict=True)),

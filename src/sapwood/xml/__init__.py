@@ -1,7 +1,8 @@
-"""XML documents: hostile bytes in, one flat form out, or a stream of what is in them.
+"""XML documents: from hostile bytes to one flat form, or to a stream of events.
 
-`read_document` and `stream_document` are the only doors. What they let through is well-formed, has
-no DOCTYPE and lies within `DocumentBounds`; what they refuse, they refuse before it takes memory.
+`read_document` and `stream_document` are the only entries. The documents that they accept are
+well-formed, have no DOCTYPE and lie within `DocumentBounds`; others are refused before they take
+memory.
 """
 
 from sapwood.xml.bounds import DocumentBounds

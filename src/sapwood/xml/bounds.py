@@ -46,29 +46,29 @@ class DocumentBounds:
             )
 
     def check_size(self, size: int) -> None:
-        """Raise `LimitError` for a document of more bytes than that."""
+        """Raise `LimitError` for a document of more bytes than `size`."""
         if size > self.size:
             raise LimitError(
                 "DOCUMENT_BYTES_MAX", self.size, size, "the size of the document in bytes"
             )
 
     def check_depth(self, depth: int) -> None:
-        """Raise `LimitError` for elements nested deeper than that."""
+        """Raise `LimitError` for elements nested deeper than `depth`."""
         if depth > self.depth:
             raise LimitError("DOCUMENT_DEPTH_MAX", self.depth, depth, "the depth of the document")
 
     def too_deep(self) -> LimitError:
-        """The error for a document of which only that much is known."""
+        """The error for a document that is too deep, by an unknown number of levels."""
         return LimitError("DOCUMENT_DEPTH_MAX", self.depth, None, "the depth of the document")
 
     def too_many_elements(self) -> LimitError:
-        """The error for more elements than that."""
+        """The error for more elements than `elements`."""
         return LimitError(
             "DOCUMENT_ELEMENTS_MAX", self.elements, None, "the number of elements in the document"
         )
 
     def too_many_remarks(self) -> LimitError:
-        """The error for more comments and processing instructions than that."""
+        """The error for more comments and processing instructions than `remarks`."""
         return LimitError(
             "DOCUMENT_REMARKS_MAX",
             self.remarks,
@@ -77,7 +77,7 @@ class DocumentBounds:
         )
 
     def too_many_attributes(self) -> LimitError:
-        """The error for more attributes of one element than that."""
+        """The error for more attributes of one element than `attributes`."""
         return LimitError(
             "ELEMENT_ATTRIBUTES_MAX",
             self.attributes,

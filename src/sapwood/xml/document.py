@@ -16,7 +16,7 @@ class Content:
     `attribute_names` and `attribute_values`. Text nodes (`texts`) are in document order, each
     owned by the element it is a child of (`owners`); those within `e`, at any depth, are
     `first_texts[e]` up to `last_texts[e]`. Comments and processing instructions are left out, but
-    they do part text nodes, as XPath 1.0 (section 5.7) has it.
+    they do part text nodes, as in XPath 1.0 (section 5.7).
     """
 
     attribute_starts: tuple[int, ...]
@@ -73,7 +73,7 @@ class Document:
         return "".join(content.texts[content.first_texts[element] : content.last_texts[element]])
 
     def ends(self) -> tuple[int, ...]:
-        """For each element the first one after it that does not lie within it."""
+        """The first element after each element that does not lie within it."""
         ends = [element + 1 for element in range(len(self))]
         for element in range(len(self) - 1, 0, -1):
             parent = self.parents[element]

@@ -1,8 +1,8 @@
-"""Which encoding a document is in, decided before the parser sees it.
+"""The encoding of a document, decided before the parser sees it.
 
-The parser is told the encoding, so that a declaration cannot make it read something else than
-what was inspected. What remains after this step is ASCII where it matters: all markup characters
-are the bytes that they are in ASCII.
+The encoding is passed to the parser, so that a declaration cannot make it read anything else than
+what was inspected. After this step the data is ASCII where it matters: all markup characters are
+the bytes that they are in ASCII.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STARTS: Final = (
     (b"<\0", "utf-16le", False),
     (b"\0<", "utf-16be", False),
 )
-"""How a document in UTF-16 begins, which of the two orders that is, and whether it is a byte order
+"""The first bytes of documents in UTF-16, their byte order, and true if they are a byte order
 mark."""
 _BOM: Final = "\ufeff".encode()
 _ENCODING: Final = re.compile(r"""(<\?xml\s[^<>]*?)\sencoding\s*=\s*(?:"[^"<>]*"|'[^'<>]*')""")
@@ -45,12 +45,13 @@ class Encoded(NamedTuple):
 def ascii_compatible(data: bytes) -> Encoded:
     """The document in UTF-8, US-ASCII or ISO-8859-1; UTF-16 is turned into UTF-8.
 
-    A byte order mark decides, and a declaration beside it says the same or is refused: expat does
-    so, and libxml2 believes the mark whatever is declared. UTF-16 without a mark must be declared,
-    as libxml2 has it; expat takes it in silence (XML 1.0, section 4.3.3 and appendix F).
+    A byte order mark decides, and a declaration beside it must agree or the document is refused, as
+    expat does; libxml2 believes the mark whatever is declared. UTF-16 without a mark must be
+    declared, as for libxml2; expat accepts it without a declaration (XML 1.0, section 4.3.3 and
+    appendix F).
 
     Raises `DocumentError` for any other encoding, for one that is not the declared one, and for
-    bytes that are not UTF-16 though they begin so.
+    bytes that are not UTF-16 though they begin like it.
     """
     for start, order, is_mark in _STARTS:
         if data.startswith(start):
@@ -78,7 +79,7 @@ def ascii_compatible(data: bytes) -> Encoded:
 
 
 def _check_utf_16(data: bytes, order: str, *, is_mark: bool) -> None:
-    """Raise `DocumentError` unless a document that was in UTF-16 said so, and nothing else."""
+    """Raise `DocumentError` unless a document in UTF-16 is marked or declared as such."""
     declared = _DECLARED.match(data)
     if declared is None:
         if not is_mark:
@@ -110,11 +111,11 @@ def _refusal(declared: re.Match[bytes], reason: str) -> DocumentError:
 
 
 def encode_text(text: str) -> bytes:
-    """A document that came as text, in UTF-8. What it says of its bytes is left out.
+    """A document that came as text, in UTF-8, without its declaration of an encoding.
 
     Raises `DocumentError` for half of a surrogate pair, which is no character.
     """
-    text = text.removeprefix("\ufeff")  # a mark in the order of bytes that are no more
+    text = text.removeprefix("\ufeff")  # a byte order mark, but text has no bytes
     try:
         return (
             _ENCODING.sub(r"\1", text, count=1).encode() if text[:5] == "<?xml" else text.encode()
@@ -126,9 +127,9 @@ def encode_text(text: str) -> bytes:
 
 
 def decode_text(data: bytes) -> str:
-    """A document as text, from whatever encoding it is in; `encode_text` gives it back in UTF-8.
+    """A document as text, from any encoding; `encode_text` turns it into UTF-8 again.
 
-    Raises `DocumentError` for bytes that are not in the encoding they are said to be in.
+    Raises `DocumentError` for bytes that are not in the declared encoding.
     """
     encoded = ascii_compatible(data)
     try:

@@ -1,9 +1,9 @@
 """Refusals before a parser runs: a DOCTYPE, too many elements or attributes.
 
-A parser builds what it reads, and only then can one count it. These checks bound what it can build.
-Each has a quick form that says "certainly not" of nearly every document, at the speed of
+A parser builds everything that it reads, and only then can it be counted. These checks bound what
+it can build. Each has a quick form that excludes nearly every document, at the speed of
 `bytes.count`, and an exact form that steps from one piece of markup to the next. All expressions
-run in linear time: possessive, and what is never closed reaches to the end.
+run in linear time: possessive, and markup that is never closed reaches to the end.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ _ATTRIBUTE_BYTES_MIN: Final = len(b' a=""')
 
 
 def inspected(data: bytes, bounds: DocumentBounds) -> Encoded:
-    """What came as a document, as the parser may have it: all checks that come before it.
+    """The bytes of a document after all checks that come before the parser, with their encoding.
 
-    Raises `InputError` for what is not bytes, `DocumentError` for an encoding that is not read and
-    for a DOCTYPE, `LimitError` for more bytes, elements or attributes than `bounds` allows.
+    Raises `InputError` for a value that is not bytes, `DocumentError` for an encoding that is not
+    read and for a DOCTYPE, `LimitError` for more bytes, elements or attributes than `bounds`
+    allows.
     """
     if not isinstance(data, bytes):
         raise InputError(f"a document is bytes, not {type(data).__name__}; encode it as UTF-8")
@@ -46,7 +47,7 @@ def inspected(data: bytes, bounds: DocumentBounds) -> Encoded:
 
 
 def inspect(data: bytes, bounds: DocumentBounds) -> None:
-    """Refuse what must not reach the parser; `data` is in an encoding that agrees with ASCII.
+    """Refuse data that must not reach the parser; `data` is in an encoding that agrees with ASCII.
 
     Raises `DocumentError` for a DOCTYPE, `LimitError` for more elements, comments and processing
     instructions, or attributes of one element, than `bounds` allows.
@@ -61,7 +62,7 @@ def inspect(data: bytes, bounds: DocumentBounds) -> None:
 
 
 def _refuse_doctype(data: bytes) -> None:
-    """A DOCTYPE stands before the root element; elsewhere the same letters are harmless."""
+    """Refuse a DOCTYPE before the root element; elsewhere the same letters are harmless."""
     prolog = _PROLOG.match(data)
     assert prolog is not None, "an expression that may be empty always matches"
     start = prolog.end()
@@ -79,7 +80,7 @@ def _may_have_too_many_nodes(data: bytes, allowed: int) -> bool:
 
 
 def _may_have_too_many_attributes(data: bytes, allowed: int) -> bool:
-    """Whether some piece from `<` to the next `<` has more `=` than attributes are allowed.
+    """True if some piece from `<` to the next `<` has more `=` than attributes are allowed.
 
     No attribute value holds a `<`, so each start tag lies within one such piece; and most pieces
     are too short to begin with.

@@ -1,8 +1,9 @@
-"""Names of elements and attributes, as XML 1.0, fifth edition, has them (productions 4 and 4a).
+"""Names of elements and attributes, by XML 1.0, fifth edition (productions 4 and 4a).
 
-Whatever reads such a name (XPath, advertised paths, DTDs) takes these tables, and libxml2 reads
-documents by the same ones; so what a document can have, a filter can ask for. Namespaces in XML
-(production 4) leaves out the colon, which parts a prefix from a local part: both are an *NCName*.
+Every module that reads such a name (XPath, advertised paths, DTDs) uses these tables, and libxml2
+reads documents by the same ones; so a filter can name every element that a document can have.
+Namespaces in XML (production 4) leaves out the colon, which parts a prefix from a local part: both
+are an *NCName*.
 
 Worked example, `e` and U+0301, the acute accent that combines with it: U+0065 lies in the third of
 the ranges `NAME_START_RANGES` (0x61 to 0x7a) and begins a name. U+0301 lies in none of them, so it
@@ -36,7 +37,7 @@ NAME_START_RANGES: Final[tuple[_Range, ...]] = (
     (0xFDF0, 0xFFFD),
     (0x10000, 0xEFFFF),
 )
-"""`NameStartChar` without the colon: what a name begins with, in the order of the production."""
+"""`NameStartChar` without the colon: the first characters of names, in the production's order."""
 
 NAME_FURTHER_RANGES: Final[tuple[_Range, ...]] = (
     (0x2D, 0x2E),
@@ -45,7 +46,7 @@ NAME_FURTHER_RANGES: Final[tuple[_Range, ...]] = (
     (0x300, 0x36F),
     (0x203F, 0x2040),
 )
-"""What `NameChar` has beside `NameStartChar`: what a name may go on with, but not begin with."""
+"""`NameChar` without `NameStartChar`: characters that may follow in a name, but not begin it."""
 
 
 def _character_class(ranges: Iterable[_Range]) -> str:
@@ -62,10 +63,10 @@ _NCNAME: Final = re.compile(NCNAME)
 
 
 def is_ncname(text: str) -> bool:
-    """Whether a text is a name without a colon: a prefix, a local part, or a name without both."""
+    """True if a text is a name without a colon: a prefix, a local part, or a name without both."""
     return _NCNAME.fullmatch(text) is not None
 
 
 def may_go_on(character: str) -> bool:
-    """Whether a name may hold a character, if only after its beginning."""
+    """True if a name may hold a character, if only after its beginning."""
     return _NCNAME.fullmatch(f"a{character}") is not None

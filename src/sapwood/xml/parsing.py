@@ -1,7 +1,7 @@
-"""The parser, libxml2 through lxml, and what its refusals become.
+"""The parser, libxml2 through lxml, and the conversion of its refusals to errors.
 
-Nothing of a document's own choosing reaches it: the encoding is given, there is no DOCTYPE that
-could declare entities, nothing is loaded.
+The document cannot influence it: the encoding is given, there is no DOCTYPE that could declare
+entities, nothing is loaded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sapwood.errors import DocumentError
 from sapwood.xml.bounds import DocumentBounds
 
 _PARSER_DEPTH: Final = 256
-"""Levels at which libxml2 stops by itself, unless told to read huge documents."""
+"""Levels at which libxml2 stops by itself, unless it is set to read huge documents."""
 
 _PARSER_BYTES: Final = 10_000_000
 """Bytes of one text at which libxml2 stops by itself, likewise."""
@@ -37,7 +37,7 @@ def parser(encoding: str, bounds: DocumentBounds, **options: Any) -> etree.XMLPa
 
 
 def refusal(error: etree.XMLSyntaxError, bounds: DocumentBounds) -> Exception:
-    """What to raise in the place of the parser's own error."""
+    """The error to raise in the place of the parser's own error."""
     if error.code == etree.ErrorTypes.ERR_RESOURCE_LIMIT:
         return bounds.too_deep()
     if error.code == etree.ErrorTypes.ERR_NO_MEMORY:

@@ -5,8 +5,8 @@ elements on average; medians on one core) it takes 42 microseconds to build the 
 names and children; expat with a Python function for each tag takes 84, the standard library's
 ElementTree, which is expat without them, 85 for the same lists.
 
-What is refused, and where: size, encoding, DOCTYPE, elements and attributes before parsing
-(`encodings`, `inspection`); what is not well-formed by the parser; depth while the tree is read.
+The refusals: size, encoding, DOCTYPE, elements and attributes before parsing (`encodings`,
+`inspection`); documents that are not well-formed by the parser; depth while the tree is read.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def read_document(
 
     Without `content`, attributes and text are left out, which is a third faster.
 
-    Raises `DocumentError` with line and column for what is not well-formed, for a DOCTYPE and for
-    other encodings, `LimitError` beyond `bounds`.
+    Raises `DocumentError` with line and column for data that is not well-formed, for a DOCTYPE and
+    for other encodings, `LimitError` beyond `bounds`.
     """
     encoded = inspected(data, bounds)
     root = _parsed(encoded, bounds, content=content)
@@ -40,7 +40,7 @@ def read_document(
 
 
 def _parsed(encoded: Encoded, bounds: DocumentBounds, *, content: bool) -> Any:
-    """The root element as the parser gives it; without `content` only elements are kept."""
+    """The root element as the parser returns it; without `content` only elements are kept."""
     building = parser(
         encoded.encoding,
         bounds,
@@ -77,7 +77,7 @@ def _parents(children: Sequence[int], bounds: DocumentBounds) -> tuple[int, ...]
 
 
 def _with_content(root: Any, bounds: DocumentBounds) -> Document:
-    """Structure and content in one pass over all nodes, comments included: they part texts."""
+    """Structure and content in one pass over all nodes, comments included, as they part texts."""
     flat = _Flattening(bounds)
     for node in root.iter():
         flat.take(node)
@@ -104,11 +104,11 @@ class _Flattening:
         self.last_texts: list[int] = []
         #: open elements, outermost first: number, and the text after the element
         self.open: list[tuple[int, str | None]] = []
-        #: for each open element how many of its children are still to come
+        #: for each open element the number of its children still to come
         self.due: list[int] = []
 
     def take(self, node: Any) -> None:
-        """The next node: an element, a comment or a processing instruction."""
+        """Add the next node: an element, a comment or a processing instruction."""
         parent = self.open[-1][0] if self.open else -1
         if self.due:
             self.due[-1] -= 1

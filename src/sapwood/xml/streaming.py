@@ -1,10 +1,11 @@
-"""A document as a stream: told to a listener while it is read, and never kept.
+"""A document as a stream: reported to a listener while it is read, and never kept.
 
-What is held is the part of the bytes that is being read, the open elements and one text node; so a
-document may be any times larger than what reading it takes. It is refused for the same reasons as
-by `read_document`, some of them only after the listener has heard of what came before.
+The memory holds the part of the bytes that is being read, the open elements and one text node; so a
+document may be any number of times larger than the memory for reading it. It is refused for the
+same reasons as by `read_document`, some of them only after the listener has been called for the
+content before the error.
 
-`replay` tells a listener of a document that was read before.
+`replay` calls a listener for a document that was read before.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ from sapwood.xml.inspection import inspected
 from sapwood.xml.parsing import parser, reason, refusal
 
 PART_BYTES: Final = 32_768
-"""Bytes that the parser gets at a time. It keeps what it gets, and one call for each costs a
+"""Bytes that the parser gets at a time. It keeps them, and one call for each part costs a
 microsecond."""
 
 
 class Listener(Protocol):
-    """What hears of a document, in its order."""
+    """The receiver of a document's content, in document order."""
 
     def start(self, name: str, attributes: Iterable[tuple[str, str]]) -> None:
-        """An element begins: its name, `local` or `{namespace}local`, and its attributes."""
+        """Handle the begin of an element: name, `local` or `{namespace}local`, and attributes."""
 
     def text(self, text: str) -> None:
-        """A whole text node of the innermost open element; never empty."""
+        """Handle a whole text node of the innermost open element; never empty."""
 
     def end(self) -> None:
-        """The innermost open element ends."""
+        """Handle the end of the innermost open element."""
 
 
 def stream_document(
@@ -45,20 +46,20 @@ def stream_document(
     *,
     content: bool = True,
 ) -> None:
-    """Tell a listener of the document in `data`; without `content`, of elements alone.
+    """Call a listener for the document in `data`; without `content`, for its elements alone.
 
-    Raises what `read_document` raises, in the middle of the document as it may be: what the
-    listener has heard by then is to be thrown away. What the listener raises comes out as it is.
+    Raises what `read_document` raises, possibly in the middle of the document: the listener's state
+    is then to be thrown away. Errors of the listener are raised unchanged.
     """
     encoded = inspected(data, bounds)
     target = (_Telling if content else _TellingOfElements)(listener, bounds)
-    # Without resolving, libxml2 tells of `&` in an attribute as of the reference that it was. What
-    # is not predefined, it refuses either way, since nothing was declared.
+    # Without resolving, libxml2 reports `&` in an attribute as the reference that it was.
+    # References that are not predefined it refuses either way, since none was declared.
     reading = parser(encoded.encoding, bounds, resolve_entities="internal", target=target)
     try:
         for start in range(0, max(1, len(encoded.data)), PART_BYTES):
             reading.feed(encoded.data[start : start + PART_BYTES])
-            # Of prefixes that mean nothing the parser only takes note when it builds no tree.
+            # When the parser builds no tree, it only logs prefixes that are not bound.
             for noted in reading.feed_error_log.filter_from_errors():
                 raise DocumentError(noted.line, noted.column, reason(noted.message))
         reading.close()
@@ -67,7 +68,7 @@ def stream_document(
 
 
 class _TellingOfElements:
-    """What lxml calls; it looks at which methods there are, and leaves out what nobody hears."""
+    """The target that lxml calls; lxml leaves out events for which it has no method."""
 
     def __init__(self, listener: Listener, bounds: DocumentBounds) -> None:
         self.listener = listener
@@ -83,7 +84,7 @@ class _TellingOfElements:
         self.listener.end()
 
     def close(self) -> None:
-        """Nothing is handed back."""
+        """Return nothing to lxml."""
 
     def deeper(self) -> None:
         self.depth += 1
@@ -92,7 +93,7 @@ class _TellingOfElements:
 
 
 class _Telling(_TellingOfElements):
-    """Text comes in pieces, parted by references, sections and the ends of parts.
+    """The target that also reports text, which comes in pieces between references and sections.
 
     A text node ends where an element begins or ends, and at comments and processing instructions.
     """
@@ -131,7 +132,7 @@ class _Telling(_TellingOfElements):
 
 
 def replay(document: Document, listener: Listener) -> None:
-    """Tell a listener of a document that was read, as `stream_document` does of its bytes.
+    """Call a listener for a document that was read, as `stream_document` does for its bytes.
 
     Without text and attributes, if only the structure was read.
     """

@@ -1,1 +1,1 @@
-"""What `sapwood bench` measures: one module a subject, each returning plain data."""
+"""The measurements of `sapwood bench`: one module a subject, each returning plain data."""

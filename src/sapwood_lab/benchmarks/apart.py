@@ -14,7 +14,7 @@ from sapwood.errors import EnvironmentMissingError
 
 
 def run_apart(module: str, arguments: Sequence[object], subject: str) -> bytes:
-    """What a module prints when it is run as a program.
+    """The output of a module that is run as a program.
 
     Raises `EnvironmentMissingError` with its last words where it fails; `subject` is what could
     not be measured then.

@@ -1,4 +1,4 @@
-"""What `sapwood pipeline compile` takes of this machine, and how that grows with the set.
+"""The resources of `sapwood pipeline compile` on this machine, and their growth with the set.
 
 The sets have an equality and two ranges each, attributes and values by Zipf's law; every second
 subscription is a narrower form of another one, so that half of them are covered. Each size is
@@ -63,13 +63,13 @@ def run_compile_bench(sizes: Sequence[int], folder: Path | None = None) -> list[
 
 
 def lines(count: int) -> Iterator[bytes]:
-    """So many subscriptions as JSON Lines; equal for equal counts, whatever the machine."""
+    """`count` subscriptions as JSON Lines; equal for equal counts, whatever the machine."""
     for number, text in zip(range(count), _texts(), strict=False):
         yield b'{"id":"s%d","filter":"%s"}\n' % (number, text)
 
 
 def measure(source: Path, out: Path) -> dict[str, Any]:
-    """What one process measures: a session from its start, and one compile job."""
+    """The figures of one process: a session from its start, and one compile job."""
     from sapwood.pipeline.compile.job import CompileJob
     from sapwood.pipeline.spark.session import local_session
     from sapwood.pipeline.spark.usage import metered

@@ -1,10 +1,10 @@
-"""What a filter costs for each publication, by how it is found: what `sapwood.matching.costs` has.
+"""The cost of a filter for each publication, by how it is found, for `sapwood.matching.costs`.
 
-`python -m sapwood_lab.benchmarks.costs --size 20000` fills an index with so many filters of one
+`python -m sapwood_lab.benchmarks.costs --size 20000` fills an index with that many filters of one
 kind, matches records in batches and one at a time takes the processor time that passed, less that
 of an index with none of them. Printed is one line of JSON for each kind: nanoseconds that a filter
 adds for a publication (`filter_ns`, the least of some rounds), of how many publications it was a
-candidate (`share`), what that is for each candidate (`candidate_ns`), and what the model says
+candidate (`share`), what that is for each candidate (`candidate_ns`), and the cost by the model
 (`model_ns`).
 """
 
@@ -137,7 +137,7 @@ def _least_ns(index: Index, batch: Sequence[Publication]) -> float:
 
 
 def measured(kind: Kind, size: int, seed: int = 1) -> dict[str, Any]:
-    """What a filter of one kind adds to a publication."""
+    """The cost that a filter of one kind adds to a publication."""
     random = Random(seed)  # noqa: S311 - reproducible on purpose
     parse: Callable[[str], Interest] = parse_xpath if kind.is_xpath else parse_filter
     batch = publications(random, are_documents=kind.is_xpath)

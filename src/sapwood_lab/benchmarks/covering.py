@@ -35,8 +35,8 @@ ATTRIBUTES: Final = (3, 6)
 """The fewest and the most of the figure; more attributes leave less to cover."""
 
 WHOLE: Final = (OURS, KDTREE, COUNTING)
-"""What is never stopped: the three are compared with each other, and they are close enough that the
-beginning of a sequence does not decide."""
+"""The structures that are never stopped: the three are compared with each other, and they are close
+enough that the beginning of a sequence does not decide."""
 
 ORDER: Final = (
     ("the k-d tree is faster than counting", KDTREE, COUNTING, 1),
@@ -45,8 +45,8 @@ ORDER: Final = (
     ("the forest is faster than Siena's poset", FOREST, POSET, 1),
     ("counting is faster than Siena's poset", COUNTING, POSET, 1),
 )
-"""What the work says of its figure (L1021-1025): who is faster, and from how many attributes on. Up
-to 4, counting and forest are said to be close."""
+"""The statements of the work on its figure (L1021-1025): which is faster, and from how many
+attributes on. Up to 4, counting and forest are close there."""
 
 _Row = Mapping[str, Any]
 
@@ -101,9 +101,9 @@ def published_order(rows: Sequence[_Row]) -> list[tuple[str, int, list[str]]]:
 
 
 def is_faster(fast: _Row, slow: _Row) -> bool:
-    """Whether one row's pair is known to be faster than another's on the same sequence.
+    """True if one row's pair is known to be faster than another's on the same sequence.
 
-    Of two that were stopped after the same time, whoever did more is; the time of one that was
+    Of two that were stopped after the same time, the one that did more is; the time of one that was
     stopped is above its lower bound, and nothing else is known of it.
     """
     if _is_stopped(fast):
@@ -160,7 +160,7 @@ def draw_covering(rows: Sequence[_Row], folder: Path) -> list[Path]:
 
 
 def _print_gains(rows: Sequence[_Row]) -> None:
-    """How many times longer than the default pair everyone takes on the last sequence."""
+    """Print how many times longer than the default pair each pair takes on the last sequence."""
     last = [
         row for row in rows if all(row[k] == rows[-1][k] for k in ("attributes", "removal_share"))
     ]

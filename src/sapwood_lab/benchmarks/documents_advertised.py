@@ -18,7 +18,7 @@ from sapwood.model.patterns.pattern import TreePattern
 from sapwood.xml.dtd import Dtd
 
 KIND_MAX: Final = 100
-"""Advertisements that are asked of each class, spread evenly over those there are."""
+"""Advertisements compared of each class, spread evenly over those there are."""
 
 _Pair: TypeAlias = tuple[Advertisement, TreePattern]
 

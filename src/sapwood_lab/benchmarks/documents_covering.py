@@ -1,11 +1,12 @@
 """Containment search among tree patterns (XNet 6.3, tables 6.7 and 6.8) and the subscription tree.
 
 Patterns are drawn from a DTD as in the work: 3 to 10 levels, `//` 0.05, `*` 0.1, branches 0.1,
-names by Zipf's law, all distinct. One index grows through the sizes; at each it is asked 1,000
-fresh queries in both directions, and some of them pattern by pattern, which must give the same
-answers: with `TreePattern.covers`, which stops where the patterns first differ, and with a table of
-all pairs of their elements, as the pairwise search was that the work compares with ("Linear", more
-than a hundred times slower than XSearch). Times are processor times without the cycle collector.
+names by Zipf's law, all distinct. One index grows through the sizes; at each it gets 1,000 fresh
+queries in both directions, and some of them are answered pattern by pattern, which must give the
+same answers: with `TreePattern.covers`, which stops where the patterns first differ, and with a
+table of all pairs of their elements, as the pairwise search was that the work compares with
+("Linear", more than a hundred times slower than XSearch). Times are processor times without the
+cycle collector.
 
 The work drew from NITF 2.5, on hardware of 2005 and in C++.
 
@@ -34,13 +35,13 @@ from sapwood_lab.benchmarks.figures import Column, print_figures
 from sapwood_lab.workload.documents import XNET, XPE, PatternShape, documents, shipped_dtd
 
 SIZES: Final = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
-"""Those of table 6.8; table 6.7 ends at 10,000."""
+"""The sizes of table 6.8; table 6.7 ends at 10,000."""
 
 TREE_SIZES: Final = (1_000, 2_000, 5_000)
 """XPEs in the subscription tree, up to those of the XPE dissemination work's figure 1.18."""
 
 TREE_SHAPE: Final = replace(XPE, depth_min=6, descendant=0.05, wildcard=0.02)
-"""Some 85 % of 2,000 and more are covered."""
+"""The shape of XPEs in the tree: some 85 % of 2,000 and more are covered."""
 
 WRONG: Final = "WRONG"
 """The verdict where index and patterns disagree."""
@@ -185,7 +186,7 @@ def _direction(
 ) -> dict[str, Any]:
     """Times of one direction, how many are found, and by how much pairwise search is slower.
 
-    `sides` says which of a query and a held pattern is to cover which.
+    `sides` orders a query and a held pattern into the covering and the covered one.
     """
 
     def pairwise(query: TreePattern) -> Set[int]:

@@ -1,13 +1,13 @@
-"""What one hop of forwarding costs, by strategy: matching anew, or reading what another has found.
+"""The cost of one hop of forwarding, by strategy: matching anew, or reading a digest.
 
 `python -m sapwood_lab.benchmarks.forwarding --sizes 100000 --links 4 --matches 5,50` makes two
 routers by hand for each protocol. The first one has a link, behind which all subscriptions are; the
-one at its other end has them spread over so many links further on. Publications enter at the first
-and are routed there in batches, and then at the other, with the digests that the first has written.
-Printed is one line of JSON for each protocol: microseconds of processor time for a publication, the
-least of some rounds, without the wire; at the other router, for each that came there. `hops` says
-with how many routers like that on the way it costs less in all than matching at every router,
-`null` for never.
+one at its other end has them spread over that number of links further on. Publications enter at the
+first and are routed there in batches, and then at the other, with the digests that the first has
+written. Printed is one line of JSON for each protocol: microseconds of processor time for a
+publication, the least of some rounds, without the wire; at the other router, for each that came
+there. `hops` is the number of routers like that on the way from which it costs less in all than
+matching at every router, `null` for never.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ RANGE: Final = 1_000_000
 def workload(
     size: int, links: int, matches: int, seed: int
 ) -> tuple[Mapping[str, Sequence[tuple[str, Filter]]], list[Publication]]:
-    """Filters by link, each publication accepted by so many of them on the mean; publications."""
+    """Filters by link, and publications, each accepted by `matches` of them on the mean."""
     generator = Random(seed)  # noqa: S311 - reproducible on purpose
     kinds = max(1, size // (2 * matches))
 
@@ -67,7 +67,7 @@ def routed(
     arrival: str | None,
     digests: Sequence[bytes],
 ) -> Iterator[tuple[int, Routed]]:
-    """Where publications go, batch by batch, with the place of the first one of each."""
+    """The routes of publications, batch by batch, with the place of the first one of each."""
     first = 0
     while first < len(publications):
         last = first + BATCH
@@ -103,7 +103,7 @@ def made(name: str, entries: Mapping[str, Sequence[tuple[str, Filter]]]) -> Forw
 
 
 def measure(name: str, size: int, links: int, matches: int, seed: int = 1) -> dict[str, Any]:
-    """What routing costs under one protocol, where publications enter and further on."""
+    """The cost of routing under one protocol, where publications enter and further on."""
     entries, publications = workload(size, links, matches, seed)
     every = [one for some in entries.values() for one in some]
     first = made(name, {AHEAD: every})

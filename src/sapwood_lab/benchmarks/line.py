@@ -1,4 +1,4 @@
-"""What an overlay costs for a publication, part by part: routers in a line, in one process.
+"""The cost of an overlay for a publication, part by part: routers in a line, in one process.
 
 `sapwood bench forwarding` makes a line of routers for each protocol, with the subscriptions dealt
 out to their clients, or all of them at the last one. Publications enter at the first router, some
@@ -76,7 +76,7 @@ _RANGE: Final = 1_000_000
 
 @dataclass(slots=True)
 class Part:
-    """What one router did in one round: publications that came, and seconds of processor time."""
+    """The work of one router in one round: publications that came, and processor seconds."""
 
     came: int = 0
     read: float = 0.0
@@ -87,7 +87,7 @@ class Part:
     delivered_bytes: int = 0
     sent_bytes: int = 0
     frames: list[bytes] = field(default_factory=list)
-    """What goes on to the next router, for each read."""
+    """The frames for the next router, one for each read."""
 
     @property
     def total(self) -> float:
@@ -137,7 +137,7 @@ class Line:
                 ]
 
     def publish(self, reads: Sequence[bytes]) -> list[Part]:
-        """What each router does with some reads of a client, and with what comes of them."""
+        """The work of each router: of the first for the reads of a client, then of the next."""
         parts = []
         for before, name in zip((None, *self.names), self.names, strict=False):
             part = Part()
@@ -250,7 +250,7 @@ def _pairs(size: int, density: float, seed: int) -> tuple[list[Filter], list[Pub
 def measure(
     protocol: str, routers: int, homes: str, filters: Sequence[Filter], reads: Sequence[bytes]
 ) -> dict[str, Any]:
-    """What a line of routers under a protocol costs for a publication, in microseconds."""
+    """The cost of a line of routers under a protocol for a publication, in microseconds."""
     line = Line(protocol, routers)
     line.subscribe(filters, homes)
     rounds = [line.publish(reads) for _ in range(1 + ROUNDS)][1:]
@@ -280,7 +280,7 @@ def measure(
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What is measured: every combination."""
+    """The choices, of which every combination is measured."""
 
     workloads: Sequence[str] = (PAIRS,)
     sizes: Sequence[int] = (SIZE,)

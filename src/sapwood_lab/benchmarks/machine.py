@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""The machine on which figures were measured."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def describe_machine() -> dict[str, str]:
 
 
 def stream_bytes_per_s(size: int = STREAM_BYTES) -> float:
-    """How fast one core reads `size` bytes that lie in a row: the median over some sums."""
+    """The rate at which one core reads `size` bytes in a row: the median over some sums."""
     import numpy as np
 
     array = np.ones(size // 8, np.int64)
@@ -48,7 +48,7 @@ def stream_bytes_per_s(size: int = STREAM_BYTES) -> float:
 
 
 def _processor() -> str:
-    """The processor's name where the system tells it."""
+    """The processor's name where the system gives it."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text("utf-8", "replace").splitlines():

@@ -50,7 +50,7 @@ class Selector(selectors.DefaultSelector):
 
 
 async def _waits(address: str, longest: list[float]) -> None:
-    """Publish now and then what nobody wants; the longest that an answer took."""
+    """Publish now and then what no subscription accepts; note the longest wait for an answer."""
     async with sapwood.connect(address, "other") as client:
         while True:
             begun = time.monotonic()
@@ -62,7 +62,7 @@ async def _waits(address: str, longest: list[float]) -> None:
 async def measure(
     turns: Selector, texts: Sequence[str], brokers: int, options: Sequence[str]
 ) -> dict[str, Any]:
-    """What so many subscriptions cost, in seconds, and in microseconds and bytes each."""
+    """The cost of the subscriptions, in seconds, and in microseconds and bytes each."""
     names = [f"r{number + 1}" for number in range(brokers)]
     edges = list(pairwise(names))
     count = len(texts)

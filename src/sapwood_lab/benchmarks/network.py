@@ -1,4 +1,4 @@
-"""How fast publications travel over loopback, against a raw echo in the same run.
+"""The rate of publications over loopback, against a raw echo in the same run.
 
 Every figure has 512 bytes a publication or frame. Brokers are processes of their own; the
 publisher and the subscriber share this one. A filter matches every publication, so each travels

@@ -1,7 +1,7 @@
 """Processor time of this process and all it has started, while they run.
 
-Clocks on a shared machine say as much about the others as about what is measured; processor time
-does not, but for caches and memory that are shared.
+Clocks on a shared machine measure other programs as much as this one; processor time does not, but
+for caches and memory that are shared.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Used(NamedTuple):
         return self.java_s + self.python_s
 
     def since(self, before: Used) -> Used:
-        """What was used since `before`."""
+        """The processor time used since `before`."""
         return Used(self.java_s - before.java_s, self.python_s - before.python_s)
 
 
 def can_tell() -> bool:
-    """Whether this system tells of its processes."""
+    """True if this system reports its processes."""
     return bool(running())
 
 

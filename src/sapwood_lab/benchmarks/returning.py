@@ -1,4 +1,4 @@
-"""A link that returns while publications flow: how long until all is told again.
+"""A link that returns while publications flow: the time until all subscriptions are sent again.
 
 `python -m sapwood_lab.benchmarks.returning --sizes 100000` starts two brokers with a proxy between
 them, a client of the first that subscribes to all, and a publisher at the second, in a process of
@@ -47,13 +47,13 @@ POOL: Final = 512
 """Records that are published over and over."""
 
 END: Final = "end"
-"""What ends the flow."""
+"""The word that ends the flow."""
 
 Pool = Sequence[Mapping[str, Value]]
 
 
 async def _flow(address: str, pool: Pool, share: float, pipe: Connection) -> None:
-    """Publish as much as can be, then a share of it, until the other end of the pipe says so."""
+    """Publish as much as can be, then a share of it, until the pipe's other end sends `END`."""
     async with sapwood.connect(address, "publisher") as client:
         records, published, begun = cycle(pool), 0, time.monotonic()
         while time.monotonic() < begun + CAPACITY_S:
@@ -89,7 +89,7 @@ def _listens(broker: BrokerProcess) -> bool:
 
 
 async def _told(first: StatusReader, second: StatusReader) -> int:
-    """Return when the second broker has all that the first has to tell it: how many these are."""
+    """Wait until the second broker has all subscriptions of the first; return their number."""
     while True:
         links = (await asyncio.to_thread(first.status)).links
         told = next((one.told for one in links if one.name == "r2" and not one.behind), None)
@@ -108,7 +108,7 @@ async def _drain(group: SubscriptionGroup) -> None:
 async def measure(
     texts: Sequence[str], pool: Pool, share: float, options: Sequence[str]
 ) -> dict[str, Any]:
-    """What it takes to tell so many subscriptions again, in seconds, and in microseconds each."""
+    """The cost of sending the subscriptions again, in seconds, and in microseconds each."""
     count, proxy, context = len(texts), Proxy(), get_context("spawn")
     await proxy.start()
     with ExitStack() as stack:

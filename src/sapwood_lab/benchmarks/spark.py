@@ -1,4 +1,4 @@
-"""How many publications a second Spark matches on this machine, with one thread and with two.
+"""The publications a second that Spark matches on this machine, with one thread and with two.
 
 The publications are the flights of `sapwood.cli.tour.flights` as a Parquet table, the subscriptions
 the interests that come with them. Each figure has a process of its own, which is this module run as
@@ -24,7 +24,7 @@ from sapwood_lab.benchmarks.apart import run_apart
 
 MASTERS: Final = ("local[1]", "local[2]")
 RUNS_MIN: Final = 3
-"""Whatever the budget: fewer say nothing about how much a rate varies."""
+"""Whatever the budget: fewer runs do not show how much a rate varies."""
 
 ROW_GROUP_ROWS: Final = 20_000
 """Rows that one task reads at least; a table of a single row group would be one task's work."""
@@ -54,7 +54,7 @@ def run_pipeline_bench(
 
 
 def measure(folder: Path, master: str, seconds: float) -> dict[str, Any]:
-    """What one process measures: seconds of each run, and how long it took to get warm."""
+    """The figures of one process: seconds of each run, and of the warm-up."""
     from sapwood.pipeline.matching.match import match
     from sapwood.pipeline.matching.subscription_source import compile_path
     from sapwood.pipeline.spark.session import running_session

@@ -4,9 +4,9 @@ Three questions about the same publications and subscriptions, which are Parquet
 many times the rate of each plain formulation (`spark_peer`) it has; how much faster two tasks at a
 time are than one; and what a publication of a table costs more than `Index.match_many` in one
 process and the way into Python and back, which is measured by a `mapInArrow` that changes nothing.
-The first two are asked of a lake, whose files workers read, for each output: pairs, a list for each
-publication, and a count for each subscription, once thrown away where Spark has them and once
-written into Parquet files. The third is asked of pairs of a table, whose rows the JVM brings.
+The first two questions concern a lake, whose files workers read, for each output: pairs, a list for
+each publication, and a count for each subscription, once thrown away where Spark has them and once
+written into Parquet files. The third concerns pairs of a table, whose rows the JVM brings.
 
 Each master has a process of its own, this module run as a program. In it the things that are
 compared take turns, so that other work on the machine is in all of them. `local[1]` is measured
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
     from sapwood.pipeline.matching.subscriptions import SubscriptionSet
 
 WORKLOADS: Final = ("mix", "eq")
-"""Those whose subscriptions all have an equality, which is what the peer joins."""
+"""The workloads whose subscriptions all have an equality, which is what the peer joins."""
 
 SUBSCRIPTIONS: Final = 100_000
 PUBLICATIONS: Final = 1_000_000
 PEER_PUBLICATIONS: Final = 40_000
-"""The peer gets so many of them: with all it would take an hour."""
+"""The publications for the peer: with all of them it would take an hour."""
 
 FEW: Final = 256
 """And so few, for what it costs to begin (its subscriptions are broadcast in every run). The
@@ -78,7 +78,7 @@ _TYPES: Final = MappingProxyType({int: "BIGINT", float: "DOUBLE", str: "STRING"}
 OUTPUTS: Final = (Output.PAIRS, Output.LISTS, Output.COUNTS)
 
 ENDS: Final = MappingProxyType({False: "", True: " in files"})
-"""Whether results are written, and how what is measured is called then."""
+"""The end of a measurement's name, by whether results are written."""
 
 LAKE: Final = MappingProxyType(
     {
@@ -101,7 +101,7 @@ _COST_BAR: Final = "cost of a table, of 1.5 x match_many + transport"
 
 
 class Case(NamedTuple):
-    """What one process measures with."""
+    """The setting of one measuring process."""
 
     name: str
     master: str
@@ -117,14 +117,14 @@ CASES: Final = (
 
 
 class Sizes(NamedTuple):
-    """How much is matched."""
+    """The sizes of a match."""
 
     subscriptions: int = SUBSCRIPTIONS
     publications: int = PUBLICATIONS
 
 
 class Measured(NamedTuple):
-    """The median of some rounds, for so many publications."""
+    """The median of some rounds, for `publications` publications."""
 
     publications: int
     seconds: float
@@ -143,9 +143,9 @@ class Measured(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What is timed: work for so many publications, less that for fewer if there is such.
+    """A timed job: work for `publications` publications, less that for fewer if there is such.
 
-    `told` is what it tells of the peer's share of the publications, to be compared.
+    `told` is its result for the peer's share of the publications, to be compared.
     """
 
     what: str
@@ -182,7 +182,7 @@ def run_spark_match(names: Sequence[str] = (), sizes: Sizes | None = None) -> di
 
 
 def measure(folder: Path, name: str, sizes: Sizes, case: Case) -> dict[str, Any]:
-    """What one process measures; the first writes the publications into `folder`."""
+    """The figures of one process; the first writes the publications into `folder`."""
     from sapwood.pipeline.matching.match import match
     from sapwood.pipeline.matching.subscriptions import compile_subscriptions
     from sapwood.pipeline.spark.session import running_session
@@ -213,7 +213,7 @@ def measure(folder: Path, name: str, sizes: Sizes, case: Case) -> dict[str, Any]
 def _lake_jobs(
     spark: SparkSession, folder: Path, compiled: SubscriptionSet, publications: int
 ) -> Iterator[Job]:
-    """Ours; what they tell of the peer's share of the publications is compared."""
+    """Our jobs; their results for the peer's share of the publications are compared."""
     from sapwood.pipeline.matching.delivering import match_into
     from sapwood.pipeline.matching.match import match
     from sapwood.pipeline.tables.lake import open_lake
@@ -303,7 +303,7 @@ def _run(name: str, sizes: Sizes) -> dict[str, Any]:
 
 
 def _wrong(sums: Mapping[str, Sequence[str]]) -> set[str]:
-    """What delivers something else than `match` of a lake does, which is compared with a table."""
+    """The jobs whose results differ from those of `match` of a lake, compared with a table."""
     right = {output: sums[LAKE[output, False]] for output in OUTPUTS}
     wrong = {LAKE[output, True] for output in OUTPUTS if sums[LAKE[output, True]] != right[output]}
     if sums[TABLE] != right[Output.PAIRS]:
@@ -317,7 +317,7 @@ def _wrong(sums: Mapping[str, Sequence[str]]) -> set[str]:
 def _answers(
     measured: Mapping[tuple[str, str], Measured], alone_us: float, wrong: Set[str]
 ) -> Iterator[tuple[str, float | str, str]]:
-    """A line for each bar, the value, and what is wanted; `VOID` where something is `wrong`."""
+    """A line for each bar, the value, and the aim; `VOID` where something is `wrong`."""
     for (output, stored), lake in LAKE.items():
         two, one, held = (measured[case.name, lake] for case in CASES)
         told = f"{output}{ENDS[stored]}"
@@ -384,7 +384,7 @@ def _timed(run: Callable[[], object]) -> tuple[float, ...]:
 
 
 def _sum(told: DataFrame) -> list[str]:
-    """How many rows there are and a sum of their hashes: equal for equal sets of rows."""
+    """The number of rows and a sum of their hashes: equal for equal sets of rows."""
     from pyspark.sql import functions as F  # noqa: N812
 
     lists = {name for name, kind in told.dtypes if kind.startswith("array")}

@@ -1,6 +1,6 @@
-"""What `stabilize` costs a broker under load: two brokers, with and without it.
+"""The cost of `stabilize` for a broker under load: two brokers, with and without it.
 
-`python -m sapwood_lab.benchmarks.stabilizing` lets each of two brokers have a client with so many
+`python -m sapwood_lab.benchmarks.stabilizing` lets each of two brokers have a client with many
 subscriptions, none of which covers another, so that each edge of their link has as many entries;
 and a publisher at the first one publish at a rate. Each publication has one subscriber, at either
 broker. That is done under each protocol for the same time, and printed, as one line of JSON each,
@@ -42,7 +42,7 @@ indexes are joined, the first sketches are made."""
 
 
 def wanted(broker: int, subscriptions: int) -> list[str]:
-    """What the client of a broker subscribes to: each key has one subscriber."""
+    """The filters of a broker's client: each key has one subscriber."""
     return [f"k = 'b{broker}.{number}'" for number in range(subscriptions)]
 
 

@@ -35,7 +35,7 @@ _SEED: Final = 1
 
 
 def run_synopsis_bench(sizes: Sequence[int], folder: Path | None = None) -> list[dict[str, Any]]:
-    """Make the synopsis of so many documents in each way; a row of figures for each.
+    """Make the synopsis of each number of documents in each way; a row of figures for each.
 
     `seconds` are from the start of the process, `rate` documents a second, and `times` how many
     times as fast as one process. Raises `InvariantError` where the bytes of two ways differ,
@@ -73,7 +73,7 @@ def run_synopsis_bench(sizes: Sequence[int], folder: Path | None = None) -> list
 
 
 def lines(count: int) -> Iterator[bytes]:
-    """So many publications as JSON Lines; equal for equal counts, whatever the machine."""
+    """`count` publications as JSON Lines; equal for equal counts, whatever the machine."""
     shape = DocumentShape(levels=8, repeats=3, tags=60)
     random = np.random.default_rng(_SEED)
     drawn = draw_documents(shipped_dtd("news"), shape, random, DRAWN)

@@ -21,7 +21,7 @@ Runner: TypeAlias = Callable[[Experiment, Design, Choices], Report]
 
 
 class Tally(NamedTuple):
-    """How many findings hold, how many might with what was published, and how many there are."""
+    """The numbers of findings: that hold, that might at the published sizes, and of all."""
 
     held: int
     open: int
@@ -43,7 +43,7 @@ class Section:
 
     @property
     def tally(self) -> Tally:
-        """What came of its findings."""
+        """The tally of its findings."""
         found = self.report.findings
         return Tally(sum(f.holds for f in found), sum(f.is_open for f in found), len(found))
 
@@ -57,7 +57,7 @@ class Chapter:
 
     @property
     def tally(self) -> Tally:
-        """What came of the findings of all sections."""
+        """The tally of the findings of all sections."""
         tallies = [section.tally for section in self.sections]
         return Tally(*map(sum, zip(*tallies, strict=True))) if tallies else Tally(0, 0, 0)
 
@@ -95,7 +95,7 @@ def carry_out_beforehand(
 ) -> None:
     """Carry out experiments in several processes, kept where `here` finds what they measured.
 
-    `advance` hears of every configuration.
+    `advance` is called for every configuration.
     """
     designs = [(experiment, experiment.load()) for experiment in experiments]
     sweeps = [

@@ -1,4 +1,4 @@
-"""Where the works err: what they print, and the counter-example, computed when the book is made."""
+"""Errata of the works: a printed claim, and the counter-example, computed with the book."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from sapwood.sketches.accuracy import (
 from sapwood_lab.experiments.skiptree_fingers import EVENT, searched
 
 WAVE: Final = 100
-"""Messages of a wave of withdrawals, or of subscriptions that are told again."""
+"""Messages of a wave of withdrawals, or of subscriptions that are sent again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Erratum:
-    """What a work prints and is not so; `found` says what is, as computed here."""
+    """A printed claim of a work that is wrong; `found` gives the truth, as computed here."""
 
     work: str
     place: str
@@ -38,21 +38,21 @@ class Erratum:
 
 
 def errata_of(work: str) -> list[Erratum]:
-    """Those of one work, by the name that experiments have for it."""
+    """The errata of one work, by the name that experiments have for it."""
     return [one for one in ERRATA if one.work == work]
 
 
 def adaptive_cost(wave: int, useless: int) -> int:
-    """What waiting adaptively costs when a link returns after so much useless traffic (Shen 5.7).
+    """The cost of adaptive waiting when a link returns after `useless` useless messages (Shen 5.7).
 
     It waits until that costs as much as a `wave`, and lets go then: one wave of withdrawals, and
-    one of what is told again.
+    one of repeated subscriptions.
     """
     return useless if useless <= wave else 3 * wave
 
 
 def optimal_cost(wave: int, useless: int) -> int:
-    """What who knows the outage pays: the useless traffic, or both waves at once."""
+    """The cost with the outage known beforehand: the useless traffic, or both waves at once."""
     return min(useless, 2 * wave)
 
 
@@ -127,7 +127,7 @@ def _heavier() -> str:
 
 
 def bound_6_4(delay_s: Fraction, drift: Fraction) -> Fraction:
-    """What equation 6.4 bounds a delay by, on a clock that loses as much as it may."""
+    """The bound of a delay by equation 6.4, on a clock that loses as much as it may."""
     return delay_s * (1 - drift) * (1 + drift)
 
 
@@ -161,7 +161,7 @@ def _stored() -> str:
 
 
 def first_with_equal_bits(value: int, bits: int) -> int:
-    """The first number above a value such that `x = number` has the same one of so many bits."""
+    """The first number above a value such that `x = number` has the same one of `bits` bits."""
     shape = shape_of(bits, 1, PREDICATES)
     wanted = bits_of(("x", equal_to(value)), shape)
     return next(n for n in count(value + 1) if bits_of(("x", equal_to(n)), shape) == wanted)

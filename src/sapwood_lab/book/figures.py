@@ -10,10 +10,10 @@ from sapwood.charts.pictures import line_chart
 from sapwood_lab.experiments.report import Cell, Chart, Finding, Lines, Report
 
 ROWS_SHOWN: Final = 12
-"""Rows of a table that stand open; a longer table opens when it is asked for."""
+"""Rows of a table that are shown open; a longer table opens on a click."""
 
 PUBLISHED: Final = "published"
-"""What the names of columns begin with that hold what a work printed."""
+"""The prefix of the names of columns that hold printed values of a work."""
 
 
 def pictures(report: Report) -> str:
@@ -48,7 +48,7 @@ def table(report: Report) -> str:
 
 
 def findings(report: Report) -> str:
-    """What was published, whether it holds in these figures, and where it does not, why."""
+    """The published claims, whether each holds in these figures, and where not, why."""
     return f'<ul class="findings">{"".join(map(_finding, report.findings))}</ul>'
 
 
@@ -89,7 +89,7 @@ def _drawn(chart: Chart, lines: Lines, other: Lines) -> str:
 
 
 def scattered(report: Report) -> Iterator[str]:
-    """What a report was made with, as texts."""
+    """The settings of a report, as texts."""
     for name, value in report.settings.items():
         yield f"{name.replace('_', ' ')} {_text(value)}"
 

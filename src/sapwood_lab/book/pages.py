@@ -45,7 +45,7 @@ background:var(--back);border:1px solid var(--line);border-radius:6px;font-size:
 
 
 def page(chapters: Sequence[Chapter], about: Mapping[str, str]) -> str:
-    """The book as HTML; `about` says what it was made on, and when."""
+    """The book as HTML; `about` names the machine and the time of its making."""
     held, unknown, of = map(sum, zip(*(chapter.tally for chapter in chapters), strict=True))
     short = f"; {unknown:,} of the others might with what was published" if unknown else ""
     machine = "; ".join(f"{name} {value}" for name, value in about.items())

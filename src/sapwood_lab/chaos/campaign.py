@@ -30,18 +30,18 @@ from sapwood_lab.chaos.proxy import Proxy
 from sapwood_lab.chaos.workload import Wish, wish
 
 READY_S: Final = 300.0
-"""How long a process may take until it says that it is there."""
+"""The longest time until a process reports that it is ready."""
 
 POINT_S: Final = 3.0
-"""How long a broker may take until it comes to the point where it dies; then it is killed there."""
+"""The longest wait for a broker to reach the point where it dies; then it is killed."""
 
 CALM_S: Final = 2.0
-"""How long nothing may arrive when all that is due has arrived: what is too much would."""
+"""The wait after all due deliveries have arrived, in which surplus ones would show."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a campaign is made of.
+    """The settings of a campaign.
 
     `publications` are those of all publishers together, over `seconds`, some every `pause_s`;
     `quiet_s` is how long nothing may arrive before what is missing counts as lost; `options` go to
@@ -64,7 +64,7 @@ class Settings:
 class Program:
     """A process that is started again whenever it was killed, until it ends by itself.
 
-    `order` is the file that says at which point it is to die, for one that can be told.
+    `order` is the file with the point at which it is to die, for programs that read one.
     """
 
     command: list[str]

@@ -1,9 +1,9 @@
-"""The verdicts on a campaign: what each subscriber was to get, and what it got.
+"""The verdicts on a campaign: the due deliveries of each subscriber, and the actual ones.
 
 Every subscription was in force before anything was published, and stayed until the end. So what was
-accepted *must* arrive at a durable subscriber that wants it, what was only published *may*, and all
-else *must not*. A subscriber that is not durable may miss what came while it was not connected,
-which is for the campaign to say.
+accepted *must* arrive at a durable subscriber whose wish accepts it, what was only published *may*,
+and all else *must not*. A subscriber that is not durable may miss what came while it was not
+connected, which the campaign decides.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ EXAMPLES_MAX: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What one publisher has done.
+    """The log of one publisher.
 
     Numbers below `accepted` are accepted, but for those that were `refused`; those below `tried`
     may be.
@@ -30,14 +30,14 @@ class Published:
     refused: frozenset[int] = frozenset()
 
     def due(self, wish: Wish) -> list[int]:
-        """The numbers that have to arrive where they are wanted."""
+        """The numbers that have to arrive at a subscriber with this wish."""
         numbers = range(self.accepted)
         return [one for one in numbers if wish.accepts(one) and one not in self.refused]
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What one subscriber wrote down: the ids, in the order in which they came.
+    """The log of one subscriber: the ids, in the order in which they came.
 
     `may_miss`: it is not durable, so what came while it was cut off is not owed to it.
     """
@@ -49,7 +49,7 @@ class Heard:
 
 @dataclass(slots=True)
 class Verdict:
-    """How many deliveries of each kind there were, and some of them by name."""
+    """The number of deliveries of each kind, and some of them by name."""
 
     due: int = 0
     delivered: int = 0
@@ -63,7 +63,7 @@ class Verdict:
 
     @property
     def is_right(self) -> bool:
-        """Whether nothing is wrong; what may be missed is not."""
+        """True if nothing is wrong; what may be missed is not."""
         return not (self.lost or self.duplicated or self.unexpected or self.reordered)
 
     def say(self, what: str) -> None:

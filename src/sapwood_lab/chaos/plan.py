@@ -1,4 +1,4 @@
-"""What happens in a campaign, and when: drawn from a seed, before anything is started.
+"""The faults of a campaign and their times, drawn from a seed before anything is started.
 
 A fault has a time from the start, a victim and how long it lasts. Brokers are killed and started
 again, at an instant or before a statement of their store (`planted`), or stopped (SIGSTOP) and
@@ -49,7 +49,7 @@ _STATEMENTS: Final[Mapping[Area, int]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Where a broker dies: in an area of its store, when so many statements of it are passed."""
+    """The point where a broker dies: in an area of its store, after `statements` statements."""
 
     area: Area
     statements: int
@@ -64,7 +64,7 @@ class Shape:
 
     @property
     def is_tree(self) -> bool:
-        """Whether the links form no circle."""
+        """True if the links form no circle."""
         return len(self.links) == self.brokers - 1
 
 
@@ -95,7 +95,7 @@ def draw(
     publishers: int,
     subscribers: int,
 ) -> Sequence[Fault]:
-    """The faults of a campaign, by time: so many kills of brokers, and others in proportion.
+    """The faults of a campaign, by time: `kills` kills of brokers, and other faults in proportion.
 
     Every second kill is at a point, the first at an instant. One broker has one fault at a time,
     and is left alone for a moment between two.

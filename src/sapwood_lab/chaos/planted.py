@@ -51,8 +51,8 @@ AREAS: Final[Mapping[str, tuple[tuple[type, str], ...]]] = MappingProxyType(
         "open": ((Store, "__init__"), (Storing, "restore"), (Storing, "begin")),
     }
 )
-"""The doors of each area: adding to a commit, writing it, making it durable and saying so, what is
-done beside commits (the state file, checkpoints, segments that go), and starting again."""
+"""The doors of each area: adding to a commit, writing it, making it durable and reporting that,
+what is done beside commits (the state file, checkpoints, segments that go), and starting again."""
 
 SEGMENT_BYTES_MAX: Final = 1 << 20
 
@@ -66,7 +66,7 @@ WATCHED: Final = (
 
 
 class Bomb:
-    """What kills this process before the N-th statement of an area; `path` is the order file."""
+    """A trap that kills this process before the N-th statement of an area; `path`: its order."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

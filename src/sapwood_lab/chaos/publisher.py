@@ -28,12 +28,12 @@ AGAIN_S: Final = 0.1
 
 
 def log_of(folder: Path, name: str) -> Path:
-    """Where a publisher writes down what it has done."""
+    """The file of a publisher's log."""
     return folder / f"{name}.log"
 
 
 def read(log: Path) -> Published:
-    """What a publisher has done; a line that was not finished does not count."""
+    """Read a publisher's log; a line that was not finished does not count."""
     found: dict[str, list[int]] = {"tried": [0], "accepted": [0], "refused": []}
     if log.exists():
         for line in log.read_text().split("\n")[:-1]:
@@ -45,7 +45,7 @@ def read(log: Path) -> Published:
 async def publish(
     address: str, name: str, folder: Path, *, count: int, seconds: float, pause: float
 ) -> None:
-    """Publish all that is not accepted yet, at the pace of so many in so many seconds, or slower.
+    """Publish all that is not accepted yet, at the pace of `count` in `seconds` seconds, or slower.
 
     What was not published in time, as the broker was not there, is not made up for in a burst.
     """

@@ -21,7 +21,7 @@ UNACKNOWLEDGED_MAX: Final = 1024
 
 
 def log_of(folder: Path, name: str) -> Path:
-    """Where a subscriber writes down what it got."""
+    """The file of a subscriber's log."""
     return folder / f"{name}.log"
 
 

@@ -1,8 +1,8 @@
-"""What a campaign publishes and asks for, and an oracle that shares no code with what it judges.
+"""The records and filters of a campaign, and an oracle that shares no code with the product.
 
 Publisher `p1` publishes the records 0, 1, 2, ... in this order, under the ids `p1-0`, `p1-1`, ...;
-what is in a record follows from its number. A subscriber asks for a key and for prices below a
-bound, and the oracle compares these two numbers itself.
+what is in a record follows from its number. A subscriber accepts one key and prices below a bound,
+and the oracle compares these two numbers itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PRICES: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a subscriber asks for."""
+    """The filter of a subscriber, as two numbers."""
 
     key: int
     below: int
@@ -29,7 +29,7 @@ class Wish:
         return f"key = {self.key} and price < {self.below}"
 
     def accepts(self, number: int) -> bool:
-        """Whether the record of that number is wanted."""
+        """True if the record of that number is accepted."""
         return key_of(number) == self.key and price_of(number) < self.below
 
 
@@ -44,7 +44,7 @@ def price_of(number: int) -> int:
 
 
 def wish(place: int) -> Wish:
-    """What the subscriber of that place asks for: between three and all tenths of one key."""
+    """The wish of the subscriber of that place: between three and all tenths of one key."""
     return Wish(place % KEYS, 300 + 100 * (place % 8))
 
 

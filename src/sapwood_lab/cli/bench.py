@@ -31,7 +31,7 @@ DEFAULT_SUBJECTS: Final = ("records", "network", "spark")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was asked for on the command line; empty means the default."""
+    """The options of the command line; empty means the default."""
 
     seconds: float
     fill_seconds: float

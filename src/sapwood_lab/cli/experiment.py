@@ -159,7 +159,7 @@ def _run_on_spark(
 
 
 class _Book(NamedTuple):
-    """What was asked for as a book, and where and how it is carried out."""
+    """The options of a book, and where and how it is carried out."""
 
     folder: Path
     is_quick: bool

@@ -1,4 +1,4 @@
-"""What approximate covering lets through: more subscriptions travel the less space is searched.
+"""Approximate covering: the less space is searched, the more subscriptions travel.
 
 The work analyzes approximate covering and simulates none of it (Shen 2007, section 4.7). Here the
 sequences of figure 4.4 (`covering_time`), where one operation in five is a removal, are given to a
@@ -57,7 +57,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """What travels with that epsilon, and what would if all covers were found."""
+    """The subscriptions that travel with an epsilon, and those with all covers found."""
     n, attributes = configuration["length"], configuration["attributes"]
     seed = SEED + configuration["seed"]
     sequence = list(operations(n, attributes, REMOVAL_SHARE, seed))
@@ -84,7 +84,7 @@ def measure(configuration: Configuration) -> list[Row]:
 
 
 def report(choices: Choices, rows: Sequence[Row]) -> Report:
-    """What travels beyond what has to, by epsilon."""
+    """The subscriptions that travel without need, by epsilon."""
     panels = _panels(rows)
     return Report(
         title="Approximate covering (Shen 2007, section 4.7: analyzed there, not simulated)",

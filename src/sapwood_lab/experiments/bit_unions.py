@@ -88,7 +88,7 @@ def _by_words(one: Sequence[int], other: Sequence[int]) -> list[int]:
 
 
 def _least_us(work: Callable[[], object], times: int) -> float:
-    """Microseconds of processor time, the least of some rounds of so many times."""
+    """Microseconds of processor time, the least of some rounds of `times` calls."""
     least = float("inf")
     for _ in range(ROUNDS):
         began = time.process_time()

@@ -70,7 +70,7 @@ PUBLISHED_MS: Final = 1.0
 PUBLISHED_DELIVERIES: Final = 3.0
 """Deliveries of an event under Pareto: 300,000 of 100,000 events, it seems."""
 NETWORK_BITS: Final = 100_000_000
-"""What the work's network carried in a second, which its throughput came near."""
+"""Bits a second of the work's network, which its throughput came near."""
 
 GIVEN: Final = ("part", "brokers", "law", "events", "seed")
 TIMED: Final = ("p50_ms", "p90_ms", "p99_ms", "below_1ms_pct", "events_per_s", "busiest_us")
@@ -93,7 +93,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """Latencies and throughput over so many brokers, or deliveries by direct calls."""
+    """Latencies and throughput over a number of brokers, or deliveries by direct calls."""
     part, brokers, law, events, seed = (configuration[name] for name in GIVEN)
     if part == TCP:
         return [asyncio.run(_over_tcp(brokers, events, seed))]

@@ -1,12 +1,12 @@
-"""XSiena, figures 5.3 and 9.16: what Bloom forwarding sends for nothing, and what a formula says.
+"""XSiena, figures 5.3 and 9.16: false positives of Bloom forwarding, beside a formula.
 
 Two parts.
 
 `broker` is figure 9.16: events pass one broker with the structures of the work, an sbsposet that
 writes bits of predicates and a counting sbstree that compares them. Filters have one predicate and
 each is of another subscriber; names are Pareto out of 2,000, events have 1 to 10 pairs. An event is
-a false positive where any subscriber gets it who did not ask for it. Values are those of figure
-9.14; the work does not say which it took.
+a false positive where any subscriber gets it without a filter that accepts it. Values are those of
+figure 9.14; the work does not state its own.
 
 `link` is what a link of this project carries under `bloom:BITS:HASHES`, whose elements are whole
 filters: every event matches a number of filters behind one link, and none of those behind another.
@@ -71,7 +71,7 @@ PUBLISHED_LOG_BITS: Final = 12
 PUBLISHED_FALSE: Final = 4_695
 """False positives of 10,000 events, with 5,000 filters, 2^12 bits and 4 hashes."""
 WITHIN: Final = 0.25
-"""How far from the formula a share may be: the events of one run share their predicates."""
+"""The allowed distance of a share from the formula: events of one run share their predicates."""
 
 GIVEN: Final = ("part", "log_bits", "subscriptions", "matched", "events", "seed")
 COLUMNS: Final = (
@@ -120,7 +120,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """How many events went where nobody wants them, and how many were expected to."""
+    """The number of false positives, and the expected number."""
     part, bits, size, matched, events, seed = (configuration[name] for name in GIVEN)
     if part == LINK:
         return [_on_link(bits, size, matched, events, seed)]
@@ -299,7 +299,7 @@ def _findings(rows: Sequence[Row]) -> Iterator[Finding]:
 
 
 def _is_as_expected(row: Row) -> bool:
-    """Whether a share is within a quarter of the formula's, and four standard errors."""
+    """True if a share is within a quarter of the formula's, and four standard errors."""
     found, expected = number(row["false_pct"]) / 100, number(row["exact_pct"]) / 100
     noise = 4 * sqrt(expected * (1 - expected) / number(row["events"]))
     return abs(found - expected) <= WITHIN * expected + noise + 1e-4

@@ -2,9 +2,9 @@
 
 Filters have 2 to 5 predicates, each filter is of another interface. What is measured is processor
 time, of each structure by itself: the Siena poset and the poset-derived forest; the sbsposet, bits
-of predicates, which the first broker asks; the sbstree and its counting variant, bits of filters,
-which the others ask with the bits that the sbsposet has found. Subscribers compute bits, so that
-inserting does not include it. There are four parts.
+of predicates, which the first broker searches; the sbstree and its counting variant, bits of
+filters, which the other brokers search with the bits that the sbsposet has found. Subscribers
+compute bits, so that inserting does not include it. There are four parts.
 
 * `filters`: names are Pareto out of 20,000, events have 2 to 5 pairs (9.14, 9.15, 9.17).
 * `bits`: the most filters, and events with ever more pairs, of 2,000 names, so that they have ever
@@ -63,7 +63,7 @@ SIZES_OF_TREES: Final = (1_000, 5_000, 20_000, 100_000)
 """Of the parts `constant` and `short`, which need no poset."""
 EVENTS: Final = 300
 EVENTS_OF_BITS: Final = 60
-"""Where they have many bits."""
+"""Events where they have many bits."""
 PAIRS: Final = (2, 5, 10, 20, 40, 80)
 CONSTANT_PAIRS: Final = 5
 NAMES_OF_BITS: Final = 2_000
@@ -81,7 +81,7 @@ SET_BACK: Final = "counting sbstree, all set back"
 PUBLISHED_BITS_SET: Final = 200
 """Bits that an event has at most, on the mean (9.17)."""
 PUBLISHED_FASTER: Final = 10.0
-"""How much faster insertion into sbsposet and sbstree is than into the forest (9.14), about."""
+"""The factor by which insertion into sbsposet and sbstree is faster than into the forest (9.14)."""
 
 FLAT: Final = 0.25
 """The power of what grows so little that it counts as flat: half as much more for five times."""
@@ -184,7 +184,7 @@ _Tree: TypeAlias = SbsTree | CountingSbsTree | _SetBack
 
 
 def _of_tree(tree: _Tree, drawn: Sequence[Drawn], digests: Sequence[set[int]]) -> Row:
-    """What a tree takes; `steps` are nodes, or postings, that a search visits on the mean."""
+    """The times of a tree; `steps` are nodes, or postings, that a search visits on the mean."""
     whole = [(one.every, str(at)) for at, one in enumerate(drawn)]
     add_us = _each_us(lambda one: tree.add(*one), whole)
     for digest in digests:
@@ -199,7 +199,7 @@ def _of_tree(tree: _Tree, drawn: Sequence[Drawn], digests: Sequence[set[int]]) -
 
 
 def _parameters(part: str, pairs: int) -> XSiena:
-    """The filters and events of figure 9.14, or of fewer names and so many pairs."""
+    """The filters and events of figure 9.14, or of fewer names and `pairs` pairs."""
     if not pairs:
         return XSiena()
     if part == SHORT:
@@ -379,7 +379,7 @@ def _with_constant_bits(constant: Mapping[str, Sequence[Row]]) -> Iterator[Findi
 
 
 def _with_short_lists(short: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
-    """How a search grows with filters that have hardly a bit in common."""
+    """The findings on the growth of a search with filters that have hardly a bit in common."""
     steps = {name: _power(some, "filters", "steps") for name, some in short.items()}
     took = {name: _power(some, "filters", "match_us") for name, some in short.items()}
     most = figure(number(short[COUNTING][-1]["filters"]))

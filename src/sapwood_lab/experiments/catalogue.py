@@ -22,7 +22,7 @@ class Experiment:
 
 
 def _design(module: str) -> Callable[[], Design]:
-    """Imports the `DESIGN` of a module, no earlier than it is asked for."""
+    """A function that imports the `DESIGN` of a module, no earlier than it is called."""
 
     def load() -> Design:
         design: Design = import_module(module).DESIGN

@@ -32,7 +32,7 @@ WITHIN_PPM: Final = 3.0
 """Figure 9.25: three time servers agree "within a few ppm"."""
 
 SECONDS: Final = 3600
-"""Over which a rate is estimated: the work asks its servers once an hour."""
+"""Seconds over which a rate is estimated: the work asks its servers once an hour."""
 
 TAIL: Final = "a long tail"
 
@@ -49,7 +49,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """So many `pings`, the clocks of this machine, and the rates of clocks drawn with a `seed`."""
+    """Times of `pings`, the clocks of this machine, and the rates of clocks drawn with a `seed`."""
     processing, trips = ping(configuration["pings"])
     rows: list[Row] = [
         {"what": "processing (3.1)", "unit": "us", "published": TAIL} | _spread(processing),
@@ -105,7 +105,7 @@ def ping(count: int) -> tuple[list[int], list[int]]:
 
 
 def slew_ppm(seconds: float = 0.5) -> float:
-    """How much faster the slewed monotonic clock of this machine runs than the raw one."""
+    """The rate of this machine's slewed monotonic clock against the raw one, in ppm."""
     raw = getattr(time, "CLOCK_MONOTONIC_RAW", time.CLOCK_MONOTONIC)
     first, begun = time.clock_gettime_ns(raw), time.monotonic_ns()
     time.sleep(seconds)

@@ -1,4 +1,4 @@
-"""Structures of many filters that ask for words in a row, made at once: who contains whom is known.
+"""Structures of many filters for words in a row, made at once: containment is known.
 
 A filter `query like '%w00012 w00345%'` covers those whose texts contain its own. Insertion finds
 that out by comparing filters; of texts that are words of one length it can be looked up, as the
@@ -21,7 +21,7 @@ from sapwood_lab.workload.records.queries import ATTRIBUTE
 
 
 def filter_of(text: str) -> Filter:
-    """The filter that asks for a text."""
+    """The filter that accepts events with a text."""
     return parse_filter(f"{ATTRIBUTE} like '%{text}%'")
 
 

@@ -70,7 +70,7 @@ FEW: Final = (
 NEEDED: Final = f"{OPERATIONS:,} operations"
 
 NARROW: Final = 4
-"""Up to so many attributes counting is published to be close to the forest."""
+"""The most attributes with which counting is close to the forest, as published."""
 
 CHECKED: Final = 100
 """Live subscriptions, drawn with the seed, for which the outcome is checked."""
@@ -121,7 +121,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """What one structure (`covering`, a name of the catalogue) takes for one sequence."""
+    """The time of one structure (`covering`, a name of the catalogue) for one sequence."""
     attributes = configuration["attributes"]
     seed = SEED + configuration["seed"]
     sequence = list(
@@ -159,10 +159,10 @@ def operations(
 def measured(
     name: str, attributes: int, sequence: Sequence[tuple[bool, Filter]], budget_s: float
 ) -> Row:
-    """What a structure takes for a sequence, or for the part of it that fits the budget.
+    """The time of a structure for a sequence, or for the part of it that fits the budget.
 
-    The verdict says whether it was stopped, or is `VOID` where it has lost a cover among the live
-    subscriptions that were checked.
+    The verdict marks a structure that was stopped, and is `VOID` where it has lost a cover
+    among the live subscriptions that were checked.
     """
     warm = covering_manager(name)
     for is_new, wanted in operations(min(_WARMING, len(sequence)), attributes, _WARMED, SEED):
@@ -312,7 +312,7 @@ def _order(
     slow: str,
     panels: Sequence[Mapping[str, Row]],
 ) -> Finding:
-    """Whether one structure was faster than another on all sequences."""
+    """The finding whether one structure was faster than another on all sequences."""
     against = [
         panel[fast]
         for panel in panels
@@ -357,7 +357,7 @@ def _verdict(manager: CoveringManager[Interest], done: int, n: int, budget_s: fl
 
 
 def holds(manager: CoveringManager[Interest]) -> bool:
-    """Whether every checked subscription is inside a box that was propagated."""
+    """True if every checked subscription is inside a box that was propagated."""
     live = [wanted for wanted in manager.filters if isinstance(wanted, Filter)]
     random = Random(SEED)  # noqa: S311 - a workload, not a secret
     checked = _corners(random.sample(live, min(CHECKED, len(live))))

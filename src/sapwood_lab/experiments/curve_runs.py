@@ -108,7 +108,7 @@ def _rectangles() -> Iterator[_Sides]:
 
 
 def _runs(curve: Curve, rectangle: _Sides) -> int:
-    """How many stretches of the curve the cells of a rectangle are."""
+    """The number of stretches of the curve in the cells of a rectangle."""
     keys = {curve.key(cell, GRID_BITS) for cell in product(*rectangle)}
     return sum(key - 1 not in keys for key in keys)
 

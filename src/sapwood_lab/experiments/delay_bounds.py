@@ -41,7 +41,7 @@ VARIANTS: Final[Mapping[str, tuple[bool, bool]]] = MappingProxyType(
         "neither": (False, False),
     }
 )
-"""Whether helpers are chosen, and whether lower bounds are improved."""
+"""The variants: whether helpers are chosen, and whether lower bounds are improved."""
 
 PUBLISHED_ERROR_MS: Final = 50.0
 """Figure 9.29: where most errors of the local setup lie, over its hops; ours are of one link."""
@@ -66,7 +66,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """Delays and errors of so many `messages` of a `setup` with a `variant` of the bounds."""
+    """Delays and errors of `messages` of a `setup` with a `variant` of the bounds."""
     chooses, improves = VARIANTS[configuration["variant"]]
     delay = SETUPS[configuration["setup"]]
     conditions = Conditions(

@@ -1,4 +1,4 @@
-"""How an experiment is made: its configurations, what is measured of one, what all come to.
+"""The design of an experiment: its configurations, the measurement of one, the report of all.
 
 What is measured of one configuration depends on nothing else, so configurations can be measured
 one after the other here, or each in a task of its own elsewhere (`on_spark.py`): the report is the
@@ -19,11 +19,10 @@ Configuration: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What can be chosen of an experiment; what is `None` is as the work had it.
+    """The choices of an experiment; `None` stands for the value of the work.
 
     `sizes` are numbers of subscriptions (of operations or routers, where an experiment has those);
-    `source` names a workload. `repeats` is how often something is measured, where the work says
-    that.
+    `source` names a workload. `repeats` is the number of measurements, where the work states one.
     """
 
     sizes: tuple[int, ...] | None = None
@@ -62,7 +61,7 @@ class Design:
 def run(
     design: Design, choices: Choices, advance: Callable[[int], None] = lambda _: None
 ) -> Report:
-    """Carry out an experiment in this process; `advance` hears of every configuration.
+    """Carry out an experiment in this process; `advance` is called for every configuration.
 
     Raises `UnknownNameError` for a workload that does not exist.
     """

@@ -4,16 +4,17 @@ The work announces its tolerance of faults and shows no figures of it (004, L42,
 routers join one after the other by one that is there, each subscribes to one value of `SPREAD`, and
 publications go from drawn routers. Then a share of all routers crashes in one instant. From then
 on, every `STEP_S`, some are published and tables are looked at. They have a *gap* while a router
-that is alive lacks, in the slot of another one, something that accepts what that one wants: entries
-of routers that are gone are as good until they are dropped, and gaps come then. They are *repaired*
-when there is no gap and no such entry any more. Then as many are published as in the beginning.
+that is alive lacks, in the slot of another one, an entry that covers the interest of that one:
+entries of routers that are gone serve as well until they are dropped, and gaps come then. They are
+*repaired* when there is no gap and no such entry any more. Then as many are published as in the
+beginning.
 
-Scribe and reverse path forwarding on the same circle have other tables, so for them it is told by
-what arrives: they are repaired after the last step in which anything was lost, once nothing was in
+Scribe and reverse path forwarding on the same circle have other tables, so for them deliveries
+decide: they are repaired after the last step in which anything was lost, once nothing was in
 `QUIET` steps more.
 
-What is due is told from the routers that are alive and what they want, and from nothing that
-routers know. Time is virtual; links take 10 ms.
+The due deliveries follow from the live routers and their interests, and from nothing that routers
+know. Time is virtual; links take 10 ms.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ ROUTERS: Final = (1_000,)
 SHARES: Final = (0.2, 0.5)
 PUBLICATIONS: Final = 200
 SPREAD: Final = 50
-"""Values of which each router wants one, so that 2 % of all want a publication."""
+"""Values of which each router subscribes to one, so that 2 % of all match a publication."""
 BASE: Final = 4
 JOIN_S: Final = 0.2
 """Between two routers that join: longer than one takes."""
@@ -76,7 +77,7 @@ def joined_world(protocol: str, routers: int, random: Random) -> World:
 
 
 class Trial:
-    """One overlay, and what its clients want: `wanted` by router that is alive, `_ever` by any."""
+    """One overlay, and its clients' interests: `wanted` by live router, `_ever` by any router."""
 
     def __init__(self, routers: int, random: Random, protocol: str = "irbr") -> None:
         self._random = random
@@ -100,7 +101,7 @@ class Trial:
         self.world.drain()
 
     def crash(self, share: float) -> None:
-        """Let so many routers be gone in one instant."""
+        """Crash a share of the routers in one instant."""
         for home in self._random.sample(sorted(self.wanted), round(share * len(self.wanted))):
             del self.wanted[home]
             self.world.crash_router(home)
@@ -165,13 +166,13 @@ class Trial:
         return {range_: list(entries) for range_, entries in received.items()}
 
     def entries(self, home: str) -> int:
-        """How many subscriptions of others a router has in its tables."""
+        """The number of other routers' subscriptions in a router's tables."""
         router = self.world.routers[home]
         assert isinstance(router, Router)
         return router.table_sizes()["received"]
 
     def _needed(self) -> dict[str, set[tuple[Range, int]]]:
-        """For each router that is alive the slots of others, with what they want."""
+        """For each live router the slots of the others, with their interests."""
         at = {home: self._space.identifier_of(home) for home in self.wanted}
         return {
             home: {(slot_of(at[home], at[one]), self.wanted[one]) for one in at if one != home}
@@ -179,7 +180,7 @@ class Trial:
         }
 
     def _wrong(self, needed: Mapping[str, set[tuple[Range, int]]]) -> tuple[int, int]:
-        """How much is missing in tables, and how much there is of routers that are gone."""
+        """The number of gaps in tables, and of entries of routers that are gone."""
         gaps = stale = 0
         for home, wanted in needed.items():
             known = [
@@ -244,7 +245,7 @@ def measure(configuration: Configuration) -> list[Row]:
 
 
 def report(choices: Choices, rows: Sequence[Row]) -> Report:
-    """What was lost, and how long repair took, by how many crashed."""
+    """The losses and the time of repair, by the share that crashed."""
     lost = sum(number(row["lost_before"]) + number(row["lost_after"]) for row in rows)
     shares = {
         name: (

@@ -1,14 +1,14 @@
-"""IRBR, its two figures: messages for a subscription, and for a publication, by how many there are.
+"""IRBR, its two figures: messages a subscription and a publication, by number of subscriptions.
 
 One circle of routers with routing tables that are right, each with drawn routers for its ranges,
 and subscriptions one after the other, as the work had it (004, L249-277). Four protocols:
 
-* *IRBR*: delegation, less far where somebody nearby stands for a subscription.
-* *Scribe* with one rendezvous: a subscription goes to parents until one has told its own parent of
-  what covers it; a publication goes to the rendezvous and from there to all who want it.
-* *RPF*, strong form: a subscription goes as under IRBR, to all, but no router hands a range what
-  it has handed there something that covers; a publication takes the way back from all who want it,
-  as if entries said for whom they are.
+* *IRBR*: delegation, less far where a router nearby stands for a subscription.
+* *Scribe* with one rendezvous: a subscription goes to parents until one has sent its own parent a
+  cover of it; a publication goes to the rendezvous and from there to all routers with a match.
+* *RPF*, strong form: a subscription goes as under IRBR, to all, but no router hands a range a
+  subscription after a cover of it; a publication takes the way back from all routers with a match,
+  as if entries named their owners.
 * *RPF*, plain form: the same entries without that; a router hands a publication that is new to it
   to all from whom it has an entry that matches.
 
@@ -34,7 +34,7 @@ ROUTERS: Final = 1_000
 SPACE: Final = IdentifierSpace(4, 6)
 SUBSCRIPTIONS: Final = (1_000,)
 ATTRIBUTES: Final = (1, 5, 25)
-"""One constraint of so many: rates of 0.5, 0.1 and 0.02."""
+"""The attributes, of which a filter constrains one: rates of 0.5, 0.1 and 0.02."""
 STEPS: Final = 10
 PUBLICATIONS: Final = 40
 PROTOCOLS: Final = ("irbr", "scribe", "rpf", "rpf_plain")
@@ -89,21 +89,21 @@ class Circle:
 
 
 class Subscribed:
-    """What routers of a circle know, protocol by protocol; each method counts messages.
+    """The tables of routers on a circle, protocol by protocol; each method counts messages.
 
     `comes_back`: the rendezvous of Scribe does not know where a publication comes from, so that it
-    goes there as well where it is wanted; else its home is left out.
+    goes back there as well if its home has a match; else its home is left out.
     """
 
     def __init__(self, circle: Circle, *, comes_back: bool = False) -> None:
         self._circle = circle
         self._comes_back = comes_back
         self.wanted: list[tuple[Identifier, Bounds]] = []
-        #: IRBR: router -> slot -> what is wanted there
+        #: IRBR: router -> slot -> the filters wanted there
         self._ranges: dict[Identifier, dict[Range, list[Bounds]]] = {}
-        #: Scribe: router -> what it has told its parent
+        #: Scribe: router -> the filters that it has sent its parent
         self._upward: dict[Identifier, list[Bounds]] = {}
-        #: RPF: (router, slot) -> what was handed there
+        #: RPF: (router, slot) -> the filters that were handed there
         self._handed: dict[tuple[Identifier, Range], list[Bounds]] = {}
         #: messages of publications that each router sent or got, by protocol
         self.handled: Counter[tuple[str, Identifier]] = Counter()
@@ -160,7 +160,7 @@ class Subscribed:
         return count
 
     def publish(self, home: Identifier, record: Bounds) -> tuple[Counter[str], set[Identifier]]:
-        """Messages of one publication by protocol, and who wants it."""
+        """The messages of one publication by protocol, and the routers with a match."""
         circle = self._circle
         known = {router for router, one in self.wanted if matches(one, record)}
         wanting = known - {home}
@@ -198,7 +198,7 @@ def _steps(way: Sequence[Identifier]) -> list[tuple[Identifier, Identifier]]:
 
 
 def configurations(choices: Choices) -> list[Configuration]:
-    """One for each number of attributes, up to so many subscriptions."""
+    """One for each size and number of attributes."""
     return [
         dict(zip(GIVEN, (min(ROUTERS, 4 * last), attributes, last, choices.seed), strict=True))
         for last in choices.sizes or SUBSCRIPTIONS
@@ -240,7 +240,7 @@ def measure(configuration: Configuration) -> list[Row]:
 
 
 def _busiest(known: Subscribed, name: str, routers: int) -> float:
-    """How many times the mean the busiest router has to do."""
+    """The load of the busiest router, as a multiple of the mean."""
     handled = [count for (protocol, _), count in known.handled.items() if protocol == name]
     return max(handled) * routers / sum(handled) if handled else 0.0
 
@@ -304,7 +304,7 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
 
 
 def _bars(rows: Sequence[Row]) -> Iterator[Finding]:
-    """What the dossier expects of costs and of loads (4.3, bars iii and iv)."""
+    """The findings on costs and loads that the dossier expects (4.3, bars iii and iv)."""
     rates = sorted({number(row["rate"]) for row in rows}, reverse=True)
     by_rate = [line([row for row in rows if row["rate"] == rate], "subscriptions",
                     "subscribe_irbr") for rate in rates]  # fmt: skip
@@ -338,7 +338,7 @@ def _bars(rows: Sequence[Row]) -> Iterator[Finding]:
 
 
 def _all_below(claim: str, rows: Sequence[Row], lower: str, upper: str, why: str = "") -> Finding:
-    """Whether one figure is at most another one in all rows."""
+    """The finding whether one figure is at most another one in all rows."""
     holding = sum(number(row[lower]) <= number(row[upper]) for row in rows)
     return Finding(claim, holding == len(rows), f"in {holding} of {len(rows)} rows", why)
 

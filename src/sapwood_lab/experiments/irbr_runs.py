@@ -5,11 +5,11 @@ project join one after the other in the simulator, and subscriptions and publica
 that experiment (IRBR, 004, L249-277). The model gets the routing tables that these routers have
 found, and counts for each subscription and each publication; both must come to the same.
 
-The model is told that the rendezvous of Scribe does not know where a publication comes from, as it
-goes back there. Where they do not agree: in the plain form of RPF, routers that run take a
-publication from their next hop towards its home only, so that publications keep their order, and
-the model the first that comes; so more routers take and hand on what they need not in the model.
-Answers, repair and the messages of the circle itself are counted in neither.
+In the model too, the rendezvous of Scribe does not know where a publication comes from, as it goes
+back there. Where they do not agree: in the plain form of RPF, routers that run take a publication
+from their next hop towards its home only, so that publications keep their order, and the model the
+first that comes; so more routers take and hand on what they need not in the model. Answers, repair
+and the messages of the circle itself are counted in neither.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _member(world: World, name: str) -> OnCircle:
 
 
 def configurations(choices: Choices) -> list[Configuration]:
-    """One for each protocol and number of attributes, up to so many subscriptions."""
+    """One for each size, number of attributes and protocol."""
     return [
         dict(zip(GIVEN, (name, min(ROUTERS, last), attributes, last, choices.seed), strict=True))
         for last in choices.sizes or SUBSCRIPTIONS
@@ -111,7 +111,7 @@ def measure(configuration: Configuration) -> list[Row]:
         before = _told(world)
         world.subscribe(SubscriptionName(home, "ann", f"s{at}"), parse_filter(as_text(wanted)))
         world.run_until(world.now + SETTLE_S)
-        # Subscriptions are told alike in both forms of RPF.
+        # Subscriptions are sent alike in both forms of RPF.
         counted = model.add(circle.at[home], wanted)[name.partition("_")[0]]
         _count(counts, "subscribe", counted, _told(world) - before)
     for at in range(PUBLICATIONS):
@@ -131,7 +131,7 @@ def measure(configuration: Configuration) -> list[Row]:
 
 
 def _told(world: World) -> int:
-    """The messages so far that tell of a subscription."""
+    """The messages so far that carry a subscription."""
     return world.tally.messages["subscribe"] + world.tally.messages["rangesubscribe"]
 
 

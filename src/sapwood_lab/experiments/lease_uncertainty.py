@@ -61,7 +61,7 @@ COLUMNS: Final = (
 
 @dataclass(slots=True)
 class _Broker:
-    """What one broker makes of the ages of renewals: bounds, as they come."""
+    """The bounds that one broker computes of the ages of renewals, as they come."""
 
     #: the bound of a renewal's age, and the extensions by the two windows; nanoseconds
     heard: list[tuple[int, int, int]] = field(default_factory=list)
@@ -71,7 +71,7 @@ class _Broker:
     by_number: Uncertainty = field(default_factory=lambda: Uncertainty(None, WINDOW_RENEWALS))
 
     def begin(self) -> None:
-        """Forget what was heard."""
+        """Forget all renewals so far."""
         self.heard.clear()
         self.came.clear()
         self.by_time, self.by_number = Uncertainty(WINDOW_S), Uncertainty(None, WINDOW_RENEWALS)
@@ -113,7 +113,7 @@ def measure(configuration: Configuration) -> list[Row]:
 
 
 def _rows(place: str, broker: _Broker, made: Sequence[float], renewals: int) -> Iterator[Row]:
-    """What is drawn of one broker: of each stretch of renewals the largest."""
+    """The drawn points of one broker: of each stretch of renewals the largest."""
     count = min(renewals, len(broker.heard))
     ages = [round((came - at) * 1e9) for at, came in zip(made, broker.came, strict=False)][:count]
     truth = Uncertainty(None, WINDOW_RENEWALS)
@@ -138,7 +138,7 @@ def _rows(place: str, broker: _Broker, made: Sequence[float], renewals: int) -> 
 
 
 def _apart(one: int, other: int) -> float:
-    """How far two lie apart, as a share of the larger."""
+    """The distance of two numbers, as a share of the larger."""
     return abs(one - other) / max(one, other, 1)
 
 
@@ -161,7 +161,7 @@ def _world(seed: int, brokers: Mapping[str, _Broker]) -> World:
 def _watch(
     world: World, brokers: Mapping[str, _Broker], made: list[float]
 ) -> Callable[[str, Input, Sequence[Effect]], None]:
-    """Notes when renewals are made at the first router, and when brokers have heard of them."""
+    """A watch that notes when the first router makes renewals and when they reach brokers."""
 
     def watch(name: str, _: Input, effects: Sequence[Effect]) -> None:
         broker = brokers.get(name)
@@ -181,7 +181,7 @@ def _is_renewal(effect: Effect) -> bool:
 
 
 def report(choices: Choices, rows: Sequence[Row]) -> Report:
-    """The figures, drawn as the work draws them, with what it says of them."""
+    """The figures, drawn as the work draws them, with its statements on them."""
     charts = [
         Chart(
             f"extension-{place}", f"Extension at the {place} broker (9.35)", "renewal",

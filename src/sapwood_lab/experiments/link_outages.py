@@ -1,17 +1,17 @@
-"""Shen, figures 5.2 and 5.3: what it costs that a link is down for a while.
+"""Shen, figures 5.2 and 5.3: the cost of a link that is down for a while.
 
-A tree of 100 routers, 20 subscriptions each; a link fails and comes back. *Overhead* is what is
-said of subscriptions from the failure on (messages times links, several subscriptions in one as
-they travel) and useless hops of publications: those that nobody takes who can be reached through
-them. Which these are is found from outside, not by the counters of the routers.
+A tree of 100 routers, 20 subscriptions each; a link fails and comes back. *Overhead* is the
+messages about subscriptions from the failure on (messages times links, several subscriptions in one
+as they travel) and useless hops of publications: hops through which no subscriber can be reached.
+The useless ones are found from outside, not by the counters of the routers.
 
 Departures: the shape of the tree is not given, so there is a random and a binary one. Publications
-are strings of three letters out of 52; those that nobody wants cross no link and are not drawn, so
-an interval of 0.1 s for each router comes to some 14 publications a second in all. That is little
-beside the subscriptions that a link brings, so there is a load ten times as heavy. Subscriptions
-come before the failure and stay; up to 256 travel in one message, so a wave of more than that costs
-more than the threshold allows for. `oracle` is the less of what letting go at once and waiting for
-ever cost, which is known afterwards only.
+are strings of three letters out of 52; those that match no subscription cross no link and are not
+drawn, so an interval of 0.1 s for each router comes to some 14 publications a second in all. That
+is little beside the subscriptions that a link brings, so there is a load ten times as heavy.
+Subscriptions come before the failure and stay; up to 256 travel in one message, so a wave of more
+than that costs more than the threshold allows for. `oracle` is the less of what letting go at once
+and waiting for ever cost, which is known afterwards only.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ TIMERS: Final[Mapping[str, str]] = MappingProxyType(
         "waiting": "600:adaptive:inf",
     }
 )
-"""What stands behind `stabilize:`; only static ones go by their period."""
+"""The options behind `stabilize:`; only static ones go by their period."""
 
 ORACLE: Final = "oracle"
 SPAN_S: Final = 12.0
@@ -108,7 +108,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 class _Counted(Router):
-    """A router whose statements are counted as messages, whatever each of them says."""
+    """A router whose statements are counted as messages, whatever their content."""
 
     statements = 0
 
@@ -148,7 +148,7 @@ def measure(configuration: Configuration) -> list[Row]:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A world in which all subscriptions are everywhere, and which routers want each word."""
+    """A world in which all subscriptions are everywhere, and the routers that take each word."""
 
     world: World
     takers: Mapping[str, set[str]]
@@ -216,7 +216,7 @@ def _outage(
 
 
 def _is_needed(topology: Overlay, broken: Link, hop: tuple[str, str], takers: set[str]) -> bool:
-    """Whether somebody behind a hop takes a publication, on this side of the broken link."""
+    """True if a router behind a hop takes a publication, on this side of the broken link."""
     return not takers.isdisjoint(_reached(topology, broken, hop))
 
 
@@ -287,7 +287,7 @@ def _of(rows: Sequence[Row], shape: str, load: str, timer: str) -> list[Row]:
 
 
 def _findings(rows: Sequence[Row], shape: str) -> tuple[Finding, ...]:
-    """What was published, for failures about as long as a static timer; on one tree."""
+    """The findings for failures about as long as a static timer, on one tree."""
 
     def costs(load: str, timer: str) -> list[float]:
         return [number(row["overhead"]) for row in _of(rows, shape, load, timer)]

@@ -1,4 +1,4 @@
-"""Shen, table 3.1 and figures 3.1 to 3.5: what a lookup saves, and when it pays.
+"""Shen, table 3.1 and figures 3.1 to 3.5: the savings by a lookup, and when it pays.
 
 Routers form a balanced binary tree. All subscriptions travel first; then publications enter at
 routers drawn with the seed, and what is added up is the processor time that routers spend on them:
@@ -13,7 +13,7 @@ keys are never complete (Algorithm 3.6), and Always-Reuse is not to be had.
 
 The work counts keys as 4 bytes (2.4), and here they are 8: `keys_kb` are the digests on all links,
 `keys_kb_of_4` what they would take with keys as short as that, and `equal_of_4` the subscriptions
-whose keys would have the same 4 bytes as another one's, and so name nobody.
+whose keys would have the same 4 bytes as another one's, and so identify none.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """What each strategy costs, beside one match and one lookup by themselves."""
+    """The cost of each strategy, beside one match and one lookup by themselves."""
     engine, told, law, density, n, seed = (configuration[name] for name in GIVEN)
     workload = boxes(law, density)
     subscriptions = list(workload.subscriptions(n, seed))
@@ -139,7 +139,7 @@ def measure(configuration: Configuration) -> list[Row]:
 
 
 def _row(scenario: Scenario, engine: str, name: str, lookup_us: float) -> dict[str, Cell]:
-    """What publications cost under one strategy; raises `InvariantError` if it is not exact."""
+    """The cost of publications under one strategy; raises `InvariantError` if it is not exact."""
     sent = _Sent()
     meter = Meter(time.process_time, sent.weigh)
     found = evaluate(scenario, protocol(name), engine=engine, maker=meter.maker)
@@ -175,12 +175,12 @@ class _Sent:
         return size
 
     def kilobytes(self, key_bytes: int) -> float:
-        """What all of them take with keys of so many bytes."""
+        """The kilobytes of all digests with keys of `key_bytes` bytes."""
         return _rounded(1e-3 * (self.digests * HEAD_BYTES + self.keys * key_bytes))
 
 
 def _equal_of_4(keys: Sequence[str]) -> int:
-    """How many subscriptions share the first 4 bytes of their keys with another one."""
+    """The number of subscriptions that share the first 4 bytes of their keys with another one."""
     short = Counter(hash_of(key) % (1 << 8 * PUBLISHED_KEY_BYTES) for key in keys)
     return sum(count for count in short.values() if count > 1)
 
@@ -188,14 +188,14 @@ def _equal_of_4(keys: Sequence[str]) -> int:
 def _match_us(
     engine: str, subscriptions: Sequence[Subscription], publications: Sequence[Publication]
 ) -> float:
-    """What one match among all subscriptions takes."""
+    """The microseconds of one match among all subscriptions."""
     index = Index(engine)
     index.add_many((one.id, one.filter) for one in subscriptions)
     return _least_us(lambda: [index.found(one) for one in publications], len(publications))
 
 
 def _lookup_us(keys: Sequence[str]) -> float:
-    """What one lookup takes, of many in one digest."""
+    """The microseconds of one lookup, of many in one digest."""
     known, hashes = KeyTable(), [hash_of(key) for key in keys]
     known.add_many(hashes, range(len(hashes)))
     return _least_us(lambda: known.places(hashes), len(hashes))
@@ -261,7 +261,7 @@ def _published_lines() -> Lines:
 
 
 def _published(row: Row) -> Cell:
-    """How far a strategy was from the best one tried here, in figure 3.1(a)."""
+    """The distance of a strategy from the best one tried here, in figure 3.1(a)."""
     printed = (row["engine"], row["propagation"], row["law"]) == (*FIGURE, LAW)
     if not printed or row["density"] not in DENSITIES:
         return None
@@ -299,7 +299,7 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
 
 
 def _near_best(rows: Sequence[Row], engine: str, told: str) -> list[Finding]:
-    """Whether Partial-Reuse is as near to the best as was published, at most densities."""
+    """The finding whether Partial-Reuse is as near to the best as published, at most densities."""
     best = min(
         (
             [number(row["above_best"]) for row in _of(rows, engine, told, strategy)]
@@ -316,7 +316,7 @@ def _near_best(rows: Sequence[Row], engine: str, told: str) -> list[Finding]:
 
 
 def _always(rows: Sequence[Row], engine: str) -> list[Finding]:
-    """Whether Always-Reuse collapses where many subscriptions match."""
+    """The finding whether Always-Reuse collapses where many subscriptions match."""
     always = _of(rows, engine, "simple", ALWAYS)
     if not always:
         return []

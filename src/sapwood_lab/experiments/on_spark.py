@@ -29,8 +29,8 @@ def run_on_spark(
     """Carry out an experiment as a sweep that is kept in the folder `out`.
 
     A run that was cut short, or in which a configuration failed, goes on where it was when it is
-    started again with the same folder. `advance` is told how many of those that were still to do
-    are done. Raises `InputError` where configurations failed, with the error of one of them.
+    started again with the same folder. `advance` is called with the number done of the remaining
+    ones. Raises `InputError` where configurations failed, with the error of one of them.
     """
     job = SweepJob(design.task, design.configurations(choices), out, wave=wave, on_wave=advance)
     summary = job.run(spark)

@@ -1,7 +1,8 @@
 """XNet's simulated overlay: one producer, subscriptions that travel towards it, two protocols.
 
-Unlike the routers of `sapwood.routing`, which all may publish, these tell nobody but the next
-router towards the producer, as in the experiments of the thesis; what they run is the same XRoute.
+Unlike the routers of `sapwood.routing`, which all may publish, these send subscriptions only to the
+next router towards the producer, as in the experiments of the thesis; what they run is the same
+XRoute.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from sapwood.routing.propagation.xroute.triples import Operation, Triple
 from sapwood.routing.tables import CLIENTS
 
 TOP: Final = ""
-"""What is beyond the producer's router: nobody."""
+"""The name beyond the producer's router: no router."""
 
 
 class Searches:
     """Makes covering indexes that can be searched in two ways: by `make_index`, or pair by pair.
 
-    Both hold the same filters at any time; `is_pairwise` says which is asked.
+    Both hold the same filters at any time; `is_pairwise` chooses the one that is searched.
     """
 
     def __init__(self, make_index: MakeIndex) -> None:
@@ -92,13 +93,13 @@ class Overlay:
                 self._nodes[above].connect(name, is_told=False)
 
     def register(self, consumer: str, filter_: Interest, instances: int) -> None:
-        """Let clients of a router subscribe, so many with the same filter, under both protocols."""
+        """Let `instances` clients of a router subscribe with one filter, under both protocols."""
         for router in self.way(consumer):
             self.simple[router][filter_] = None
         self.tell(consumer, filter_, instances)
 
     def tell(self, consumer: str, filter_: Interest, instances: int) -> None:
-        """Let so many subscriptions come, or go if it is a negative number, under XRoute only."""
+        """Let `instances` subscriptions come, or go if it is negative, under XRoute only."""
         operations: list[Operation] = [(Triple(filter_, instances, 0),)]
         source = CLIENTS
         for router in self.way(consumer):
@@ -130,7 +131,7 @@ class Overlay:
         return dict.fromkeys(filter_ for interface in interfaces for filter_ in interface.counts)
 
     def holds(self, router: str, filter_: Interest) -> bool:
-        """Whether a router knows the filter under XRoute."""
+        """True if a router knows the filter under XRoute."""
         interfaces = self._nodes[router].interfaces.values()
         return any(filter_ in interface.counts for interface in interfaces)
 

@@ -1,6 +1,6 @@
-"""Which drawn subscriptions count: those that ask for something in particular.
+"""The drawn subscriptions that count: those for something in particular.
 
-Generators of patterns make a few that ask for next to nothing, such as `//*`; as soon as one is
+Generators of patterns make a few with next to no conditions, such as `//*`; as soon as one is
 there it covers nearly all others, and tables come down to one entry, which published ones never do.
 """
 
@@ -22,7 +22,7 @@ NAMES_MIN: Final = 2
 
 
 def is_particular(interest: Interest) -> bool:
-    """Whether a tree pattern names enough elements; record filters always do."""
+    """True if a tree pattern names enough elements; record filters always do."""
     if isinstance(interest, Filter):
         return True
     assert isinstance(interest, TreePattern)
@@ -31,7 +31,7 @@ def is_particular(interest: Interest) -> bool:
 
 
 def particular_patterns(dtd: Dtd, size: int, seed: int) -> list[TreePattern]:
-    """The first so many distinct XPEs over a DTD that ask for something in particular."""
+    """The first `size` distinct XPEs over a DTD that are for something in particular."""
     stream = (one.filter for one in documents(dtd, XPE).subscriptions(sys.maxsize, seed))
     patterns = (one for one in stream if isinstance(one, TreePattern) and is_particular(one))
     return list(islice(patterns, size))

@@ -10,7 +10,7 @@ once.
   subscription from there to the producer, registered and canceled.
 * Failover: router 8 fails, and 18 and 19, below it, attach elsewhere as soon as they suspect it:
   both to 3 (scenario 1), or one to 2 and the other to 7 (scenario 2). The delay is from then until
-  no router has anything to tell another.
+  no router has anything to send to another.
 * Recovery: routers 2 and 19 are down for minutes (`planetlab_recovery`).
 """
 
@@ -64,7 +64,7 @@ SCENARIOS: Final[Mapping[int, Mapping[str, tuple[str, ...]]]] = MappingProxyType
         2: MappingProxyType({"r18": ("r2",), "r19": ("r7",)}),
     }
 )
-"""Who goes where when router 8 fails."""
+"""The backups of routers when router 8 fails."""
 
 LINKS: Final[Mapping[str, float]] = MappingProxyType(
     {"mean": 54.135, "deviation": 28.18, "most": 123.67, "least": 8.47, "routing": 160.63}
@@ -90,7 +90,7 @@ COLUMNS: Final = (
 
 
 class _Watch(Stopwatch):
-    """What the routers of a world do, and when one of them first went elsewhere."""
+    """The processing of a world's routers, and when one of them first went elsewhere."""
 
     def __init__(self) -> None:
         super().__init__(time.process_time)
@@ -107,7 +107,7 @@ class _Watch(Stopwatch):
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """Delays and failovers with so many `subscriptions` of a `workload`, drawn with a `seed`."""
+    """Delays and failovers with `subscriptions` of a `workload`, drawn with a `seed`."""
     row: dict[str, Cell] = {}
     for scenario in SCENARIOS:
         watch, world = _populated(configuration, scenario)
@@ -133,7 +133,7 @@ def measure(configuration: Configuration) -> list[Row]:
 
 
 def report(choices: Choices, rows: Sequence[Row]) -> Report:
-    """Delays by the number of subscriptions, beside what is said of the published curves."""
+    """Delays by the number of subscriptions, beside the statements on the published curves."""
     published = {
         "published_routing_ms": ROUTING_MS,
         "published_update_ms": UPDATE_MS,
@@ -223,7 +223,7 @@ def _delays(watch: _Watch, world: World) -> dict[str, Cell]:
 
 
 def _acts(world: World, consumer: str) -> dict[str, Callable[[], object]]:
-    """What is timed for one consumer node, in this order."""
+    """The timed actions of one consumer node, in this order."""
     name = SubscriptionName(consumer, "probe", "s")
     sent = Publication(f"to {consumer}", document=b"<anything/>")
     return {
@@ -262,7 +262,7 @@ def _link_findings() -> tuple[Finding, ...]:
 
 
 def _findings(lines: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[Finding, ...]:
-    """What is said of figures 6.19 and 6.22."""
+    """The findings on figures 6.19 and 6.22."""
     if not all(lines[name] for name in TIMED[:5]):
         return ()
     most = {name: max(value for _, value in lines[name]) for name in TIMED[:5]}

@@ -2,9 +2,9 @@
 
 A router is down for some minutes: router 2, high up in the tree, or 19, low. Meanwhile documents
 and further registrations arrive, each once a second on the mean (Poisson), and its neighbors keep
-what they owe it. The *recovery delay* is from its return until no router hears of another what it
-routes by: the way of what was kept, in virtual time, and the processor time of all routers, what it
-takes to restore the one that was down included.
+what they owe it. The *recovery delay* is from its return until the last message about routing
+state: the way of the kept messages, in virtual time, and the processor time of all routers, the
+restoration of the one that was down included.
 
 With fewer subscriptions than the thesis has at least, 1,000, outages are shorter in proportion.
 Table 6.11 says "seconds" in its text, but its figures are milliseconds and its ratios percent
@@ -158,7 +158,7 @@ def published(rows: Sequence[Row]) -> list[Row]:
 
 
 def findings(lines: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[Finding, ...]:
-    """What the thesis says of table 6.11 and figure 6.20."""
+    """The findings on the thesis's statements about table 6.11 and figure 6.20."""
     if not all(lines[name] for name in (*TIMED, PERCENT)):
         return ()
     mean = {name: sum(ms for _, ms in lines[name]) / len(lines[name]) for name in TIMED}

@@ -34,14 +34,14 @@ INSTANCES_MAX: Final = 100
 Source: TypeAlias = DocumentWorkload | Workload
 
 _FRESH: Final = 1_000_003
-"""Added to a seed, gives that of subscriptions which nobody has registered."""
+"""Added to a seed, gives the seed of subscriptions that are not registered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """An overlay on which so many subscriptions were registered, and where they came from.
+    """An overlay on which `size` subscriptions were registered, and their source.
 
-    #: instances[consumer, filter] > 0: how many clients of the consumer node have registered it
+    #: instances[consumer, filter] > 0: the number of the consumer node's clients that registered it
     """
 
     size: int
@@ -59,7 +59,7 @@ class Population:
         return [router for router in self.stub.graph.routers if router not in consumers]
 
     def probes(self, count: int) -> list[tuple[str, Interest]]:
-        """So many subscriptions of another seed, each with a consumer node."""
+        """The first `count` subscriptions of another seed, each with a consumer node."""
         generator = Random(f"{self.seed}/{self.size}/probes")  # noqa: S311 - reproducible
         consumers = self.stub.consumers
         return [
@@ -68,7 +68,7 @@ class Population:
         ]
 
     def registered(self, count: int) -> list[tuple[str, Interest, int]]:
-        """So many of the registered subscriptions, drawn: consumer node, filter, instances.
+        """A draw of `count` registered subscriptions: consumer node, filter, instances.
 
         Each comes once; where there are fewer, all come.
         """
@@ -85,7 +85,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def settings(choices: Choices) -> Mapping[str, Cell]:
-    """What is the same in all configurations."""
+    """The settings that are the same in all configurations."""
     return {
         "workload": choices.source or WORKLOAD,
         "seed": choices.seed,
@@ -115,6 +115,6 @@ def populate(configuration: Configuration) -> Population:
 
 
 def interests(source: Source, count: int, seed: int) -> Iterator[Interest]:
-    """The first so many filters of a stream that ask for something in particular."""
+    """The first `count` filters of a stream that are for something in particular."""
     endless = (subscription.filter for subscription in source.subscriptions(sys.maxsize, seed))
     return islice((interest for interest in endless if is_particular(interest)), count)

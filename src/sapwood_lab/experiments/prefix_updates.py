@@ -1,20 +1,20 @@
-"""XSiena, figures 9.5 to 9.7: what comes for nothing while a tree optimizer follows the filters.
+"""XSiena, figures 9.5 to 9.7: false positives while a tree optimizer follows the filters.
 
 Of 27 routers nine have a subscriber and nine a publisher, and one has the tree optimizer. Every
 three seconds each subscriber has one filter more and each publisher sends one event, all Pareto,
-and the optimizer states the routing tree anew where it differs by more than a threshold. What the
-tree has no place for yet lies higher up, so links carry what nobody behind them wants. Clients
-never get that here, as content is asked last; it is counted on links, as a share of all crossings,
-over a twentieth of the run at a time.
+and the optimizer states the routing tree anew where it differs by more than a threshold. Filters
+without a place in the tree yet lie higher up, so links carry publications that match no filter
+behind them. Clients never get those here, as content is matched last; they are counted on links, as
+a share of all crossings, over a twentieth of the run at a time.
 
 All routers place all filters alike, so one that has the homes of the subscribers for neighbors
 decides for all: a publication crosses the links on the ways to the homes that it would go to. A
-second one, which matches by content, says where it is wanted. All links are up and take no time;
-the tree that is stated holds before the next event. A tree that travels has a size that it does not
-exceed (`limits.TREE_NODES_MAX`); where it is full, it stays as it is.
+second one, which matches by content, finds the homes with a match. All links are up and take no
+time; the tree that is stated holds before the next event. A tree that travels has a size that it
+does not exceed (`limits.TREE_NODES_MAX`); where it is full, it stays as it is.
 
 The work prints neither the overlay (here a binary tree) nor how many names there were. Filters and
-events are those of figures 9.1 to 9.4, with as few names as make most events wanted somewhere.
+events are those of figures 9.1 to 9.4, with as few names as give most events a match somewhere.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ CLIENTS: Final = 9
 NAMES: Final = 12
 WINDOWS: Final = 20
 MOST_PCT: Final = 1.0
-"""What the share of false positives falls below."""
+"""The bound below which the share of false positives falls."""
 CONTENT, TREES = "simple", "simple+prefix"
 _OPTIMIZER: Final = "optimizer"
-"""The side of the optimizer, which wants nothing."""
+"""The side of the optimizer, which has no subscription of its own."""
 
 GIVEN: Final = ("threshold", "publications", "seed")
 COLUMNS: Final = (
@@ -74,7 +74,7 @@ COUNTED: Final = (
 
 
 class Place(NamedTuple):
-    """Where the clients of one run are."""
+    """The places of one run's clients."""
 
     topology: Topology
     subscribers: Sequence[str]
@@ -91,7 +91,7 @@ def placed(seed: int) -> Place:
 
 
 class Rounds:
-    """One run, round by round: filters, what the optimizer says of them, and events.
+    """One run, round by round: filters, the optimizer's updates for them, and events.
 
     #: both routers have a side for each subscriber's home, with its filters
     """
@@ -110,7 +110,7 @@ class Rounds:
     def subscribe(self, filters: Sequence[tuple[str, Interest]]) -> None:
         """Each subscriber has one of these filters more.
 
-        The optimizer hears of them until it has left one out: its tree is full then.
+        The optimizer gets them until it has left one out: its tree is full then.
         """
         for home, (key, wanted) in zip(self._place.subscribers, filters, strict=True):
             self._content.learned(home, key, wanted)

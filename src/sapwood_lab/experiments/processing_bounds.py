@@ -6,7 +6,7 @@ stamps of messages. The work draws both for what is forwarded in its *local* set
 
 Transmission is over the simulated *local* links of `delay_bounds`, in virtual time. Processing is
 real: a router with subscriptions of table 9.1 takes one publication after the other, and the clock
-of this machine says how long each took; the system and the interpreter interrupt it as they do.
+of this machine measures each; the system and the interpreter interrupt it as they do.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """Both bounds of so many messages, the n-th transmission beside the n-th processing."""
+    """Both bounds of `messages`, the n-th transmission beside the n-th processing."""
     messages, seed = configuration["messages"], configuration["seed"]
     sent = transmission_bounds(messages, seed)
     taken = processing_bounds(messages, seed)
@@ -72,7 +72,7 @@ def measure(configuration: Configuration) -> list[Row]:
 
 
 def transmission_bounds(messages: int, seed: int) -> list[int]:
-    """The bounds of so many messages that have any, in nanoseconds, by their arrival."""
+    """The bounds of the first `messages` messages with one, in nanoseconds, by arrival."""
     conditions = Conditions(
         nodes=4, ppm=PPM, delay=SETUPS[SETUP], interval_ns=20_000_000, loss=0.0, repeated=0.0
     )
@@ -86,7 +86,7 @@ def transmission_bounds(messages: int, seed: int) -> list[int]:
 
 
 def processing_bounds(messages: int, seed: int) -> list[int]:
-    """The bounds of what a router takes for so many publications, in nanoseconds."""
+    """The bounds of a router's processing of `messages` publications, in nanoseconds."""
     drawn = XSiena().workload()
     router = Router("r1", "covering")
     router.handle(AttachClient("c"), 0.0)

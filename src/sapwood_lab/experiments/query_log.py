@@ -1,11 +1,12 @@
 """XSiena, figures 9.8 to 9.13: routing trees of queries to a search engine, beside the Siena poset.
 
 Filters are queries, and events hold the texts of some (`workload.records.queries`, in the place of
-the log that the work took). Set A has few users who ask much, set B many who ask ten times each.
-All are inserted into a routing tree and into the Siena poset; events are matched in both, which
-gives the forwarding tree in the former, and then forwarded by their forwarding tree alone, to 28
-neighbors among whom the users are dealt out: one event at a time, and as routers do, many together.
-Figures 9.8 and 9.9 are drawings; here is the share of the filters that lie below another one.
+the log that the work took). Set A has few users with many queries, set B many with ten queries
+each. All are inserted into a routing tree and into the Siena poset; events are matched in both,
+which gives the forwarding tree in the former, and then forwarded by their forwarding tree alone, to
+28 neighbors among whom the users are dealt out: one event at a time, and as routers do, many
+together. Figures 9.8 and 9.9 are drawings; here is the share of the filters that lie below another
+one.
 
 Events for which no query is drawn match nothing: they count for the size of forwarding trees, and
 not for times.
@@ -58,7 +59,7 @@ ROUNDS: Final = 3
 PUBLISHED_PER_MILLE: Final = 1.0
 """Nodes of a forwarding tree, of the filters that are stored (9.10)."""
 PUBLISHED_TIMES: Final = 100.0
-"""How much faster a forwarding tree is than the poset (9.11): two orders of magnitude."""
+"""The factor by which a forwarding tree is faster than the poset (9.11)."""
 
 GIVEN: Final = ("set", "filters", "seed")
 TIMED: Final = (

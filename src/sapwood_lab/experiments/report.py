@@ -1,4 +1,4 @@
-"""What an experiment comes to: rows of figures, those published, what holds, and pictures."""
+"""The report of an experiment: rows of figures, published ones, findings, and pictures."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that was published, and whether these figures say the same; `shown` are they.
+    """A published claim, and whether it holds in these figures, which are in `shown`.
 
     `why` is a sentence for where it does not hold: a reading of the figures, not a measurement.
-    `needs` is what was published and is more than what was measured, if that may be the reason.
+    `needs` is the published scale, if it is more than the measured one and may be the reason.
     """
 
     claim: str
@@ -67,7 +67,7 @@ class Finding:
 
     @property
     def is_open(self) -> bool:
-        """Whether it does not hold, and might with what it needs."""
+        """True if it does not hold, and might with what it needs."""
         return bool(self.needs) and not self.holds
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class Report:
     """The result of an experiment.
 
     `rows` have one cell a column; columns that begin with `published` hold what the work printed,
-    and those in `timed` what differs from run to run. `compare` says what of the two can be
+    and those in `timed` what differs from run to run. `compare` states what of the two can be
     compared. `settings` are the parameters that were used.
     """
 
@@ -128,7 +128,7 @@ def figure(value: float) -> str:
 
 
 def falls(claim: str, values: Mapping[str, float], why: str = "", needs: str = "") -> Finding:
-    """Whether each of the values is below the one before it."""
+    """The finding whether each of the values is below the one before it."""
     found = list(values.values())
     shown = ", ".join(f"{name}: {figure(value)}" for name, value in values.items())
     holds = all(less < more for more, less in pairwise(found))
@@ -136,6 +136,6 @@ def falls(claim: str, values: Mapping[str, float], why: str = "", needs: str = "
 
 
 def is_within(claim: str, value: float, most: float, why: str = "", needs: str = "") -> Finding:
-    """Whether a value is at most so large."""
+    """The finding whether a value is at most `most`."""
     shown = f"{figure(value)} of at most {figure(most)}"
     return Finding(claim, value <= most, shown, why, needs)

@@ -1,10 +1,10 @@
-"""How many covers of a subscription a graph should remember (Shen 2007, section 4.5.3, figure 4.3).
+"""The number of covers that a graph should keep of a subscription (Shen 2007, 4.5.3, figure 4.3).
 
 The sequences of figure 4.4 (`covering_time`) with three attributes are given to flat graphs `G_k`
-over one index; k, the reporting mode, is how many covers a search asks for. Measured are the parts
-of the figure: processor time of subscribing and unsubscribing, how many nodes removals leave
-without a cover, the searches that these take ("checking time"), and the degree of what is removed,
-which is what a removal disconnects.
+over one index; k, the reporting mode, is the number of covers that a search requests. Measured are
+the parts of the figure: processor time of subscribing and unsubscribing, how many nodes removals
+leave without a cover, the searches that these take ("checking time"), and the degree of what is
+removed, which is what a removal disconnects.
 
 The work draws differences to k = 1; here each mode stands by itself. Which k it selected is lost
 with the curves. Its index is `counting`; `kdtree`, which ends a search at the k-th cover, stands
@@ -40,7 +40,7 @@ from sapwood_lab.experiments.report import Chart, Finding, Report, Row, line, nu
 ATTRIBUTES: Final = 3
 MODES: Final = (1, 2, 4, 8, 16)
 TURNS: Final = 3
-"""How often each sequence is measured: the least time counts."""
+"""The measurements of each sequence: the least time counts."""
 
 COUNTING: Final = "counting"
 KDTREE: Final = "kdtree"
@@ -114,7 +114,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """What each mode takes for one sequence; a row for each."""
+    """The times of each mode for one sequence; a row for each."""
     length, share, turns = (configuration[name] for name in ("length", "removal_share", "turns"))
     sequence = list(operations(length, ATTRIBUTES, share, SEED + configuration["seed"]))
     make = INDEXES[configuration["index"]]
@@ -178,7 +178,7 @@ def _times(
 def _counts(
     index: CoveringIndex[Filter], k: int, sequence: Sequence[tuple[bool, Filter]]
 ) -> dict[str, int | float]:
-    """What does not differ from run to run."""
+    """The counts that do not differ from run to run."""
     manager = CoveringManager(FlatGraph(k), index)
     degrees = removals = 0
     for is_new, wanted in sequence:
@@ -247,7 +247,7 @@ def _charts(rows: Sequence[Row]) -> Iterator[Chart]:
 
 
 def _findings(rows: Sequence[Row]) -> Iterator[Finding]:
-    """What the text says of each panel, for each index."""
+    """The findings on the text about each panel, for each index."""
     few = number(rows[0]["length"]) < OPERATIONS
     for index in INDEXES:
         panels = {share: some for (name, share), some in _panels(rows).items() if name == index}
@@ -278,7 +278,7 @@ _Panels: TypeAlias = Mapping[float, list[Row]]
 
 
 def _everywhere(claim: str, panels: _Panels, holds: Callable[[list[Row]], bool]) -> Finding:
-    """Whether something holds at every removal share."""
+    """The finding whether something holds at every removal share."""
     against = [share for share, some in panels.items() if not holds(some)]
     shown = f"{len(panels) - len(against)} of {len(panels)} removal shares"
     if against:
@@ -320,7 +320,7 @@ def _has_more_edges(rows: Sequence[Row]) -> bool:
 
 
 def _goes_down(values: Sequence[float]) -> bool:
-    """Whether none is above the one before it, and the last is below the first.
+    """True if none is above the one before it, and the last is below the first.
 
     Few subscriptions have many covers, so large k may differ in nothing.
     """

@@ -47,7 +47,7 @@ PUBLISHED_NODES: Final = 1_000_000
 """Nodes of the routing tree that had it, about."""
 
 BARELY: Final = 1.1
-"""How much more is barely more."""
+"""The factor up to which a number counts as barely larger."""
 
 GIVEN: Final = ("law", "filters", "seed")
 COLUMNS: Final = (
@@ -96,7 +96,7 @@ def numbered(tree: RoutingTree) -> Snapshot:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """The tree of so many filters, and those of all events in it."""
+    """The tree of `filters` filters, and the forwarding trees of all events in it."""
     law, size, seed = (configuration[name] for name in GIVEN)
     assert law in get_args(Law)
     drawn, tree, predicates = workload(law), RoutingTree(), 0

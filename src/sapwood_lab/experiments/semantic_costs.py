@@ -1,11 +1,11 @@
-"""What joins and full leaves ask of the containment hierarchy (XNet, figures 9.5 and 9.6).
+"""The cost of joins and full leaves in the containment hierarchy (XNet, figures 9.5 and 9.6).
 
 In networks of each size and each join, new peers join from the root, one at a time, and each is
 undone before the next; and peers leave in full, one at a time and undone as well. Counted is the
 share of all peers that handle a JOIN. The leaves of the tree and members of equivalence trees below
-their roots are left out of the leaves, as in the work: their departure asks nobody. A root of an
-equivalence tree is replaced by a leaf of it, which asks nobody either; `alone` are those without
-equals, whose children have to look for a place, and by them the claims are judged.
+their roots are left out of the leaves, as in the work: their departure sends no JOIN. A root of an
+equivalence tree is replaced by a leaf of it, which sends no JOIN either; `alone` are leaving peers
+without equals, whose children have to look for a place, and by them the claims are judged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NEW: Final = 1_000_003
 """Added to a seed, gives that of peers who are not there."""
 
 NEAR: Final = 3.0
-"""How many times the share of basic joins that of adaptive ones may be, to be called near: ours."""
+"""The most that adaptive joins may ask, as a multiple of basic ones, to be called near: ours."""
 
 COLUMNS: Final = (
     *("peers", "variant", "join_pct", "join_messages"),
@@ -44,7 +44,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """One network, and what changes of it ask."""
+    """One network, and the cost of its changes."""
     given = [configuration[name] for name in ("source", "variant", "peers", "seed")]
     source, variant, peers, seed = given
     trials = configuration["documents"]
@@ -74,7 +74,7 @@ def measure(configuration: Configuration) -> list[Row]:
 
 
 def leavers(hierarchy: Hierarchy[TreePattern]) -> list[int]:
-    """The peers whose departure may ask somebody: with children, and no equal above."""
+    """The peers whose departure may send a JOIN: with children, and no equal above."""
     state = hierarchy.state
     return [peer for peer in state if state.load(peer) and not state.tagged[peer]]
 
@@ -168,4 +168,4 @@ def _of_leaves(last: dict[str, Row], join: dict[str, float], needs: str) -> Iter
 
 
 DESIGN: Final = Design(configurations, measure, report, Choices((500, 2_000), repeats=60))
-"""What joins and full leaves ask."""
+"""The design: the cost of joins and full leaves."""

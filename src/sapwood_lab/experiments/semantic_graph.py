@@ -1,19 +1,19 @@
 """The similarity graph: false positives and negatives, degrees (XNet, figures 9.8 to 9.12).
 
 Peers join one after the other, each asking all others, with n of table 9.3 and one neighbor by
-chance; then documents come from a peer that wants them, drawn each time, and who gets one in vain
-and who misses one is counted. With n = 10 random links forward with the chances rho; 0 is the
+chance; then documents come from an interested peer, drawn each time, and peers that get one in vain
+and that miss one are counted. With n = 10 random links forward with the chances rho; 0 is the
 network without them (L3325). Degrees are those of table 9.4.
 
-How close interests are is the work's similarity (chapter 8). Whether it was told of a DTD, of past
-documents or of both is not said (L3195): here of both. What none of the documents of the synopsis
+How close interests are is the work's similarity (chapter 8). The work does not state whether it
+knew a DTD, past documents or both (L3195): here both. What none of the documents of the synopsis
 had is taken to be impossible, as the work has it (L3102): a pattern that none of them could match
 is close to nothing but what covers it or is covered by it.
 
 Links by chance carry publications in both directions (L2862), or, as the sentence on rho can be
 read (L2870), to those that a peer chose and not back (`one_way`). The first has a *floor* that
-neither similarity nor size lowers: a peer has 2 r such links, to peers that want anything, and gets
-in vain what any of them wants. So 20 % in vain, and 16 % with half of rho, fit the second only.
+neither similarity nor size lowers: a peer has 2 r such links, to peers with any interest, and gets
+in vain what any of them accepts. So 20 % in vain, and 16 % with half of rho, fit the second only.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ COLUMNS: Final = (
 
 @lru_cache(maxsize=2)
 def similarity_of(source: str, documents: int, seed: int) -> Similarity:
-    """The work's similarity, told of the DTD and of so many past documents of each size."""
+    """The work's similarity, from the DTD and `documents` past documents of each size."""
     builder = SynopsisBuilder()
     for tags in TAGS:
         for document in documents_of(source, tags, min(documents, TOLD), seed + _TOLD):
@@ -115,7 +115,7 @@ def similarity_of(source: str, documents: int, seed: int) -> Similarity:
 
 @lru_cache(maxsize=2)
 def proximities_of(source: str, peers: int, documents: int, seed: int) -> KnownProximities:
-    """How close the interests of so many peers are, in the order of the first who has each."""
+    """The proximities of the interests of `peers` peers, in the order of first occurrence."""
     distinct = list(dict.fromkeys(interests_of(source, peers, seed)))
     return KnownProximities(all_proximities(similarity_of(source, documents, seed), distinct))
 
@@ -123,7 +123,7 @@ def proximities_of(source: str, peers: int, documents: int, seed: int) -> KnownP
 def linked(
     source: str, peers: int, documents: int, seed: int, closest: int = CLOSEST_NEIGHBORS
 ) -> SimilarityGraph[TreePattern]:
-    """A graph that so many peers joined."""
+    """A graph that `peers` peers joined."""
     graph: SimilarityGraph[TreePattern] = SimilarityGraph(
         proximities_of(source, peers, documents, seed), GraphOptions(closest=closest)
     )
@@ -141,7 +141,7 @@ def accuracies(
     *,
     one_way: bool = False,
 ) -> list[Accuracy]:
-    """Who got each document in vain, and who missed it; `hits` are rows by interest."""
+    """The accuracy of each document's way; `hits` are rows by interest."""
     links, random = Links(graph.state), Random(seed)  # noqa: S311 - reproducible
     interests = graph.state.interest[: len(graph.state.links)]
     there = interests >= 0
@@ -162,15 +162,15 @@ def accuracies(
 def floor_of(found: Sequence[Accuracy], links: int) -> float:
     """The share of peers that get a document in vain by links by chance alone, on the mean.
 
-    Of a document that a share p of the peers wants, one that does not want it is linked by chance
-    to `links` peers, whatever they want: it gets none only if none of those wants it.
+    Of a document that interests a share p of the peers, an uninterested one is linked by chance to
+    `links` peers, whatever their interests: it does not get it only if it interests none of those.
     """
     shares = [1 - one.uninterested_ratio for one in found]
     return round(100 * fmean((1 - p) * (1 - (1 - p) ** links) for p in shares), 2)
 
 
 def ratios(found: Sequence[Accuracy], suffix: str) -> dict[str, float]:
-    """The mean ratios over documents in percent, those missed of the ones who want any (L3325)."""
+    """The mean ratios over documents in percent; missed ones of interested peers (L3325)."""
     wanted = [one for one in found if one.interested]
     return {
         f"uninterested{suffix}": round(100 * fmean(one.uninterested_ratio for one in found), 2),
@@ -292,7 +292,7 @@ def _findings(rows: Sequence[Row]) -> Iterator[Finding]:
 
 
 def _ratios(last: Mapping[tuple[int, int], Row], tags: int, needs: str) -> Iterator[Finding]:
-    """What is said of a size of documents, in the largest network."""
+    """The findings for a size of documents, in the largest network."""
 
     def ratio(what: str, closest: int, rho: int) -> float:
         return number(last[closest, rho][f"{what}_{tags}_pct"])

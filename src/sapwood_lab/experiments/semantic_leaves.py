@@ -38,7 +38,7 @@ SHARES: Final = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 """The axis of figure 9.7 is lost."""
 
 PUBLISHED_PCT: Final = 6
-"""What no ratio exceeds (L3291)."""
+"""The bound that no ratio exceeds (L3291)."""
 
 SPREAD: Final = 20
 """Documents that are sent message by message."""

@@ -6,7 +6,7 @@ before anything is measured (`workload.documents.calibration`). The DTD is NITF'
 that `SAPWOOD_DATA` names has it, as in the work; otherwise `news`, whose names are drawn alike: it
 has few below each element, and with the skew of the work three quarters cannot be reached.
 
-What is drawn for so many peers begins with what is drawn for fewer.
+The draws for a number of peers begin with those for fewer.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def source_of(choices: Choices) -> str:
 
 
 def settings_of(choices: Choices) -> dict[str, Cell]:
-    """What reports say of the peers and documents."""
+    """The settings of peers and documents in reports."""
     source = source_of(choices)
     found: dict[str, Cell] = {"seed": choices.seed, "DTD": source}
     missing = nitf_missing()
@@ -83,14 +83,14 @@ def interests_of(source: str, peers: int, seed: int) -> tuple[TreePattern, ...]:
 
 @lru_cache(maxsize=4)
 def calibration_of(source: str, seed: int) -> Calibration:
-    """How documents of all three sizes are drawn."""
+    """The calibration by which documents of all three sizes are drawn."""
     judges = interests_of(source, JUDGES, seed)
     return calibrated(dtd_named(source), judges, BODIES, (SMALL, MEDIUM, LARGE), seed)
 
 
 @lru_cache(maxsize=8)
 def documents_of(source: str, tags: int, count: int, seed: int) -> tuple[bytes, ...]:
-    """So many documents of a size."""
+    """The first `count` documents of a size."""
     shape = replace(BODIES, tags=tags, optional=calibration_of(source, seed).optional)
     random = np.random.default_rng((seed, _DOCUMENTS, tags))
     return tuple(sized_documents(dtd_named(source), shape, random, count))
@@ -98,9 +98,9 @@ def documents_of(source: str, tags: int, count: int, seed: int) -> tuple[bytes, 
 
 @lru_cache(maxsize=4)
 def hits_of(source: str, tags: int, count: int, peers: int, seed: int) -> NDArray[np.bool_]:
-    """For each document, and each different interest in the order of the first who has it.
+    """For each document and each different interest, in order of first occurrence, the match.
 
-    Whether the one wants the other, as the matching index has it: 1 byte each.
+    True where the interest accepts the document, by the matching index: 1 byte each.
     """
     distinct = list(dict.fromkeys(interests_of(source, peers, seed)))
     index = Index()
@@ -128,7 +128,7 @@ def configurations_of(
 
 
 def is_calibrated(rows: Sequence[Row], columns: Sequence[str]) -> Finding:
-    """Whether three quarters of the peers have no use for a document, whatever their number."""
+    """The finding whether three quarters of the peers have no use for a document, at all sizes."""
     shares = [number(row[column]) for row in rows for column in columns]
     low, high = min(shares), max(shares)
     return Finding(

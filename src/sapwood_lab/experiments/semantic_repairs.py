@@ -1,11 +1,12 @@
 """The similarity graph while peers leave and crash, what a JOIN costs, and gamma (XNet, 7.4).
 
-Of all this the work has no figures. A share of the peers leaves, one after the other, in full (who
-had chosen the one who goes joins again) or in the basic way (a neighbor's neighbor takes its
-place), or crashes at once; then documents come as in figure 9.8, and who misses one is counted. The
-indulgence gamma is how many on a way hand on what they do not want themselves. And newcomers find
-their neighbors by answers that each peer sends them, or by merged ones (reduced probing): the
-neighbors are the same, and the messages that all peers and the newcomer have with it are counted.
+Of all this the work has no figures. A share of the peers leaves, one after the other, in full
+(peers that had chosen the leaving one join again) or in the basic way (a neighbor's neighbor takes
+its place), or crashes at once; then documents come as in figure 9.8, and peers that miss one are
+counted. The indulgence gamma is the number of uninterested peers on a way that hand a document on.
+And newcomers find their neighbors by answers that each peer sends them, or by merged ones (reduced
+probing): the neighbors are the same, and the messages that all peers and the newcomer have with it
+are counted.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """One network, what is done to it, and documents; or newcomers that ask."""
+    """One network, its changes, and documents; or newcomers that ask."""
     given = [configuration[name] for name in ("source", "documents", "peers", "seed")]
     source, documents, peers, seed = given
     what = configuration["what"]
@@ -106,7 +107,7 @@ def _gone(graph: SimilarityGraph[TreePattern], what: str, random: Random) -> flo
 def _indulgent(
     graph: SimilarityGraph[TreePattern], hits: NDArray[np.bool_], gamma: int, random: Random
 ) -> list[Accuracy]:
-    """Documents of which each copy passes so many who do not want them."""
+    """The accuracy of documents of which each copy passes `gamma` uninterested peers."""
     options, peers, found = GraphOptions(indulgence=gamma), list(graph.state), []
     for wanted in hits:
         wanting = {peer for peer in peers if wanted[graph.interest(peer)]}
@@ -121,7 +122,7 @@ def _indulgent(
 def _probed(
     graph: SimilarityGraph[TreePattern], known: KnownProximities, seed: int, *, is_merged: bool
 ) -> dict[str, Cell]:
-    """What a newcomer with the interest of one who is there costs, and whether it finds the same.
+    """The cost of a newcomer with the interest of a present peer, and whether it finds the same.
 
     The JOIN floods the links. Each peer answers the newcomer, or the one from whom it came.
     """
@@ -144,7 +145,7 @@ def _probed(
 
 
 def report(choices: Choices, rows: Sequence[Row]) -> Report:
-    """What each thing comes to, beside the whole network."""
+    """The results of each change, beside the whole network."""
     chosen = Choices(choices.sizes, choices.seed, choices.source, choices.repeats or 300)
     return Report(
         title="Leaves, crashes, indulgence and probing in the similarity graph (XNet, 7.4)",

@@ -1,13 +1,13 @@
 """The containment hierarchy: false positives and degrees (XNet, figures 9.1 to 9.4).
 
 Peers join one after the other by each of the three joins; then documents come from the root, and
-who gets one without wanting it is counted by the closed form of algorithm 21, whose equality with
+peers that get one in vain are counted by the closed form of algorithm 21, whose equality with
 messages one by one is a law of the tests. The degree of a peer is the number of its links, to its
 parent (or the siblings that stand for the virtual root) and to its children; figure 9.3 leaves out
 the leaves of the tree, and the bound of figure 9.4 is one of children.
 
-All curves are lost. What the text says of them is here: most false-positive ratios are below 10 %,
-mean degrees are 5 to 10, no peer has more children than an equivalence tree allows.
+All curves are lost. The statements of the text on them are here: most false-positive ratios are
+below 10 %, mean degrees are 5 to 10, no peer has more children than an equivalence tree allows.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ COLUMNS: Final = (
 def grown(
     source: str, variant: str, peers: int, seed: int
 ) -> tuple[Hierarchy[TreePattern], list[int]]:
-    """A hierarchy that so many peers joined, and the messages of each join."""
+    """A hierarchy that `peers` peers joined, and the messages of each join."""
     options = HierarchyOptions(variant=Variant(variant))
     hierarchy: Hierarchy[TreePattern] = Hierarchy(options, XSearchIndex())
     random = Random(f"{seed}/{peers}")  # noqa: S311 - reproducible
@@ -79,7 +79,7 @@ def grown(
 
 
 def accuracy(hierarchy: Hierarchy[TreePattern], hits: NDArray[np.bool_]) -> list[Accuracy]:
-    """Who got each document in vain, and who missed it; `hits` are rows by interest."""
+    """The accuracy of each document's way; `hits` are rows by interest."""
     found = []
     for wanted in hits:
         interested, received = hierarchy.interested(wanted), hierarchy.received(wanted)

@@ -31,7 +31,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """All strategies on all trees with so many `xpes` over a `workload` drawn with a `seed`."""
+    """All strategies on all trees with `xpes` over a `workload` drawn with a `seed`."""
     found = strategies.run(
         (configuration["xpes"],), seed=configuration["seed"], source=configuration["workload"]
     )

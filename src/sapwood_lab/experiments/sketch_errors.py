@@ -61,7 +61,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """What the formulas say of a difference, and what is counted."""
+    """The chances of a difference by the formulas, and by counting."""
     elements, bits, probes, difference, seed = (configuration[name] for name in GIVEN)
     shape = Shape.of(elements, bits, probes, 0)
     generator = Random(f"{seed}/{elements}/{difference}")  # noqa: S311 - reproducible

@@ -1,13 +1,13 @@
-"""XSiena, figure 5.8: the skiptree of table 5.1, and what a search in it looks at.
+"""XSiena, figure 5.8: the skiptree of table 5.1, and the fingers that a search looks at.
 
 The work draws the tree with the filters of its table 5.1, fingers of 128 bits at the lowest level
-and of four times as many on each further one, and tells how the bits 2787 and 12518 of an event are
-searched (5.6.2). Here the bits of the table are put into Sapwood's skiptree, and each row is a
+and of four times as many on each further one, and describes how the bits 2787 and 12518 of an event
+are searched (5.6.2). Here the bits of the table are put into Sapwood's skiptree, and each row is a
 finger that holds filters: its level and range, whose filters are there, and, if the search takes
 it, what it excludes and who is left.
 
-The text is compared sentence by sentence. Two things it says are not so, and an example of each is
-computed: the searched range begins behind bit 0, and nothing behind the last bit of an event is
+The text is compared sentence by sentence. Two of its statements are wrong, and an example of each
+is computed: the searched range begins behind bit 0, and nothing behind the last bit of an event is
 searched.
 """
 
@@ -35,7 +35,7 @@ FILTERS: Final[Mapping[str, frozenset[int]]] = MappingProxyType(
 """Table 5.1: the bits of each filter."""
 
 EVENT: Final = frozenset({2787, 12518})
-"""That of the example, x = 3."""
+"""The bits of the event in the example, x = 3."""
 
 TAKEN: Final = ((4096, 6143), (6144, 8191), (8192, 10239), (10240, 12287))
 """The fingers that the work's search excludes by, first and last bit; it prints 6143 for 6144."""
@@ -196,7 +196,7 @@ def _findings(rows: Sequence[Row]) -> Iterator[Finding]:
 
 
 def _holds(finger: tuple[int, int]) -> bool:
-    """Whether a filter of the table has a bit there."""
+    """True if a filter of the table has a bit there."""
     first, last = finger
     return any(first <= bit <= last for bits in FILTERS.values() for bit in bits)
 

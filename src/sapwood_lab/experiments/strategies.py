@@ -9,9 +9,9 @@ come to all of 127 routers are 0.5 % more messages than printed. Confirmations, 
 not have, are left out.
 
 The delay of a delivery is the matching on its way, links take no time: in XPEs that the routers on
-the way have in the tables that they ask, when all have subscribed. A router asks what its own
-clients want and what came over each link but the one that the publication came over. That is what
-matching cost in the work, where it took a time in proportion to the table (table 1.1), and does not
+the way have in the tables that they search, when all have subscribed. A router searches its own
+clients' XPEs and those of each link but the one that the publication came over. That is the cost of
+matching in the work, where it took a time in proportion to the table (table 1.1), and does not
 differ from run to run. `match_ms` is the processor time that the engine `xtrie` takes for the same,
 for a sample of publications.
 
@@ -69,7 +69,7 @@ ENGINE: Final = "xtrie"
 SAMPLE: Final = 40
 """Publications that are matched for `match_ms`."""
 TURNS: Final = 5
-"""How often each is matched; the median counts."""
+"""The matches of each publication; the median time counts."""
 
 STRATEGIES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -110,13 +110,13 @@ COLUMNS: Final = (
 )
 
 _COUNTED: Final = ("advertise", "subscribe", "replace", "unsubscribe", "publish")
-"""What neighbors say, without confirmations; nobody unadvertises here."""
+"""The messages between neighbors, without confirmations; no client unadvertises here."""
 _ASKED: Final = (AdvertiseAction, SubscribeAction, PublishAction)
-"""What clients say."""
+"""The requests of clients."""
 
 
 class _Table(NamedTuple):
-    """What a router knows from a neighbor, or (`None`) from its clients."""
+    """A table of a router: the entries from a neighbor, or (`None`) from its clients."""
 
     router: str
     neighbor: str | None
@@ -144,7 +144,7 @@ class _Run:
         return cls(world, routers, sum(isinstance(step.action, said) for step in scenario.steps))
 
     def messages(self) -> int:
-        """What all routers received."""
+        """The messages that all routers received."""
         return self.asked + sum(self.world.tally.messages[kind] for kind in _COUNTED)
 
     def delivered(self) -> frozenset[tuple[str, str]]:
@@ -163,7 +163,7 @@ def run(
     source: str = WORKLOAD,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Report:
-    """Measure all strategies at each of the `sizes`, in XPEs; `advance` hears of every strategy's.
+    """Measure all strategies at each of the `sizes`, XPEs; `advance` is called for each strategy.
 
     `source` is a DTD that comes with Sapwood; raises `UnknownNameError` for any other.
     """
@@ -224,7 +224,7 @@ def _without_latency(topology: Overlay) -> Overlay:
 
 
 def _needless(world: World, interested: Mapping[str, frozenset[str]]) -> float:
-    """The percentage of links that publications crossed and that led to nobody interested."""
+    """The percentage of crossings of links that led to no interested client."""
     crossings = needless = 0
     for id_, hops in world.tally.crossings.items():
         origin = world.history.publications[id_].publisher.home
@@ -268,7 +268,7 @@ def _seconds(match: Callable[[Publication], object], publication: Publication) -
 
 
 def _tables(routers: Mapping[str, Router]) -> Mapping[_Table, Sequence[Interest]]:
-    """What is in each table of each router."""
+    """The XPEs in each table of each router."""
     tables: dict[_Table, list[Interest]] = {}
     for name, router in routers.items():
         for side, filters in _core(router).subscriptions.entries.sides().items():
@@ -283,9 +283,9 @@ def _core(router: Router) -> RoutingCore:
 
 
 def _mean(one: _Run, ids: Collection[str], cost: Callable[[str, _Table], float]) -> float:
-    """The mean over the deliveries of these publications of what asking on their way costs.
+    """The mean cost of matching on the way, over the deliveries of these publications.
 
-    `cost` is that of asking a table about a publication.
+    `cost` is that of matching a publication against a table.
     """
     history, topology = one.world.history, one.world.topology
     reached = Counter((d.publication, d.subscription.home) for d in history.deliveries)
@@ -302,7 +302,7 @@ def _mean(one: _Run, ids: Collection[str], cost: Callable[[str, _Table], float])
 
 
 def _asked(routers: Mapping[str, Router], path: Sequence[str]) -> Iterator[_Table]:
-    """The tables that are asked on a way: not those of where the publication comes from."""
+    """The tables that are searched on a way: not those of the side of arrival."""
     for arrival, name in zip((None, *path), path, strict=False):
         yield _Table(name, None)
         for neighbor in routers[name].membership.neighbors():

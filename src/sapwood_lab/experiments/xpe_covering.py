@@ -1,11 +1,11 @@
-"""What the XPE dissemination work's procedures decide (its figures 1.5, 1.6 and 1.12 to 1.14).
+"""The decisions of the XPE dissemination work's procedures (figures 1.5, 1.6, 1.12 to 1.14).
 
 Covers: of a set of XPEs every ordered pair is decided by the procedure for the classes of both and
 by `TreePattern.covers`, which is exact for XPEs. A *false* cover is claimed and does not hold:
 publications would be lost. A *missed* one costs messages and table entries. RelSimCov is run with
 each search for a run of steps: naive, as printed; by the *next* table that is announced and not
 printed (L323), made by the rule for covers or by that for advertisements; by bits. Absolute XPEs
-over relative ones, which the work says there is no cover among, have a row of their own.
+over relative ones, among which there is no cover according to the work, have a row of their own.
 
 Advertisements: relative XPEs without `//` and advertisements without repetition meet or not, by
 RelExprAndAdv with each search and by the product automaton. False is harmless here (a subscription
@@ -79,7 +79,7 @@ COLUMNS: Final = (
 )
 
 ADVERTISEMENTS_MAX: Final = 100
-"""Of a DTD's advertisements without repetition about so many are asked, evenly spread."""
+"""Of a DTD's advertisements without repetition about this number is compared, evenly spread."""
 
 SMALL_STEPS: Final = 3
 SMALL_ADVERTISED: Final = 4
@@ -124,7 +124,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """What each procedure decides of so many `xpes` of a `workload`; a row a procedure."""
+    """The decisions of each procedure on `xpes` of a `workload`; a row a procedure."""
     name = configuration["workload"]
     if name == SMALL:
         return measure_set(small_xpes(), small_advertisements(), small_narrow())
@@ -141,10 +141,10 @@ def measure_set(
     advertisements: Sequence[Advertisement],
     narrow_ones: Sequence[TreePattern] = (),
 ) -> list[Row]:
-    """What each procedure decides of all pairs of XPEs, and of XPEs and advertisements.
+    """The decisions of each procedure on all pairs of XPEs, and of XPEs and advertisements.
 
-    The advertisements have no repetitions. RelSimCov is also asked whether XPEs cover further ones
-    without `//`, `narrow_ones`.
+    The advertisements have no repetitions. RelSimCov is also run on XPEs over further ones without
+    `//`, `narrow_ones`.
     """
     xpes = _decomposed(patterns)
     pairs: dict[str, list[_Cover]] = {name: [] for name in (ABSOLUTE, RELATIVE, ACROSS, DESCENDANT)}
@@ -167,7 +167,7 @@ def measure_set(
 
 
 def report(choices: Choices, rows: Sequence[Row]) -> Report:
-    """What every procedure claims in vain and misses, of which the work says nothing."""
+    """The false and the missed covers of every procedure; the work has no figures of them."""
     rows = [{**row, "published_false": 0, "published_missed": 0} for row in rows]
     settings: dict[str, str | int | float | None] = {"seed": choices.seed}
     missing = nitf_missing()

@@ -2,11 +2,11 @@
 
 Brokers in a line, seven hops from end to end: a publisher at the first one, a subscriber at each
 of the others with a seventh of the XPEs, documents of three sizes. The tables are those of the
-project's routers: without covering all XPEs come to every broker, with it (`maximal`) a neighbor is
-told of those that no other covers. A broker matches a document against all that is in its table,
-its clients' XPEs and those of both links, with the engine `xtrie`, whose cost grows with the table,
-as that of the work's matcher did. The delay of a notification is the processor time of that at all
-brokers on its way, the fastest of several turns each.
+project's routers: without covering all XPEs come to every broker, with it (`maximal`) a neighbor
+gets those that no other covers. A broker matches a document against its whole table, its clients'
+XPEs and those of both links, with the engine `xtrie`, whose cost grows with the table, as that of
+the work's matcher did. The delay of a notification is the processor time of that at all brokers on
+its way, the fastest of several turns each.
 
 The work ran on PlanetLab; its links (54 ms each on the mean, by XNet's table 6.9) add the same with
 and without covering, and are left out. Its documents travel as paths, here each is matched as a
@@ -59,11 +59,11 @@ _REPEATS: Final = 6
 PROTOCOLS: Final[Mapping[str, str]] = MappingProxyType({"without": "simple", "with": "maximal"})
 
 PUBLISHED_SAVED_PCT: Final = 74.0
-"""What covering saves at most."""
+"""The most that covering saves, in percent."""
 VARIES_PCT: Final = 15.0
 """By how much the published points vary."""
 PUBLISHED_TABLE_PCT: Final[Mapping[str, float]] = MappingProxyType({"proteins": 6.0})
-"""What covering leaves of a routing table."""
+"""The share of a routing table that covering leaves, in percent."""
 LINEAR: Final = 0.95
 """The share of the variance that a straight line has to explain."""
 
@@ -84,7 +84,7 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Broker:
-    """What is in a broker's table: its clients' XPEs, and all distinct ones."""
+    """The content of a broker's table: its clients' XPEs, and all distinct ones."""
 
     own: tuple[Interest, ...]
     every: tuple[Interest, ...]
@@ -203,7 +203,7 @@ def _index(filters: Iterable[Interest], engine: str) -> Index:
 
 
 def _seconds(filters: Iterable[Interest], some: Sequence[Publication]) -> dict[str, float]:
-    """What a broker with such a table takes to match each document, by content."""
+    """The seconds of a broker with such a table to match each document, by content."""
     index, taken = _index(filters, ENGINE), dict[str, float]()
     for one in (*some[:1], *(one for one in some for _ in range(TURNS))):
         begin = time.process_time()
@@ -297,7 +297,7 @@ def _findings(rows: Sequence[Row]) -> Iterator[Finding]:
 
 
 def _of_one(about: str, name: str, rows: Sequence[Row]) -> Iterator[Finding]:
-    """What the text says, of one DTD and number of XPEs."""
+    """The findings on the text, for one DTD and number of XPEs."""
     lines = {key: points for key, points in _lines(rows).items() if len(points) > 2}
     if not lines:
         return

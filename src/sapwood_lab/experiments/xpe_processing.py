@@ -1,12 +1,11 @@
-"""What a router takes to process an XPE (XPE dissemination, figure 1.18).
+"""The time of a router to process an XPE (XPE dissemination, figure 1.18).
 
 Without covering, each XPE is matched with all advertisements, to see to which neighbors it goes.
-With covering, it is first put into the subscription tree, which searches once for what covers it
-and says whether anything does; it is matched with the advertisements only if nothing there does.
-The tree puts its super pointers off, as the work has it; `eager` is one that adds them at once.
-5,000 distinct XPEs come one by one; a point is the mean processor time of 500. Those that name
-fewer than two elements are left out (`particular.py`), and then nearly as many are covered in the
-end as in the work.
+With covering, it is first put into the subscription tree, which searches once for a cover of it; it
+is matched with the advertisements only if there is none. The tree puts its super pointers off, as
+the work has it; `eager` is one that adds them at once. 5,000 distinct XPEs come one by one; a point
+is the mean processor time of 500. Those that name fewer than two elements are left out
+(`particular.py`), and then nearly as many are covered in the end as in the work.
 
 `news` has the part of NITF, with its many advertisements, `proteins` that of PSD.
 """
@@ -41,16 +40,16 @@ LINES: Final[Mapping[str, str]] = MappingProxyType(
         "with covering, pointers at once": "eager_ms",
     }
 )
-"""What is drawn of each workload, and its column."""
+"""The curves of each workload, and their columns."""
 
 POINT: Final = 500
 """XPEs whose mean makes a point."""
 
 PUBLISHED_ADVERTISEMENTS: Final = 35
-"""How many times the advertisements of PSD those of NITF are (L440)."""
+"""The advertisements of NITF as a multiple of those of PSD (L440)."""
 
 PUBLISHED_SAVED_PCT: Final[Mapping[str, float]] = MappingProxyType({"news": 49.2})
-"""What covering saves at most on NITF."""
+"""The most that covering saves on NITF, in percent."""
 PUBLISHED_COVERED_PCT: Final[Mapping[str, float]] = MappingProxyType({"proteins": 90.0})
 """The share of the XPEs over PSD that are covered."""
 
@@ -71,7 +70,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """Times of so many `xpes` over a `workload` drawn with a `seed`; a row a point."""
+    """Times of `xpes` over a `workload` drawn with a `seed`; a row a point."""
     dtd, size = dtd_named(configuration["workload"]), configuration["xpes"]
     advertisements = advertisements_of(dtd.paths)
     tree, eager = SubscriptionTree(is_lazy=True), SubscriptionTree()
@@ -114,7 +113,7 @@ def measure(configuration: Configuration) -> list[Row]:
 
 
 def report(choices: Choices, rows: Sequence[Row]) -> Report:
-    """The points of the figure, beside what the text says of them."""
+    """The points of the figure, beside the statements of the text."""
     rows = [{**row, **_published(row)} for row in rows]
     lines = {
         f"{name}, {told}": line(chosen, "until", column)
@@ -149,7 +148,7 @@ DESIGN: Final = Design(configurations, measure, report, Choices((500,)))
 
 
 def advertised(dtd: Dtd) -> dict[str, str | int | float]:
-    """What a publisher of the DTD's documents advertises, beside a DTD without recursion."""
+    """The advertisements of a DTD's publisher, beside those of a DTD without recursion."""
     small, many = dtd_named("proteins"), len(advertisements_of(dtd.paths))
     return {
         "dtd": dtd.root,

@@ -3,14 +3,13 @@
 Sets A and B: distinct XPEs of up to 10 steps of which 90 and 50 % are covered by others. A table
 holds the whole set; what covering leaves of it; and that merged within a degree D of imperfection,
 from 0 (perfect) upwards. A publication is, as in the work, one root-to-leaf path of a document; its
-cost is the processor time to ask every XPE of the table. A *false positive* is a path that the
-table accepts and the set does not: it crosses a link, but no client gets it, since those are asked
-by their own XPEs.
+cost is the processor time to evaluate every XPE of the table. A *false positive* is a path that the
+table accepts and the set does not: it crosses a link, but no client gets it, since delivery goes by
+the clients' own XPEs.
 
 Of figures 1.16 and 1.17 only shares are published; the text has 87 and 67 % for merging and does
-not say of which set. Both sets of the work have 100,000 XPEs. To make set B (`with_covering_rate`)
-takes time that grows with the square of its size, so sets are smaller here, unless one asks for
-more.
+not name the set. Both sets of the work have 100,000 XPEs. To make set B (`with_covering_rate`)
+takes time that grows with the square of its size, so sets are smaller here, unless sizes are given.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ TIMED_PATHS: Final = 100
 """Of these paths, with how many a publication's cost is measured."""
 
 FALSE_POSITIVES_MAX_PCT: Final = 2.0
-"""What a degree below 0.1 keeps to (L484)."""
+"""The bound that holds for a degree below 0.1 (L484)."""
 
 ALL: Final = "all"
 COVERING: Final = "covering"
@@ -77,7 +76,7 @@ PERFECT: Final = "perfect"
 PUBLISHED_SHARES: Final[Mapping[str, float]] = MappingProxyType(
     {PERFECT: 0.87, f"D = {IMPERFECT:g}": 0.67}
 )
-"""What merging leaves of the table that covering has left (L432)."""
+"""The share that merging leaves of the table that covering has left (L432)."""
 
 PUBLISHED_MS: Final[Mapping[tuple[float, str], float]] = MappingProxyType(
     {
@@ -120,7 +119,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """The tables of a set of so many `xpes` with a `covering_rate`; a row a table."""
+    """The tables of a set of `xpes` with a `covering_rate`; a row a table."""
     return measure_tables(
         dtd_named(configuration["workload"]),
         configuration["xpes"],
@@ -168,7 +167,7 @@ def tables(universe: PathUniverse, xpes: list[TreePattern]) -> Mapping[str, list
 
 
 def maximal(xpes: Sequence[TreePattern]) -> list[TreePattern]:
-    """Those that no other covers; of several that cover each other the last."""
+    """The XPEs that no other covers; of several that cover each other the last."""
     index = XSearchIndex()
     for key, pattern in enumerate(xpes):
         index.add(key, pattern)
@@ -247,7 +246,7 @@ def _accepted(held: Sequence[TreePattern], paths: Sequence[Publication]) -> froz
 
 
 def _path_ms(held: Sequence[TreePattern], paths: Sequence[Publication]) -> float:
-    """What it costs to ask every XPE about a path, in the mean."""
+    """The mean milliseconds to evaluate every XPE on a path."""
     read = [one for one in (path.read_document() for path in paths) if one is not None]
     begin = time.process_time()
     for document in read:

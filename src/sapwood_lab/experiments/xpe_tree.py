@@ -4,9 +4,9 @@ XPEs come one by one into a tree, with the printed shortcuts, with those that ar
 with none; with super pointers added at once, or put off ("lazy"), as the work would have it. Then
 publications go down the tree, each a root-to-leaf path of a document: what refuses a path passes
 over all that it covers. `comparisons` are pairs of XPEs that an insertion compares in the mean,
-`asked_pct` the share of the XPEs that a path is asked of, `withdrawn` how often an XPE that nothing
-covered was covered by a newcomer, which routing unsubscribes. A tree that searches by the work's
-procedures (`procedures`) misses some covers.
+`asked_pct` the share of the XPEs that are evaluated on a path, `withdrawn` how often an XPE that
+nothing covered was covered by a newcomer, which routing unsubscribes. A tree that searches by the
+work's procedures (`procedures`) misses some covers.
 
 The work prints no figures of it, but that an insertion takes O(n) at worst and O(log n) at best,
 and that the shortcuts and the pointers that are put off reduce the search. XPEs are those over a
@@ -58,7 +58,7 @@ EAGER: Final = "eager"
 
 HOLDS: Final = "holds"
 WRONG: Final = "WRONG"
-"""The verdict where a tree finds other XPEs for a path than asking every one does."""
+"""The verdict where a tree finds other XPEs for a path than evaluating every one does."""
 
 TIMED: Final = frozenset({"add_us", "path_ms", "path_pct"})
 COLUMNS: Final = (
@@ -72,7 +72,7 @@ _Sets: TypeAlias = dict[tuple[str, int], dict[tuple[str, ...], Row]]
 
 
 class Variant(NamedTuple):
-    """How a tree is kept."""
+    """A variant of the tree."""
 
     relation: Relation
     shortcuts: Shortcuts
@@ -103,7 +103,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """Trees of so many `xpes` over a `workload` drawn with a `seed`; a row a tree."""
+    """Trees of `xpes` over a `workload` drawn with a `seed`; a row a tree."""
     dtd, seed = dtd_named(configuration["workload"]), configuration["seed"]
     xpes = particular_patterns(dtd, configuration["xpes"], seed)
     published = path_publications(documents(dtd).publications(PATHS, seed))
@@ -128,7 +128,7 @@ def measure_trees(xpes: Sequence[TreePattern], paths: Sequence[Document]) -> lis
 
 
 def report(choices: Choices, rows: Sequence[Row]) -> Report:
-    """What trees cost, beside what the work says of them."""
+    """The costs of trees, beside the work's statements on them."""
     settings: dict[str, str | int | float | None] = {"seed": choices.seed, "paths": PATHS}
     missing = nitf_missing()
     if choices.source is None and missing is not None:
@@ -224,7 +224,7 @@ def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
 
 
 def _growth(workload: str, sets: _Sets) -> Finding:
-    """Whether comparisons grow less than the set, from the smallest to the largest."""
+    """The finding whether comparisons grow less than the set, from smallest to largest."""
     sizes = sorted(size for name, size in sets if name == workload)
     first, last = (
         number(sets[workload, size]["exact", "printed", LAZY]["comparisons"])

@@ -37,7 +37,7 @@ from sapwood_lab.experiments.report import (
 PROBES: Final = 100
 """Subscriptions that are registered and canceled again to see what that takes."""
 TURNS: Final = 3
-"""How often each is timed: the fastest counts, as anything else on the machine only adds."""
+"""The turns of each timing: the fastest counts, as anything else on the machine only adds."""
 RECOMPUTED: Final = 5
 """Of these, how many are compared with all that routers without aggregated tables keep."""
 
@@ -74,7 +74,7 @@ class _Costs:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """Tables and times with so many `subscriptions` of a `workload` drawn with a `seed`."""
+    """Tables and times with `subscriptions` of a `workload` drawn with a `seed`."""
     registered = populate(configuration)
     overlay = registered.overlay
     tables = [overlay.table(router) for router in registered.inner]
@@ -167,7 +167,7 @@ def _costs(registered: Population) -> _Costs:
 def _timed(overlay: Overlay, changes: Sequence[tuple[str, Interest, int]]) -> float:
     """Mean milliseconds of changes, each the fastest of a few turns and undone after each.
 
-    A change is that so many subscriptions come to a consumer node, or go: a negative number.
+    A change is a number of subscriptions that come to a consumer node, or go if it is negative.
     """
     seconds = 0.0
     for home, filter_, count in changes:

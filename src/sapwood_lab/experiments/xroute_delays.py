@@ -1,15 +1,15 @@
 """XNet's throughputs and routing delays with and without aggregation: figures 6.10 and 6.11.
 
 The overlay and its consumers are those of `population.py`. Documents of 22, 58 and 108 elements,
-within a tenth, are routed from the producer to the consumer nodes where they are wanted. The delay
+within a tenth, are routed from the producer to the consumer nodes with a match. The delay
 of one is the processor time that the routers on its way take to match it against their tables, that
 of the consumer node itself left out; links take no time. Both systems match with `xtrie`, as both
 of the work's did; its cost grows with the table. The mean over consumer nodes and documents counts.
 
 The slowest of the routers that a document comes to decides how many of its size the producer can
 send a second: one by the mean, over documents, of what the slowest took. All routers on all ways
-are measured, each with each document, and once more with `path-automaton`, which has learned by
-then what it learns of a document.
+are measured, each with each document, and once more with `path-automaton`, which has learned each
+document by then.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TAGS: Final = (22, 58, 108)
 DOCUMENTS: Final = 100
 """Of each size."""
 TURNS: Final = 2
-"""How often a router matches each: the fastest counts."""
+"""The matches of each document by a router: the fastest counts."""
 ENGINE: Final = "xtrie"
 AUTOMATON: Final = "path-automaton"
 """The default engine, beside which the work's is seen."""
@@ -44,7 +44,7 @@ AUTOMATON: Final = "path-automaton"
 PUBLISHED: Final[Mapping[tuple[int, int], tuple[float, float]]] = MappingProxyType(
     {(200_000, 22): (28.52, 85.11)}
 )
-"""Milliseconds in XNet and in Simple, for subscriptions and elements: all that the text says."""
+"""Milliseconds in XNet and in Simple, for subscriptions and elements: all that the text has."""
 
 PUBLISHED_PER_S: Final[Mapping[tuple[int, int], tuple[float, float]]] = MappingProxyType(
     {(200_000, 22): (113.0, 27.0)}
@@ -66,13 +66,13 @@ _REPEATS: Final = 6
 
 
 def configurations(choices: Choices) -> list[Configuration]:
-    """One configuration for each number of subscriptions, with so many documents of each size."""
+    """One configuration for each number of subscriptions, with its documents of each size."""
     many = choices.repeats or DOCUMENTS
     return [{**one, "documents": many} for one in population.configurations(choices)]
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """Delays with so many `subscriptions` of a `workload`, drawn with a `seed`; a row a size.
+    """Delays with `subscriptions` of a `workload`, drawn with a `seed`; a row a size.
 
     Raises `UnknownNameError` for a workload that is no DTD.
     """
@@ -196,7 +196,7 @@ def _chart(
 
 
 def _documents(configuration: Configuration, tags: int) -> list[Publication]:
-    """Documents of about so many elements, the first of a stream of their own."""
+    """Documents of about `tags` elements, the first of a stream of their own."""
     shape = DocumentShape(tags=tags, repeats=_REPEATS)
     made = documents(configuration["workload"], XNET, shape)
     stream = made.publications(sys.maxsize, configuration["seed"])
@@ -221,7 +221,7 @@ def _index(filters: Iterable[Interest], engine: str) -> Index:
 
 
 def _seconds(index: Index, publications: Sequence[Publication]) -> dict[str, float]:
-    """What a router takes to match each of the publications, by their ids."""
+    """The seconds of a router to match each of the publications, by their ids."""
     taken: dict[str, float] = {}
     for publication in (*publications[:1], *(one for one in publications for _ in range(TURNS))):
         begin = time.process_time()
@@ -278,7 +278,7 @@ def _published(row: Row) -> Row:
 
 
 def _findings(rows: Sequence[Row]) -> tuple[Finding, ...]:
-    """What is said of one size of documents, as far as there are consumers for them."""
+    """The findings for one size of documents, as far as there are consumers for them."""
     ratios = line(rows, "subscriptions", "ratio")
     if not ratios:
         return ()

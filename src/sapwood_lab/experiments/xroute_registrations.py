@@ -1,4 +1,4 @@
-"""How XNet's registration delays are distributed: figure 6.17.
+"""The distribution of XNet's registration delays: figure 6.17.
 
 The overlay and its consumers are those of `population.py`. Further subscriptions, equal ones among
 them, are registered one by one, each at a consumer node that is drawn, and canceled right after;
@@ -27,9 +27,9 @@ from sapwood_lab.experiments.report import Chart, Finding, Report, Row, falls, l
 
 REGISTRATIONS: Final = 10_000
 TURNS: Final = 2
-"""How often each is timed: the fastest counts."""
+"""The turns of each timing: the fastest counts."""
 COUNTED: Final = 1_000
-"""Registrations of which is seen what they change."""
+"""Registrations whose changes of tables are counted."""
 
 LOW_MS: Final = 1.0
 HIGH_MS: Final = 250.0
@@ -44,7 +44,7 @@ COLUMNS: Final = ("subscriptions", "tables_changed", "duplicates_pct", *TIMED)
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """Delays with so many `subscriptions` of a `workload` drawn with a `seed`."""
+    """Delays with `subscriptions` of a `workload` drawn with a `seed`."""
     registered = populate(configuration)
     probes = registered.probes(REGISTRATIONS)
     delays = [_registered_ms(registered.overlay, *probe) for probe in probes]
@@ -115,7 +115,7 @@ def _registered_ms(overlay: Overlay, consumer: str, filter_: Interest) -> float:
 
 
 def _changed(overlay: Overlay, consumer: str, filter_: Interest) -> int:
-    """How many routers on the way come to hold the filter that did not hold it before."""
+    """The number of routers on the way that come to hold a filter that they did not hold."""
     way = list(overlay.way(consumer))
     held = {router for router in way if overlay.holds(router, filter_)}
     overlay.tell(consumer, filter_, 1)

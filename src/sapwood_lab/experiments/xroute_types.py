@@ -3,18 +3,20 @@
 The thesis keeps a routing table for each DTD where producers publish documents of several, as
 "subscription aggregation does not apply between subscriptions that correspond to different DTDs",
 and measures one DTD only: "using multiple DTD essentially boils down to running separate
-experiments" (6.1.2). It does not say how much that saves, nor what of a subscription that fits two.
+experiments" (6.1.2). It does not state how much that saves, nor the place of a subscription that
+fits two.
 
-Here the DTDs that come with Sapwood have one producer. What a DTD's documents can be is advertised
-by the paths that it makes possible, and a subscription stands in the table of each DTD whose
-advertisement it intersects: in one, or in several. *Shared* is one overlay that all are registered
-on, *apart* one overlay for each DTD. Overlay and consumers are those of `population.py`.
+Here the DTDs that come with Sapwood have one producer. A DTD's documents are advertised by the
+paths that it makes possible, and a subscription stands in the table of each DTD whose advertisement
+it intersects: in one, or in several. *Shared* is one overlay that all are registered on, *apart*
+one overlay for each DTD. Overlay and consumers are those of `population.py`.
 
 Compared are what routers hold; what it takes to register, counted by searches for covers and by the
 filters among which they look, and timed; and what the routers without consumers take to match a
 document against their table, or against that of its type, with `xtrie` and with `path-automaton`.
-One subscription in `COMMON_EVERY` fits them all. That both bring each document to exactly the
-consumer nodes where it is wanted is checked, by every registered subscription asked one by one.
+One subscription in `COMMON_EVERY` fits them all. Both must bring each document to exactly the
+consumer nodes with a match, which is checked by evaluating every registered subscription one by
+one.
 """
 
 from __future__ import annotations
@@ -47,18 +49,18 @@ TYPES: Final = tuple(sorted(SHIPPED))
 PROBES: Final = 100
 """Subscriptions that are registered and canceled again, drawn in turn from the DTDs."""
 COMMON_EVERY: Final = 20
-"""One subscription in so many asks for an element, whatever else there is, that all DTDs have."""
+"""One subscription in this number is for an element, whatever its place, that all DTDs have."""
 DOCUMENTS: Final = 20
 """Of each DTD."""
 TURNS: Final = 3
-"""How often something is timed: the fastest counts."""
+"""The turns of each timing: the fastest counts."""
 ENGINES: Final = ("xtrie", "path-automaton")
 
 ALL: Final = "all"
 """The type of the one table that is shared."""
 
 _FRESH: Final = 1_000_003
-"""Added to a seed, gives that of subscriptions which nobody has registered."""
+"""Added to a seed, gives the seed of subscriptions that are not registered."""
 
 TIMED: Final = (
     *("shared_register_ms", "apart_register_ms"),
@@ -73,14 +75,14 @@ COLUMNS: Final = (
 
 @dataclass(slots=True)
 class Asked:
-    """How often covers were searched, and among how many filters all together."""
+    """The number of searches for covers, and of the filters among which they looked."""
 
     searches: int = 0
     filters: int = 0
 
 
 class _Counted:
-    """A covering index that counts what it is asked; indexes that are empty are not."""
+    """A covering index that counts its searches, but for those of an empty index."""
 
     __slots__ = ("_asked", "_index")
 
@@ -132,7 +134,7 @@ class Tables:
         return [shared] if shared is not None else [self.overlays[name] for name in types]
 
     def tell(self, consumer: str, wanted: Wanted, instances: int) -> None:
-        """Let so many subscriptions come to a consumer node, or go if it is a negative number."""
+        """Let `instances` subscriptions come to a consumer node, or go if it is negative."""
         for overlay in self.of(wanted.types):
             overlay.tell(consumer, wanted.filter, instances)
 
@@ -153,7 +155,7 @@ class Wanted:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """Both ways with so many `subscriptions`, drawn with a `seed` from one DTD after the other."""
+    """Both ways with `subscriptions`, drawn with a `seed` from one DTD after the other."""
     size, seed = configuration["subscriptions"], configuration["seed"]
     generator = Random(f"{seed}/xroute")  # noqa: S311 - reproducible on purpose
     stub = transit_stub(generator.randrange)
@@ -186,7 +188,7 @@ def measure(configuration: Configuration) -> list[Row]:
 
 
 def _in_turn(number: int, seed: int) -> list[Wanted]:
-    """So many subscriptions, of one DTD after the other."""
+    """A draw of `number` subscriptions, of one DTD after the other."""
     promised = advertised()
     each = -(-number // len(TYPES))
     streams = [
@@ -226,7 +228,7 @@ def _sizes(ways: Mapping[str, Tables], inner: Sequence[str]) -> Row:
 
 
 def _registering(tables: Tables, probes: Sequence[tuple[str, Wanted]]) -> Row:
-    """What a registration and its cancellation ask, and what a registration takes."""
+    """The searches of a registration and its cancellation, and the time of a registration."""
     asked, seconds = tables.asked, 0.0
     asked.searches = asked.filters = 0
     for home, wanted in probes:
@@ -251,7 +253,7 @@ def _delivered(
     registered: Mapping[str, Iterable[Interest]],
     sent: Mapping[str, Sequence[Publication]],
 ) -> Row:
-    """How often a document came where it is wanted, and how often not, or where it is not."""
+    """The numbers of right deliveries of documents, and of missing or surplus ones."""
     right = wrong = 0
     for name, publications in sent.items():
         for one in publications:
@@ -271,7 +273,7 @@ def _matching(
     sent: Mapping[str, Sequence[Publication]],
     engine: str,
 ) -> Row:
-    """What a router takes for a document, in the mean over routers and documents of all DTDs.
+    """The time of a router for a document, in the mean over routers and documents of all DTDs.
 
     Both ways by turns, since what else the machine does changes meanwhile.
     """
@@ -291,7 +293,7 @@ def _matching(
 
 
 def _index(tables: Tables, name: str, router: str, engine: str) -> Index:
-    """What a router matches documents of a type against."""
+    """The index against which a router matches documents of a type."""
     (overlay,) = tables.of((name,))
     index = Index(documents=engine)
     for at, filter_ in enumerate(overlay.table(router)):
@@ -310,7 +312,7 @@ def _ratio(row: Row, one: str, other: str) -> float:
 
 
 def report(choices: Choices, rows: Sequence[Row]) -> Report:
-    """What tables of their own save, and cost; nothing was published of it."""
+    """The savings and costs of tables by type; nothing was published of them."""
     return Report(
         title="One routing table for all DTDs, or one for each (XNet, 4.2.6)",
         settings={

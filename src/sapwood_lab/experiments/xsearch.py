@@ -44,9 +44,9 @@ DESCENDANT: Final = 0.05
 WILDCARD: Final = 0.1
 SHARES: Final = (0.0, 0.05, 0.1, 0.15, 0.2)
 SLOWER: Final = 100.0
-"""Linear is "systematically" so many times slower (figure 6.13)."""
+"""The factor by which Linear is "systematically" slower (figure 6.13)."""
 REGIME: Final = 1_000
-"""Routing tables "rarely exceed" so many entries, where searches take less than a millisecond."""
+"""Entries that routing tables "rarely exceed", where searches take less than a millisecond."""
 
 MODES: Final[Mapping[str, str]] = MappingProxyType(
     {"contained": "what a pattern covers", "containing": "what covers it"}
@@ -78,7 +78,7 @@ def configurations(choices: Choices) -> list[Configuration]:
 
 
 def measure(configuration: Configuration) -> list[Row]:
-    """Searches among so many `patterns` with shares of `descendant` and `wildcard` steps."""
+    """Searches among `patterns` with shares of `descendant` and `wildcard` steps."""
     size, descendant, wildcard, queries, workload, seed = (configuration[one] for one in GIVEN)
     shape = replace(XNET, descendant=descendant, wildcard=wildcard)
     held = drawn_patterns(workload, shape, size, 2 * seed)
@@ -136,7 +136,7 @@ def _published(row: Row) -> Row:
 
 
 def _grown(rows: Sequence[Row]) -> list[Finding]:
-    """What is said of sets of different sizes."""
+    """The findings for sets of different sizes."""
     shares = {f"{size:,.0f}": share for size, share in line(rows, "patterns", "share")}
     findings = [falls("the tree's share of the patterns' nodes falls as sets grow (6.8)", shares)]
     for mode, told in MODES.items():
@@ -166,7 +166,7 @@ FEW: Final = "What a search takes at least weighs more, the fewer patterns there
 
 
 def _swept(swept: Mapping[str, Sequence[Row]]) -> list[Finding]:
-    """What is said of figures 6.14 and 6.15."""
+    """The findings on figures 6.14 and 6.15."""
 
     def growth(name: str) -> list[float]:
         first, *_, last = swept[name]

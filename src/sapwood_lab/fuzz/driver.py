@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from sapwood.errors import InputError, PeerError
 
 BLOCK: Final = 500
-"""Inputs that are drawn from one generator: who wants one again draws its block."""
+"""Inputs that are drawn from one generator: to repeat one its block is drawn again."""
 
 HANG_S: Final = 10.0
 """Seconds of processor time after which reading one input counts as a hang."""
@@ -25,7 +25,7 @@ FINDINGS_MAX: Final = 20
 
 Drawn: TypeAlias = Any
 Outcome: TypeAlias = tuple[str, Any]
-"""What came of an input: the name of an error and its text, or `value` and the value."""
+"""The outcome of an input: the name of an error and its text, or `value` and the value."""
 
 
 class HungError(BaseException):
@@ -61,7 +61,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Report:
-    """What came of the inputs of one target."""
+    """The report on the inputs of one target."""
 
     target: str
     inputs: int = 0
@@ -86,7 +86,7 @@ def drawn(target: Target, seed: int, count: int) -> Iterator[Drawn]:
 
 
 def run(target: Target, seed: int, count: int) -> Report:
-    """Judge so many inputs of a target."""
+    """Judge `count` inputs of a target."""
     report = Report(target.name)
     began = time.process_time()
     with _hangs_end():
@@ -103,7 +103,7 @@ def run(target: Target, seed: int, count: int) -> Report:
 
 
 def judged(target: Target, given: Drawn) -> tuple[Outcome, str]:
-    """What comes of an input, and how it breaks the law: nothing if it does not.
+    """The outcome of an input, and how it breaks the law: an empty text if it does not.
 
     It is read twice: what one input leaves behind must not change the next answer.
     """

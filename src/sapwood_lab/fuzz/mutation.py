@@ -1,4 +1,4 @@
-"""Mutations: what valid bytes, texts and values become when somebody means ill.
+"""Mutations: valid bytes, texts and values, changed as an attacker would change them.
 
 Every function takes its randomness as an argument, and few calls of it: millions of inputs are
 drawn.

@@ -40,9 +40,9 @@ _MEMBERS: Final = ("constants", "grid")
 
 @dataclass(frozen=True, slots=True)
 class SweepSummary:
-    """What a sweep did: `done` now, `skipped` because done before, `failed` with an error.
+    """The summary of a sweep: `done` now, `skipped` because done before, `failed` with an error.
 
-    `first_error` is what one of them ended with.
+    `first_error` is the error of one of them.
     """
 
     configurations: int
@@ -58,8 +58,8 @@ class SweepJob:
     """Run an experiment (`module:function`) for each configuration, `wave` at a time.
 
     A wave is written when all of it is done. What the same code has done before, in an earlier run
-    that may have been cut short, is not done again; what failed is. `on_wave` is told how many are
-    done.
+    that may have been cut short, is not done again; what failed is. `on_wave` is called with the
+    number done.
     """
 
     experiment: str
@@ -94,7 +94,7 @@ class SweepJob:
         )
 
     def results(self, spark: SparkSession) -> list[list[Figures]]:
-        """What was found for each of the configurations, in their order: one row or more.
+        """The results of each configuration, in their order: one row or more.
 
         Raises `InputError` unless all of them are done.
         """
@@ -128,7 +128,7 @@ class SweepJob:
 
     def _write_table(self, spark: SparkSession, by_run: dict[str, Figures]) -> None:
         stored = self._stored(spark).where("error IS NULL").orderBy("configuration").collect()
-        # Whoever ran at the same time may have done a run twice: both say the same.
+        # Sweeps at the same time may have done a run twice: both results are the same.
         found = {
             row["run"]: (row["configuration"], row["figures"])
             for row in stored

@@ -25,7 +25,7 @@ def run_kept(
     """Carry out an experiment as a sweep that is kept in the folder `out` (`sweep/job.py`).
 
     A configuration that the same code has done before, here or as a Spark task, is not done again;
-    each is kept as soon as it is done. `advance` hears of every configuration. Raises
+    each is kept as soon as it is done. `advance` is called for every configuration. Raises
     `EnvironmentMissingError` without pyarrow.
     """
     folder = _runs(out)

@@ -21,7 +21,7 @@ PACKAGES: Final = ("sapwood", "sapwood_lab")
 def code_of(experiment: str) -> str:
     """The version of the code behind `module:function`, as in `0.1.0 5f2c0a91d4e87b36`.
 
-    Sources that are not there as files (in an archive, say) have no part in it.
+    Sources that are not there as files (but in an archive) have no part in it.
     """
     return f"{sapwood.__version__} {_hash_of(experiment.partition(':')[0])}"
 

@@ -28,8 +28,8 @@ CONFIGURATIONS: Final = "run STRING, configuration STRING"
 RUNS: Final = (
     "run STRING, experiment STRING, configuration STRING, figures STRING, error STRING, code STRING"
 )
-"""What came of configurations: figures, or the error that the experiment ended with (JSON), and by
-which code (`origin.py`)."""
+"""The results of configurations: figures, or the error that the experiment ended with (JSON), and
+by which code (`origin.py`)."""
 
 
 def experiment_named(name: str) -> Experiment:
@@ -54,7 +54,7 @@ def experiment_named(name: str) -> Experiment:
 
 
 def run_id(experiment: str, configuration: Figures, code: str) -> str:
-    """What a run is called: equal for equal experiments and configurations, by the same code."""
+    """The id of a run: equal for equal experiments and configurations, by the same code."""
     import msgspec
 
     told = msgspec.json.encode([experiment, dict(configuration), code], order="deterministic")

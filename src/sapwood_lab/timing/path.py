@@ -58,7 +58,7 @@ class HeavyTail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What happens to messages, clocks and nodes. Rates of clocks change within their drift."""
+    """The conditions of messages, clocks and nodes. Rates of clocks change within their drift."""
 
     nodes: int = 4
     ppm: int = 500
@@ -93,7 +93,7 @@ class Held(NamedTuple):
 
 @dataclass(slots=True)
 class Verdicts:
-    """What was counted, and how often a bound was wrong."""
+    """The counts of messages and of wrong bounds."""
 
     messages: int = 0
     bounded: int = 0
@@ -112,7 +112,7 @@ class Verdicts:
 
 
 class Heard(NamedTuple):
-    """One message as it arrived, for those who want to see all of them."""
+    """One message as it arrived, for callers that look at each."""
 
     at: int
     source: int
@@ -144,7 +144,7 @@ class Path:
             self._begin(node)
 
     def run(self, messages: int) -> Iterator[Heard]:
-        """Let so many messages arrive on links; each as it does."""
+        """Let `messages` messages arrive on links; yield each as it does."""
         conditions, generator = self._conditions, self._generator
         begin = last = 0
         end = self.verdicts.messages + messages

@@ -61,7 +61,7 @@ class StreamProxy:
 
 @dataclass(slots=True)
 class Fate:
-    """What happens to datagrams: shares of them, and seconds."""
+    """The fate of datagrams: shares of them, and seconds."""
 
     loss: float = 0.0
     twice: float = 0.0
@@ -79,8 +79,8 @@ class Fate:
 class DatagramProxy(asyncio.DatagramProtocol):
     """Stands at `address` for the UDP socket at `target`.
 
-    `times` says of each datagram after how many seconds it arrives: never, once or more often. What
-    is `lost` and `passed` is counted.
+    `times` gives for each datagram the seconds after which it arrives: never, once or more often.
+    `lost` and `passed` count datagrams.
     """
 
     address: Address
@@ -137,7 +137,7 @@ class DatagramProxy(asyncio.DatagramProtocol):
 
 
 class _Way(asyncio.DatagramProtocol):
-    """What one peer sends, from a socket of its own."""
+    """The way of one peer's datagrams, by a socket of its own."""
 
     def __init__(self, proxy: DatagramProxy, peer: Any) -> None:
         self._proxy, self._peer = proxy, peer
@@ -153,7 +153,7 @@ class _Way(asyncio.DatagramProtocol):
         )
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """What waited for the socket goes on."""
+        """Send the datagrams that waited for the socket."""
         self.there = cast("asyncio.DatagramTransport", transport)
         for data in self._waiting:
             self.there.sendto(data)
@@ -166,5 +166,5 @@ class _Way(asyncio.DatagramProtocol):
             self.there.sendto(data)
 
     def datagram_received(self, data: bytes, addr: Any) -> None:  # noqa: ARG002
-        """What comes back from the target."""
+        """Return a datagram of the target to the peer."""
         self._proxy.back(data, self._peer)

@@ -2,7 +2,7 @@
 
 Two brokers, a publisher at one and a subscriber at the other, and between the brokers a proxy that
 holds up what passes, in one process: so one counter knows how old a publication really is when its
-bound is asked for. The clocks of the four ends are bent apart by 500 ppm, and begin anywhere.
+bound is computed. The clocks of the four ends are bent apart by 500 ppm, and begin anywhere.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ async def measured(
 ) -> list[tuple[int, float]]:
     """True ages and bounds, in nanoseconds, of what arrived.
 
-    Over UDP a `fate` says what happens to datagrams, in the place of `delay_s`.
+    Over UDP a `fate` of datagrams takes the place of `delay_s`.
     """
     log = make_log("error")
     a = Broker(settings("a", -500, 1, udp=udp), log)

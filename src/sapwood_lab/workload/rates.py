@@ -1,11 +1,11 @@
 """Filters and publications with exact covering and matching rates (IRBR, 004, L257-266; our form).
 
-There are A attributes. A filter asks of a of them, drawn without repetition, to be at least a
+There are A attributes. A filter requires a of them, drawn without repetition, to be at least a
 threshold; a publication has e of them. Thresholds and values are drawn from 0 to 1. Of two filters
-one covers the other if it asks for the same attributes, each with the lesser threshold; so the
+one covers the other if it tests the same attributes, each with the lesser threshold; so the
 *covering rate*, that of two in a given order, is ``(1/2)**a / C(A, a)``. A publication matches if
-it has all attributes of the filter, with at least the thresholds: the *matching rate* is
-``(1/2)**a * C(A - a, e - a) / C(A, e)``.
+it has all attributes of the filter, with at least the thresholds: the *matching rate* is ``(1/2)**a
+* C(A - a, e - a) / C(A, e)``.
 
 Worked example: A = 5, a = e = 1 gives 1/2 / 5 = 0.1 for both, and A = 25 gives 0.02.
 """
@@ -26,7 +26,7 @@ Bounds: TypeAlias = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class RatedWorkload:
-    """`attributes` in all, `asked` by a filter, `given` by a publication."""
+    """The numbers of attributes: `attributes` in all, `asked` by a filter, `given` by a record."""
 
     attributes: int
     asked: int = 1
@@ -41,12 +41,12 @@ class RatedWorkload:
 
     @property
     def covering_rate(self) -> float:
-        """How often a drawn filter covers another one."""
+        """The chance that a drawn filter covers another one."""
         return 0.5**self.asked / comb(self.attributes, self.asked)
 
     @property
     def matching_rate(self) -> float:
-        """How often a drawn publication matches a drawn filter."""
+        """The chance that a drawn publication matches a drawn filter."""
         ways = comb(self.attributes - self.asked, self.given - self.asked)
         return 0.5**self.asked * ways / comb(self.attributes, self.given)
 
@@ -64,12 +64,12 @@ class RatedWorkload:
 
 
 def covers(one: Bounds, other: Bounds) -> bool:
-    """Whether the first of two filters accepts all that the second does."""
+    """True if the first of two filters accepts all that the second does."""
     return all(name in other and least <= other[name] for name, least in one.items())
 
 
 def matches(wanted: Bounds, record: Bounds) -> bool:
-    """Whether a filter accepts a record."""
+    """True if a filter accepts a record."""
     return all(name in record and record[name] >= least for name, least in wanted.items())
 
 

@@ -1,1 +1,1 @@
-"""Who may connect: identities, what shows them, and what becomes of those that are taken away."""
+"""Access control: identities, their credentials, and the end of connections of withdrawn ones."""

@@ -1,4 +1,4 @@
-"""Authentication: who a greeting comes from, by what it shows, among the identities there are."""
+"""Authentication: the identity that a greeting comes from, by its credentials."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ DECOY: Final = (
     "$argon2id$v=19$m=65536,t=3,p=4$c2Fwd29vZC1kZWNveS0xMg$"
     "0r9tYyRkz2m3nQdWn5fW0e1m9x8c7b6a5Z4Y3X2W1V0"
 )
-"""Compared where there is no such user, so that this takes as long as where there is one."""
+"""Compared where there is no such user, so that a refusal takes as long as for a known one."""
 
 _Shown: TypeAlias = tuple[Principal, Issuer | None, float]
-"""Who it is, by which issuer's word, if that was needed, and until when."""
+"""The identity, the issuer that vouches for it, if any, and the end of its validity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """Who has connected: the identity, its role, under which name, and until when that holds.
+    """A peer that was admitted: its identity, its name, and the end of its validity.
 
-    What a client may do is behind its `gate`, where that is not everything, and what it uses in its
-    `usage`, where that is bounded. By an `issuer`'s word
-    it all holds until then, in seconds since 1970; else as long as the identity stays what it is.
+    The `gate` has a client's grant, where that is limited, and `usage` its use, where that is
+    bounded. With an `issuer`, all of it holds until `until`, in seconds since 1970; else as long as
+    the identity does not change.
     """
 
     principal: Principal
@@ -45,25 +45,25 @@ class Admitted:
 
 
 class Authenticator:
-    """Decides who a greeting comes from, among the identities of the moment."""
+    """Decides which identity a greeting comes from."""
 
     def __init__(self, identities: Identities, engines: Engines = Engines()) -> None:  # noqa: B008
         self.identities = identities
         self._passwords = Passwords()
         self._engines = engines
         self._gates: dict[Grant, Gate] = {}
-        #: by identity, also of those who have left: what they have published counts on
+        #: by identity, also of those that have left: their use continues to count
         self._usages: dict[str, Usage] = {}
 
     def take(self, identities: Identities) -> None:
-        """Decide among others from here on."""
+        """Use other identities from here on."""
         self.identities = identities
         self._gates = {}
         for name, usage in list(self._usages.items()):
             usage.quota = identities.quota_of(name) or Quota()
 
     def is_slow(self, hello: Hello) -> bool:
-        """Whether `decide` would hash a password, which belongs beside the event loop."""
+        """True if `decide` would hash a password, which belongs beside the event loop."""
         shown = hello.credentials
         if shown is None or not shown.user:
             return False
@@ -72,10 +72,10 @@ class Authenticator:
         return not self._passwords.is_known(hashed, shown.secret)
 
     def decide(self, hello: Hello, certified: Set[str], now: float) -> Admitted | Refused:
-        """Who connects, or that nobody of that kind may.
+        """The admitted peer, or a refusal.
 
         `certified` are the names in the certificate that TLS has verified, `now` is in seconds
-        since 1970. A refusal does not say which of the two, name or secret, was wrong.
+        since 1970. A refusal does not reveal which of the two, name or secret, was wrong.
         """
         found = self._shown(hello.credentials, certified, now)
         if isinstance(found, str):
@@ -108,7 +108,7 @@ class Authenticator:
         return gate
 
     def _usage(self, name: str) -> Usage | None:
-        """What an identity uses, where that is bounded; all of its sessions share it."""
+        """The use of an identity, where that is bounded; all of its sessions share it."""
         quota = self.identities.quota_of(name)
         if quota is None:
             return None
@@ -119,7 +119,7 @@ class Authenticator:
         return self._usages.setdefault(name, Usage(quota))
 
     def holds(self, admitted: Admitted, now: float) -> bool:
-        """Whether who was admitted is an identity still, the same, and may do the same."""
+        """True if an admitted identity still exists, unchanged, with the same grant."""
         known, issuer = self.identities, admitted.issuer
         if admitted.principal.role is Role.CLIENT:
             granted = None if admitted.gate is None else admitted.gate.grant
@@ -134,7 +134,7 @@ class Authenticator:
         return known.by_name.get(admitted.principal.name) == admitted.principal
 
     def _shown(self, shown: Credentials | None, certified: Set[str], now: float) -> _Shown | str:
-        """Who it is; or why that is not known."""
+        """The identity shown; or the reason why it is not known."""
         known = self.identities
         if shown is None:
             for name in sorted(certified):

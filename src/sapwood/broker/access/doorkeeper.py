@@ -1,8 +1,8 @@
-"""The doorkeeper: lets in who may come in, and ends connections of those who no longer may.
+"""The doorkeeper: admits peers, and ends connections of identities that were withdrawn.
 
-The files behind it, of identities and of TLS, are read again when they change (looked at every
-`ACCESS_CHECK_S`), or at once (`reload`). A file that cannot be used changes nothing: it is said in
-the log, and what was read before stays in force.
+The files behind it, of identities and of TLS, are read again when they change (checked every
+`ACCESS_CHECK_S`), or at once (`reload`). A file that cannot be used changes nothing: it is logged,
+and the former contents stay in force.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _BUSY: Final = Refused(
 class Doorkeeper:
     """Decides about greetings, by a file of identities if there is one, and keeps the files fresh.
 
-    `ends` has a connection end with a reason, `context` is that of the connections which are
-    accepted, where they speak TLS. Raises `InputError` for a file that cannot be used.
+    `ends` ends a connection with a reason, `context` is that of accepted connections, where they
+    speak TLS. Raises `InputError` for a file that cannot be used.
     """
 
     def __init__(
@@ -56,9 +56,10 @@ class Doorkeeper:
         self._log = log
         read = None if identities is None else read_identities(identities)
         self._authenticator = None if read is None else Authenticator(read, engines)
-        #: who has no certificate comes in if an identity is known by something else
+        #: a peer without a certificate is admitted if another credential identifies it
         self.context = tls.accepting(files, must_be_signed=identities is None)
-        #: of greetings whose password was hashed, what came of it; who went away is forgotten
+        #: decisions about greetings whose password was hashed; those of lost connections are
+        #: dropped
         self._decided: WeakKeyDictionary[TcpConnection, Admitted | Refused] = WeakKeyDictionary()
         self._waiting = 0
         self._executor: ThreadPoolExecutor | None = None
@@ -66,12 +67,12 @@ class Doorkeeper:
         self._checking: asyncio.Task[None] | None = None
 
     def begin(self, present: Callable[[], Iterable[TcpConnection]]) -> None:
-        """Look at the files, and at the connections that are present, from time to time."""
+        """Check the files, and the present connections, from time to time."""
         if self._path is not None or self.context is not None:
             self._checking = asyncio.create_task(self._check(present), name="doorkeeper")
 
     async def stop(self) -> None:
-        """Let nobody in any more."""
+        """Stop checking, and admit no peer any more."""
         if self._checking is not None:
             self._checking.cancel()
             await asyncio.gather(self._checking, return_exceptions=True)
@@ -81,7 +82,7 @@ class Doorkeeper:
     # Greetings ---------------------------------------------------------------------------------
 
     def parks(self, tcp: TcpConnection, hello: Hello, ready: Callable[[], None]) -> bool:
-        """Whether a greeting waits until a password is hashed; `ready` is called when it is."""
+        """True if a greeting waits until a password is hashed; `ready` is called when it is."""
         authenticator = self._authenticator
         if authenticator is None or not authenticator.is_slow(hello):
             return False
@@ -92,7 +93,7 @@ class Doorkeeper:
         loop, thread = asyncio.get_running_loop(), self._thread()
 
         def decide() -> Admitted | Refused:
-            if tcp.connection.ended:  # who has waited too long
+            if tcp.connection.ended:  # the peer has waited too long
                 return _BUSY
             return authenticator.decide(hello, tcp.certified, time.time())
 
@@ -107,7 +108,7 @@ class Doorkeeper:
         return True
 
     def decide(self, tcp: TcpConnection, hello: Hello) -> Admitted | Refused | None:
-        """Who has greeted, or why not to let it in; `None` where everybody may come in."""
+        """The admitted peer, or a refusal; `None` where every peer is admitted."""
         authenticator = self._authenticator
         if authenticator is None:
             return None
@@ -143,7 +144,7 @@ class Doorkeeper:
         return None
 
     def _thread(self) -> ThreadPoolExecutor:
-        """The thread in which passwords are hashed, begun when it is first needed."""
+        """The thread in which passwords are hashed, started when it is first needed."""
         if self._executor is None:
             self._executor = ThreadPoolExecutor(1, "passwords")
         return self._executor
@@ -155,8 +156,8 @@ class Doorkeeper:
     ) -> None:
         """`reload`, from other files where they have other names.
 
-        Where there were none there are none, and none go where there were some: that is decided
-        when a broker begins.
+        Files are neither added where there were none nor dropped where there were some: that is
+        decided when a broker begins.
         """
         if self._path is not None and identities is not None:
             self._path = identities
@@ -165,7 +166,7 @@ class Doorkeeper:
         self.reload(present)
 
     def reload(self, present: Iterable[TcpConnection]) -> None:
-        """Read the files again; end the connections of who may no longer be connected."""
+        """Read the files again; end the connections that are no longer admitted."""
         self._seen = self._look()
         try:
             if self._path is not None and self._authenticator is not None:
@@ -200,7 +201,7 @@ class Doorkeeper:
             self._ends(tcp, GoodbyeCode.DENIED, reason)
 
     def _look(self) -> _Seen:
-        """What the files look like from outside; who cannot be seen is not there."""
+        """The sizes and times of the files; a file that cannot be examined is left out."""
         found = []
         for path in (self._path, self._files.cert, self._files.key, self._files.ca):
             if path is not None:

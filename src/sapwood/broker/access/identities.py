@@ -1,4 +1,4 @@
-"""The file of identities: who may connect, as what, and by what each is known.
+"""The file of identities: the peers that may connect, their roles, and their credentials.
 
 A TOML file, as in this example with every kind of entry::
 
@@ -38,7 +38,7 @@ A TOML file, as in this example with every kind of entry::
     durables = 20                       # that it has made
     durable_bytes = 100_000_000         # that their mailboxes may hold in all
 
-Nothing in the file is a secret that could be shown to a broker: passwords and tokens are hashed.
+The file has no secret that would admit a peer: passwords and tokens are hashed.
 """
 
 from __future__ import annotations
@@ -111,9 +111,9 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Somebody who may connect: a name, and whether it is a broker of the overlay or a client.
+    """An identity that may connect: a name, and whether it is a broker of the overlay or a client.
 
-    It is known by a password (its Argon2 hash is here), by a token (its digest), by certificates.
+    It is recognized by a password (its Argon2 hash is here), a token (its digest), or certificates.
     """
 
     name: str
@@ -125,9 +125,9 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """Everybody who may connect, found by what they show.
+    """All identities that may connect, by their credentials.
 
-    Digests are those of SHA-256. Two sets of identities are equal iff they say the same.
+    Digests are those of SHA-256. Two sets of identities are equal iff their contents are.
     """
 
     by_name: dict[str, Principal] = field(default_factory=dict)
@@ -138,7 +138,7 @@ class Identities:
     quotas: tuple[tuple[tuple[str, ...], Quota], ...] = ()
 
     def grant_of(self, name: str) -> Grant | None:
-        """What an identity may do; `None` for everything, where nothing is said of anybody."""
+        """The grant of an identity; `None` for no limit, where the file has no grants."""
         if not self.grants:
             return None
         found = Grant()
@@ -148,9 +148,9 @@ class Identities:
         return found
 
     def quota_of(self, name: str) -> Quota | None:
-        """How much an identity may use; `None` where nothing is said of it.
+        """The quota of an identity; `None` where it has none.
 
-        Of each number the first entry counts that is about the identity and has it.
+        For each number the first entry counts that names the identity and has the number.
         """
         found: Quota | None = None
         for to, quota in self.quotas:
@@ -160,7 +160,7 @@ class Identities:
 
 
 def token_digest(token: str) -> bytes:
-    """What is kept of a token: it is random and long, so one pass of a fast hash hides it."""
+    """The stored digest of a token: it is random and long, so one pass of a fast hash hides it."""
     return hashlib.sha256(token.encode()).digest()
 
 

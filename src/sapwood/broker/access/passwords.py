@@ -1,7 +1,7 @@
-"""Passwords: hashed by Argon2id, so that whoever reads the file does not have them.
+"""Passwords: hashed by Argon2id, so that the file does not reveal them.
 
-A hash takes 30 to 100 ms and 64 MiB on purpose. It is computed beside the event loop, and what was
-right once is recognized by a fast keyed hash as long as the broker runs.
+A hash takes 30 to 100 ms and 64 MiB on purpose. It is computed beside the event loop, and a valid
+password is recognized later by a fast keyed hash as long as the broker runs.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ _DIGEST_BYTES: Final = 32
 class Passwords:
     """Compares passwords with their hashes, each pair once.
 
-    Belongs to the thread that calls it but for `is_known`.
+    Belongs to the thread that calls it, except `is_known`.
     """
 
     def __init__(self) -> None:
         self._secret = secrets.token_bytes(_DIGEST_BYTES)
-        #: what was right, as digests under a key of this process
+        #: the valid pairs, as digests under a key of this process
         self._right: dict[bytes, None] = {}
 
     def is_known(self, hashed: str, password: str) -> bool:
-        """Whether the two were compared before, and the password was right."""
+        """True if the two were compared before, and the password was valid."""
         return self._digest(hashed, password) in self._right
 
     def is_right(self, hashed: str, password: str) -> bool:
-        """Whether the password has this hash. Takes its time."""
+        """True if the password has this hash. Takes its time."""
         if self.is_known(hashed, password):
             return True
         argon2 = library()
@@ -57,7 +57,7 @@ def hashed(password: str) -> str:
 
 
 def library() -> ModuleType:
-    """The library that hashes; raises `EnvironmentMissingError` where it is not there."""
+    """The library that hashes; raises `EnvironmentMissingError` if it is not installed."""
     try:
         import argon2
         import argon2.exceptions

@@ -1,8 +1,8 @@
-"""Signed tokens (JWT): an issuer elsewhere says who somebody is, and until when.
+"""Signed tokens (JWT): an issuer elsewhere vouches for an identity, until a time.
 
-Keys are Ed25519 (RFC 8037) and nothing else, so there is no choice for a token to make. A token has
-to say who issued it (`iss`), for whom it is (`aud`), whom it is about (`sub`) and until when it
-holds (`exp`, with `LEEWAY_S` for clocks that differ).
+Keys are Ed25519 (RFC 8037) and nothing else, so there is no choice for a token to make. A token
+must have its issuer (`iss`), its audience (`aud`), its subject (`sub`) and its expiry (`exp`, with
+`LEEWAY_S` for clocks that differ).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REQUIRED: Final = ("iss", "aud", "sub", "exp")
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """Who signs tokens: what these say in `iss` and `aud`, and the public key (PEM)."""
+    """A signer of tokens: its `iss` and `aud`, and the public key (PEM)."""
 
     name: str
     key: bytes
@@ -32,7 +32,7 @@ class Issuer:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a token says: who says it, of whom, and until when it holds (seconds since 1970)."""
+    """The claim of a token: its issuer, its subject, and its expiry (seconds since 1970)."""
 
     issuer: str
     subject: str
@@ -40,12 +40,12 @@ class Claim:
 
 
 def looks_signed(token: str) -> bool:
-    """Whether a token has the form of a signed one: three parts with dots between them."""
+    """True if a token has the form of a signed one: three parts with dots between them."""
     return token.count(".") == 2 and token.startswith("ey")
 
 
 def claimed(token: str, issuers: dict[str, Issuer], now: float) -> Claim | str:
-    """What a signed token says, or why it is worth nothing; `now` in seconds since 1970.
+    """The claim of a signed token, or the reason why it is invalid; `now` in seconds since 1970.
 
     Raises `EnvironmentMissingError` where the library for that is not installed.
     """
@@ -74,7 +74,7 @@ def claimed(token: str, issuers: dict[str, Issuer], now: float) -> Claim | str:
 
 
 def read_key(path: Path) -> bytes:
-    """An issuer's public key. Raises `InputError` for what is none."""
+    """An issuer's public key. Raises `InputError` for a file that has none."""
     library()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
@@ -92,7 +92,7 @@ def read_key(path: Path) -> bytes:
 
 
 def library() -> ModuleType:
-    """The library that reads tokens; raises `EnvironmentMissingError` where it is not there."""
+    """The library that reads tokens; raises `EnvironmentMissingError` if it is not installed."""
     try:
         import jwt
         import jwt.algorithms

@@ -1,4 +1,4 @@
-"""What a broker would do with its settings, found without listening, dialing or writing."""
+"""The effects of a broker's settings, found without listening, dialing or writing."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from sapwood.wire.address import TLS
 from sapwood.wire.greetings import Role
 
 EXPIRING_S: Final = 14 * 86_400.0
-"""Seconds before its end at which a certificate is warned of: time enough to have another made."""
+"""Seconds before its end from which a certificate is warned of: time enough to renew it."""
 
 _HTTP: Final = ("prometheus_client", "starlette", "uvicorn")
 
 
 @dataclass(slots=True)
 class Report:
-    """What a broker would do, by subject; what is odd about that, and what it would fail by."""
+    """A broker's intended actions, by subject; doubts about them, and their errors."""
 
     does: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Report:
 
 
 def check(settings: BrokerSettings) -> Report:
-    """What a broker with these settings would do.
+    """A report of the actions of a broker with these settings.
 
     Reads identities, certificates and the store's state; neither listens nor writes.
     """
@@ -151,7 +151,7 @@ def _files(settings: BrokerSettings, report: Report) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < wanted + DESCRIPTORS_RESERVED:
         possible = max(1, hard - DESCRIPTORS_RESERVED)
-        if wanted != CONNECTIONS_MAX:  # which nobody asked for
+        if wanted != CONNECTIONS_MAX:  # only an explicit number is checked
             report.warnings.append(
                 f"--connections-max {wanted}: the system has open files for {possible:,}; raise "
                 "the hard limit (ulimit -Hn, LimitNOFILE= of systemd)"

@@ -1,7 +1,7 @@
-"""What an option takes: the same values from a text and from TOML, and back to TOML.
+"""The kinds of values of options: the same values from a text and from TOML, and back to TOML.
 
 A text comes from the command line or the environment, a value of TOML from a file. Raises
-`InputError` that says what is taken, without the place, which only the reader knows.
+`InputError` with the accepted values, without the place, which only the reader knows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, Protocol, TypeAlias, TypeVar
 from sapwood.errors import InputError
 
 Value: TypeAlias = str | int | float | bool | tuple[str, ...]
-"""What an option is set to, whichever way it came."""
+"""The value of an option, from any source."""
 
 _Digits = TypeVar("_Digits", int, float)
 
@@ -25,24 +25,24 @@ _SHOWN_CHARS: Final = 60
 
 
 class Kind(Protocol):
-    """One kind of value; `takes` says it to a person, `metavar` in a line of help."""
+    """One kind of value; `takes` describes it in a sentence, `metavar` in a line of help."""
 
     @property
     def takes(self) -> str:
-        """What it takes, as the end of a sentence."""
+        """The accepted values, as the end of a sentence."""
         ...
 
     @property
     def metavar(self) -> str:
-        """What stands for a value in the help."""
+        """The placeholder of a value in the help."""
         ...
 
     def of_text(self, text: str) -> Value:
-        """The value that a text says."""
+        """The value of a text."""
         ...
 
     def of_toml(self, value: object) -> Value:
-        """The value that a file has."""
+        """The value of a value in TOML."""
         ...
 
 
@@ -68,34 +68,34 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The path of a file or folder; one that is not absolute stands beside the file that says it.
+    """The path of a file or folder; a relative one is relative to the file that names it.
 
-    From a text it is taken as it is: relative to where the broker is started.
+    In a text it stays unchanged: relative to the working directory of the broker.
     """
 
     metavar: str = "FILE"
     takes: str = "a path, in quotation marks"
 
     def of_text(self, text: str) -> str:
-        """The path as it is."""
+        """The path, unchanged."""
         if not text.strip() or "\0" in text:
             raise InputError(f"{_shown(text)} is no path; it takes {self.takes}")
         return text
 
     def of_toml(self, value: object) -> str:
-        """The path as it is."""
+        """The path, unchanged."""
         if not isinstance(value, str):
             raise _wrong(value, self.takes)
         return self.of_text(value)
 
     def beside(self, path: str, file: Path) -> str:
-        """The path that a file names so."""
+        """The path, relative to a file that names it."""
         return str(file.parent / path)
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number; whoever takes it says within which bounds."""
+    """A whole number; its bounds are checked by its user."""
 
     metavar: str = "N"
     takes: str = "a whole number"
@@ -140,7 +140,7 @@ class Switch:
     takes: str = "true or false"
 
     def of_text(self, text: str) -> bool:
-        """What a word says: true, yes, on, 1, or the opposite of each."""
+        """The value of a word: true, yes, on, 1, or the opposite of each."""
         word = text.strip().lower()
         for value, words in zip((True, False), _SPOKEN, strict=True):
             if word in words:
@@ -209,13 +209,13 @@ class Several:
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """A hint at the name that may have been meant, as the end of a sentence, or nothing."""
+    """A hint at a similar known name, as the end of a sentence, or nothing."""
     found = get_close_matches(name, tuple(known), n=1)
     return f"; did you mean {found[0]}?" if found else ""
 
 
 def written(value: Value) -> str:
-    """A value as TOML has it. Raises `InputError` for a text that is not Unicode."""
+    """A value in TOML. Raises `InputError` for a text that is not Unicode."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
@@ -231,7 +231,7 @@ def written(value: Value) -> str:
 
 
 def _digits(text: str, read: Callable[[str], _Digits], takes: str) -> _Digits:
-    """What a text of digits says; Python reads those of other scripts, too, which is not meant."""
+    """The number of a text; digits of other scripts are refused, which Python would accept."""
     try:
         if not text.isascii():
             raise ValueError

@@ -1,9 +1,9 @@
-"""On which line of a file of TOML each key is set.
+"""The line of a TOML file on which each key is set.
 
-`tomllib` does not say where a value came from, and of the well-kept libraries for Python none does
-(tomlkit keeps how a file is written, without places). So a text that `tomllib` has read is cut into
-its statements, each of which it can read by itself: a statement is a line, and those that follow
-as long as the value is not complete.
+`tomllib` does not report the places of values, and of the well-kept libraries for Python none does
+(tomlkit keeps the layout of a file, without places). So a text that `tomllib` has parsed is cut
+into its statements, each of which it can parse by itself: a statement is a line, and the lines
+after it until the value is complete.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import tomllib
 from typing import Final
 
 _ENDS: Final = ("]", "}", '"""', "'''")
-"""With one of these ends the last line of a value that has several."""
+"""The last line of a value with several lines ends with one of these."""
 
 
 def lines_of(text: str) -> dict[str, int]:
@@ -37,7 +37,7 @@ def lines_of(text: str) -> dict[str, int]:
 
 
 def _read(lines: list[str]) -> dict[str, object] | None:
-    """What some lines say by themselves; `None` where a value is not complete."""
+    """The values of lines by themselves; `None` where a value is not complete."""
     try:
         return tomllib.loads("\n".join(lines))
     except (ValueError, RecursionError):

@@ -45,14 +45,14 @@ LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 LOG_FORMATS: Final = ("auto", "json", "text")
 
 PREFIX: Final = "SAPWOOD_BROKER_"
-"""What variables of the environment begin with that give a broker an option."""
+"""The prefix of variables of the environment that set a broker's options."""
 
 TOKEN_VARIABLE: Final = "SAPWOOD_TOKEN"  # noqa: S105 - the name of a variable
-"""The variable that has the token itself, at every command."""
+"""The variable that has the token itself, for every command."""
 
 
 class Changes(Enum):
-    """Whether an option can change while the broker runs, on SIGHUP; the value says it."""
+    """When a change of an option takes effect, on SIGHUP; the value is the text for people."""
 
     NOW = "at once"
     NEW = "for new connections"
@@ -61,10 +61,10 @@ class Changes(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option: its name, what it takes, and what it is where nobody gives it.
+    """One option: its name, its kind of value, and its default.
 
-    Where nothing stands for it (`default` is `None`), `without` says what that means, and `example`
-    is what a file shows. `also` is a variable that clients have as well.
+    Where it has no default (`default` is `None`), `without` describes what that means, and
+    `example` is shown in a file. `also` is a variable that clients have as well.
     """
 
     name: str

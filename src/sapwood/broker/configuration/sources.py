@@ -1,7 +1,7 @@
-"""Reads what a broker is told: command line before environment, file and default.
+"""Reads a broker's configuration: command line before environment, file and default.
 
-All that is wrong is found in one pass, each with its place. `Configuration.located` gives the place
-to errors that are found later, when options are put together.
+All errors are found in one pass, each with its place. `Configuration.located` adds the place to
+errors that are found later, when options are put together.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _DEFAULT: Final = "default"
 _FLAG: Final = re.compile(r"--[a-z][a-z-]*[a-z]")
 _LINE: Final = re.compile(r"^(.*) \(at (?:line (\d+), column (\d+)|end of document)\)$", re.DOTALL)
 _SERVICE: Final = re.compile(r"_(?:SERVICE_HOST|SERVICE_PORT\w*|PORT|PORT_\w+)$")
-"""How the variables end that Kubernetes sets for a service of the name sapwood-broker."""
+"""The endings of variables that Kubernetes sets for a service of the name sapwood-broker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The value of an option and where it was given; `called` is how it is spelled there."""
+    """The value of an option and the place where it was given; `called` is its spelling there."""
 
     value: Value
     place: str
@@ -41,10 +41,10 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What a broker is told: the options that are given, and defaults of all others.
+    """The configuration of a broker: the options that are given, and defaults of all others.
 
-    `file` is the one that was read, `token` what the environment shows others, `warnings` say of
-    variables that mean nothing.
+    `file` is the one that was read, `token` the one in the environment, `warnings` name variables
+    without a meaning.
     """
 
     given: Mapping[str, Given] = field(default_factory=dict)
@@ -53,17 +53,17 @@ class Configuration:
     warnings: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Any:
-        """The value of an option; `None` where nothing stands for it."""
+        """The value of an option; `None` where it has none."""
         found = self.given.get(name)
         return OPTIONS[name].default if found is None else found.value
 
     def place(self, name: str) -> str:
-        """Where the value of an option comes from."""
+        """The place that the value of an option comes from."""
         found = self.given.get(name)
         return _DEFAULT if found is None else found.place
 
     def differences(self, other: Configuration) -> list[str]:
-        """The options that have other values there, in the order of the table."""
+        """The options with other values in `other`, in the order of the table."""
         return [
             name
             for name in OPTIONS
@@ -71,14 +71,14 @@ class Configuration:
         ]
 
     def taking(self, other: Configuration, names: list[str]) -> Configuration:
-        """The same, with some options as they are there."""
+        """The same configuration, with the named options as in `other`."""
         given = {name: one for name, one in self.given.items() if name not in names}
         given |= {name: one for name, one in other.given.items() if name in names}
         token = other.token if "token_file" in names else self.token
         return replace(self, given=given, token=token)
 
     def located(self, error: InputError) -> InputError:
-        """An error that speaks of options, in the words of the place where the first was given."""
+        """An error about options, in the words of the place where the first of them was given."""
         if isinstance(error, ConfigurationError):
             return error
         text = str(error)
@@ -103,10 +103,10 @@ def read_configuration(
     environment: Mapping[str, str],
     path: Path | None = None,
 ) -> Configuration:
-    """What the three say, options by name.
+    """The configuration of command line, environment and file.
 
     `path` is that of the file; without it the environment may name one. Raises
-    `ConfigurationError`, which has all that is wrong.
+    `ConfigurationError`, which has all errors.
     """
     problems: list[str] = []
     if path is None and environment.get(FILE_VARIABLE):
@@ -118,7 +118,7 @@ def read_configuration(
     given |= {name: Given(value, COMMAND_LINE, name) for name, value in command_line.items()}
     if token is not None and "token_file" in given:
         if "token_file" in command_line or "token_file" in of_environment:
-            token = None  # a variable of the broker's own says more than one of all commands
+            token = None  # a variable of the broker's own counts more than one of all commands
         else:
             del given["token_file"]
     if problems:
@@ -129,7 +129,7 @@ def read_configuration(
 def _of_environment(
     environment: Mapping[str, str], problems: list[str]
 ) -> tuple[dict[str, Given], list[str]]:
-    """What variables give; one that is empty is not set."""
+    """The options in variables; an empty variable is not set."""
     found: dict[str, Given] = {}
     for option in OPTIONS.values():
         for variable in option.variables:
@@ -196,7 +196,7 @@ def _text_of(path: Path) -> str:
 
 
 def _no_toml(path: Path, text: str, error: ValueError) -> str:
-    """What `tomllib` says, the place first."""
+    """The error of `tomllib`, with the place first."""
     found = _LINE.match(str(error))
     if found is None:
         return f"{path}: is no TOML: {error}"
@@ -210,7 +210,7 @@ def _no_toml(path: Path, text: str, error: ValueError) -> str:
 
 
 def _unknown(name: str, value: object) -> str:
-    """That there is no such option, and which may have been meant."""
+    """The error for an unknown option, with a hint at a similar one."""
     shown = name if len(name) <= 60 else f"{name[:59]}…"
     if isinstance(value, dict) or (
         isinstance(value, list) and any(isinstance(one, dict) for one in value)

@@ -1,4 +1,4 @@
-"""The commented file of a broker's configuration: every option, what it is for, its default."""
+"""The commented file of a broker's configuration: every option, its purpose, its default."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _HEAD: Final = f"""\
 
 
 def template(configuration: Configuration | None = None) -> str:
-    """The file: what is given stands as set, all else as a comment.
+    """The file: given options are set, all others are comments.
 
-    Raises `InputError` for a given text that TOML has no way to write.
+    Raises `InputError` for a given text that TOML cannot represent.
     """
     told = Configuration() if configuration is None else configuration
     return "\n".join((_HEAD, *_groups(told)))

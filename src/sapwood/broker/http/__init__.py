@@ -1,1 +1,1 @@
-"""What a broker says by HTTP: its metrics, and whether it is well."""
+"""The HTTP pages of a broker: its metrics, its health, and its gateway."""

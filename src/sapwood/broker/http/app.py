@@ -1,8 +1,8 @@
 """The pages: `/metrics`, `/healthz`, `/readyz`, and those of the gateway.
 
-`/healthz` is 200 as long as the broker's event loop answers and it has no defect: who gets nothing
-or 503 should start it again. `/readyz` is 200 where it takes publications now, and says why not.
-Both are for everybody; metrics are for identities, where there are any.
+`/healthz` is 200 as long as the broker's event loop answers and it has no defect: without an
+answer, or with 503, it should be restarted. `/readyz` is 200 where it accepts publications now, or
+has the reason why not. Both are public; metrics are for identities, where there are any.
 
 `/publish`, `/subscribe`, `/socket`, and `/sapwood.js`, a client for pages, are there where the
 broker has a gateway; `/console` and `/api` where it has a console.
@@ -40,18 +40,18 @@ _Page: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
 class Shown(Looked, Protocol):
-    """The broker, as its pages ask it."""
+    """The broker, as its pages use it."""
 
     congestion: Congestion
 
     @property
     def failure(self) -> str | None:
-        """Why it should be started again, if so."""
+        """The reason why it should be restarted, or `None`."""
         ...
 
 
 def application(broker: Shown, gateway: Gateway | None, console: Console | None) -> Starlette:
-    """The pages of a broker; those of a gateway and of a console if there are these."""
+    """The pages of a broker, with those of its gateway and its console, if it has them."""
     registry = registry_of(lambda: status(broker))
 
     async def metrics(request: Request) -> Response:
@@ -103,7 +103,7 @@ def _pages_of(gateway: Gateway) -> list[BaseRoute]:
 
 
 def _refusing(page: _Page) -> _Page:
-    """A page that may refuse what it is asked."""
+    """A page that may refuse a request."""
 
     async def refusing(request: Request) -> Response:
         if request.method == "OPTIONS":
@@ -121,7 +121,7 @@ def _refusing(page: _Page) -> _Page:
 
 
 def _unreadiness(broker: Shown) -> str | None:
-    """Why a broker takes no publications now, if so."""
+    """The reason why a broker accepts no publications now, or `None`."""
     if broker.is_stopping:
         return "the broker is shutting down"
     return "the disk does not keep up" if broker.congestion.blocked else broker.failure

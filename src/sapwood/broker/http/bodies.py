@@ -1,4 +1,4 @@
-"""Bodies of requests, read bit by bit: bounded in length, and given up where nothing comes."""
+"""Bodies of requests, read bit by bit: bounded in length, and given up after a silence."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from sapwood.broker.http.refusals import Refusal
 from sapwood.limits.gateway import GATEWAY_BODIES_BYTES_MAX, GATEWAY_BODY_IDLE_S
 
 LINES_AT_ONCE: Final = 64
-"""Lines that are read without giving way to others."""
+"""Lines that are read before other tasks get a turn."""
 
 
 Hold: TypeAlias = Callable[[int], None]
-"""Says how many bytes of a request there are now. Raises `Refusal` where there is no room."""
+"""Reserves room for the present bytes of a request. Raises `Refusal` where there is none."""
 
 
 def _freely(_: int) -> None:
-    """There is room."""
+    """There is always room."""
 
 
 class Room:
     """Room for the bodies of all requests, which are in memory until they are answered.
 
-    #: left_bytes and what is held come to the bound
+    #: left_bytes and the held bytes add up to the bound
     """
 
     def __init__(self, bytes_max: int = GATEWAY_BODIES_BYTES_MAX) -> None:
@@ -53,7 +53,7 @@ class Room:
 
 
 async def chunks(request: Request) -> AsyncIterator[bytes]:
-    """The body as it comes. Raises `Refusal` where nothing does, or where it is encoded."""
+    """The body in pieces. Raises `Refusal` after a silence, or for an encoded body."""
     encoding = request.headers.get("content-encoding", "identity")
     if encoding.strip().lower() != "identity":
         raise Refusal(415, f"a body that is encoded ({encoding}) is not read; send it as it is")
@@ -91,7 +91,7 @@ async def lines(
     """The lines of a body with their numbers, from 1 on, without their ends.
 
     Empty lines are left out. `None` stands for a line that is too long, of which nothing is kept.
-    Gives way to others now and then. Raises `Refusal` as `chunks`.
+    Yields to other tasks now and then. Raises `Refusal` as `chunks`.
     """
     cutter = LineCutter(bytes_max)
     count = 0
@@ -107,7 +107,7 @@ async def lines(
 
 
 class LineCutter:
-    """Cuts what comes into lines, of which each has so many bytes at most.
+    """Cuts bytes into lines, of at most `bytes_max` bytes each.
 
     #: _parts hold the line that has begun, unless it is too long already
     """
@@ -120,11 +120,11 @@ class LineCutter:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of the line that has begun."""
+        """The bytes of the line that has begun."""
         return self._size if self._parts else 0
 
     def feed(self, chunk: bytes) -> list[tuple[int, bytes | None]]:
-        """The lines that end in what has come, with their numbers; `None` for one too long."""
+        """The lines that end in a piece, with their numbers; `None` for one that is too long."""
         found: list[tuple[int, bytes | None]] = []
         *ended, begun = chunk.split(b"\n")
         for piece in ended:
@@ -135,7 +135,7 @@ class LineCutter:
         return found
 
     def end(self) -> list[tuple[int, bytes | None]]:
-        """The line that has begun, if it is one."""
+        """The line that has begun, if it is not empty."""
         size, self._size = self._size, 0
         parts, self._parts = self._parts, []
         if size > self._bytes_max:

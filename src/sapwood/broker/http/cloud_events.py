@@ -3,15 +3,15 @@
 An event's attributes are those of a record, extensions among them. Its data is
 
 * the attribute `data` where it is JSON: of an object the members are `data.x` to filters;
-* the document where it is XML, so that XPaths are asked about it;
-* the payload else, which nobody looks into.
+* the document where it is XML, to which XPaths apply;
+* the payload else, which is opaque.
 
 An event is known by its source and its id, so both together, with a space between them, are the
-publication's id. What was not published as an event becomes one with all that it carries in `data`.
+publication's id. A publication that was not an event becomes one with all its contents in `data`.
 
-Of the documented extensions two say what an envelope says, and stay attributes as well: an event is
-worth being delivered until its `expirytime`, and its `traceparent` names the span that it was
-published under (Expiry Time, Distributed Tracing).
+Of the documented extensions two become part of the envelope, and stay attributes as well: an event
+is delivered until its `expirytime`, and its `traceparent` names the span that it was published
+under (Expiry Time, Distributed Tracing).
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from sapwood.xml.encodings import decode_text, encode_text
 STRUCTURED: Final = "application/cloudevents+json"
 BATCH: Final = "application/cloudevents-batch+json"
 FAMILY: Final = "application/cloudevents"
-"""What the media types of all formats of events begin with."""
+"""The beginning of the media types of all formats of events."""
 
 PREFIX: Final = "ce-"
-"""What headers begin with that are attributes of an event, in binary mode."""
+"""The prefix of headers that are attributes of an event, in binary mode."""
 
 _VERSION: Final = "1.0"
 _REQUIRED: Final = ("id", "source", "specversion", "type")
@@ -129,7 +129,7 @@ def enveloped_event(event: Publication, now_s: float) -> Publication:
 
 
 def events_in(body: bytes) -> list[bytes]:
-    """The events of a batch, unread. Raises `InputError` where it is no array."""
+    """The events of a batch, undecoded. Raises `InputError` for a body that is no array."""
     try:
         return [bytes(one) for one in msgspec.json.decode(body, type=list[msgspec.Raw])]
     except (ValueError, RecursionError) as error:
@@ -137,7 +137,7 @@ def events_in(body: bytes) -> list[bytes]:
 
 
 def json_of_event(broker: str, delivery: Delivery) -> bytes:
-    """A delivery as an event in the JSON format; `broker` is the source of what was none."""
+    """A delivery as an event in the JSON format; `broker` is the source where it was no event."""
     record = delivery.attributes
     carried = (record.get("data"), delivery.document, delivery.payload)
     span = {"traceparent": delivery.traceparent, "tracestate": delivery.tracestate}
@@ -155,7 +155,7 @@ def json_of_event(broker: str, delivery: Delivery) -> bytes:
             "data": members,
         }
         return msgspec.json.encode(event | spanned)
-    # What an event says itself is where it began (Distributed Tracing).
+    # The event's own span is where it began (Distributed Tracing).
     event = dict(record) if "traceparent" in record else {**record, **spanned}
     if delivery.document is not None:
         event["data"] = decode_text(delivery.document)
@@ -165,7 +165,7 @@ def json_of_event(broker: str, delivery: Delivery) -> bytes:
 
 
 def _is_event(record: Mapping[str, Any]) -> bool:
-    """Whether a record is that of an event."""
+    """True if a record is that of an event."""
     try:
         _check({name: value for name, value in record.items() if name != "data"})
     except InputError:
@@ -174,7 +174,7 @@ def _is_event(record: Mapping[str, Any]) -> bool:
 
 
 def _publication(attributes: dict[str, Any], body: bytes | None, kind: str | None) -> Publication:
-    """The publication of an event whose data are these bytes, which are of this type."""
+    """The publication of an event whose data are these bytes, of this media type."""
     id_ = _id(attributes)
     if body is None:
         return Publication(id_, attributes)
@@ -268,7 +268,7 @@ _TEXTS: Final = frozenset((*_REQUIRED, "subject", *_WHAT))
 
 
 def _is_right(name: str, value: str) -> bool:
-    """Whether one of the attributes of the specification may be this text."""
+    """True if an attribute of the specification may be this text."""
     match name:
         case "source":
             return _URI_REFERENCE.fullmatch(value) is not None
@@ -284,7 +284,7 @@ def _is_right(name: str, value: str) -> bool:
 
 
 def _is_time(value: str) -> bool:
-    """Whether a text is a time as in RFC 3339, which knows leap seconds."""
+    """True if a text is a time as in RFC 3339, which knows leap seconds."""
     if _TIME.fullmatch(value) is None:
         return False
     try:

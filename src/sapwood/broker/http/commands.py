@@ -1,4 +1,4 @@
-"""What a client says over a WebSocket: JSON objects, told apart by their `type`."""
+"""The messages of a WebSocket client: JSON objects, distinguished by their `type`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from sapwood.wire.publications import encode_publication, encode_record
 from sapwood.xml.encodings import encode_text
 
 Reference: TypeAlias = Annotated[str, Meta(max_length=NAME_CHARS_MAX)] | int | None
-"""What a client calls a publication of its own, to know the answer by."""
+"""A client's own reference for a publication, by which it recognizes the answer."""
 
 
 class Connect(Struct, tag="connect", tag_field="type", forbid_unknown_fields=True):
-    """Who it is; the first message. Nothing of it is needed where everybody may come."""
+    """The credentials; the first message. No member is needed without access control."""
 
     token: str | None = None
     user: str | None = None
@@ -33,8 +33,9 @@ class Subscribe(Struct, tag="subscribe", tag_field="type", forbid_unknown_fields
     """Subscribe under an id of the client's own; as `GET /subscribe`.
 
     A `filter` in another language names its `dialect`, and may be a JSON object where patterns of
-    that language are. With a `durable` name it is a consumer of that, which acknowledges what it
-    gets. `by` is an attribute, or several, for whose values the last publication is replayed.
+    that language are. With a `durable` name the client is a consumer of that, which acknowledges
+    its deliveries. `by` is an attribute, or several, for whose values the last publication is
+    replayed.
     """
 
     id: Id
@@ -59,7 +60,7 @@ class Unsubscribe(Struct, tag="unsubscribe", tag_field="type", forbid_unknown_fi
 class Publish(Struct, tag="publish", tag_field="type", forbid_unknown_fields=True):
     """Publish a record, a document or both, and a payload beside them.
 
-    It is worth being delivered for `ttl` seconds; `traceparent` and `tracestate` name its span.
+    It expires after `ttl` seconds; `traceparent` and `tracestate` name its span.
     """
 
     id: Id | None = None
@@ -73,7 +74,7 @@ class Publish(Struct, tag="publish", tag_field="type", forbid_unknown_fields=Tru
 
 
 class Acknowledge(Struct, tag="acknowledge", tag_field="type", forbid_unknown_fields=True):
-    """Be done with deliveries of a durable subscription."""
+    """Acknowledge deliveries of a durable subscription."""
 
     id: Id
     numbers: Annotated[list[Count], Meta(max_length=ACKNOWLEDGE_RUNS_MAX)]
@@ -96,7 +97,7 @@ def command_in(text: bytes) -> Command:
 
 
 def encoded(command: Publish, id_: str, frame_bytes_max: int) -> bytes:
-    """The bytes of what is published. Raises `InputError`, or one of its kinds."""
+    """The bytes of a publication. Raises `InputError`, or one of its kinds."""
     record = bytes(command.attributes)
     attributes = None
     if record != b"null":

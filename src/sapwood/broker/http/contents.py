@@ -1,8 +1,8 @@
-"""What is published by HTTP: a body, or a line of one, to the bytes that a client would send.
+"""Bodies of HTTP requests, or their lines, as the bytes of publications.
 
-A record is a JSON object, each member an attribute. A line may also be a publication as it stands
-in files (`sapwood.files.lines`), with its id, and a record, a document or both in it. What the
-broker judges (documents, how many values a record has) is left to it.
+A record is a JSON object, each member an attribute. A line may also be a publication in the form of
+files (`sapwood.files.lines`), with its id, and a record, a document or both in it. The broker's own
+checks (of documents, and of the number of values in a record) are left to it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from sapwood.wire.publications import encode_publication, encode_record
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a body or a line is read with: an id for what has none, and the request's envelope.
+    """The context of a body or a line: an id, unless it has its own, and the request's envelope.
 
-    A frame may have so many bytes.
+    A frame may have `frame_bytes_max` bytes.
     """
 
     id: str
@@ -40,8 +40,7 @@ class Given:
 Read: TypeAlias = Callable[[bytes, Given], tuple[str, bytes]]
 """Reads a body or a line: the id and the bytes of its publication.
 
-Raises `InputError` (or one of its kinds).
-"""
+Raises `InputError` (or one of its kinds)."""
 
 
 def read_record(body: bytes, given: Given) -> tuple[str, bytes]:
@@ -68,7 +67,7 @@ def read_publication(line: bytes, given: Given) -> tuple[str, bytes]:
 
 
 def records_by(id_member: str) -> Read:
-    """Reads records of which that member is the id, and no attribute."""
+    """A reader of records of which that member is the id, and no attribute."""
 
     def read(line: bytes, given: Given) -> tuple[str, bytes]:
         check_count(line)
@@ -85,11 +84,11 @@ def media_type(content_type: str) -> str:
         name, _, value = parameter.partition("=")
         charset = value.strip().strip('"').lower()
         is_named = name.strip().lower() == "charset" and charset not in ("utf-8", "us-ascii", "")
-        if is_named and "json" in kind:  # a document says itself what it is in
+        if is_named and "json" in kind:  # a document names its own encoding
             raise InputError(f"JSON is UTF-8, not {charset}")
     return kind
 
 
 def is_xml(kind: str) -> bool:
-    """Whether a media type is that of XML documents."""
+    """True if a media type is that of XML documents."""
     return kind in ("application/xml", "text/xml") or kind.endswith("+xml")

@@ -1,4 +1,4 @@
-"""Who asks by HTTP: what the header `Authorization` shows."""
+"""Credentials of HTTP requests: the header `Authorization`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sapwood.wire.greetings import Credentials
 NAMELESS: Final[Mapping[str, str]] = MappingProxyType(
     {"WWW-Authenticate": 'Basic realm="sapwood", charset="UTF-8"'}
 )
-"""Headers of an answer to somebody who has to say who it is."""
+"""Headers of an answer that requests credentials."""
 
 
 def credentials_in(header: str) -> Credentials | None:
-    """What the header `Authorization` shows: a token (Bearer), or user and password (Basic).
+    """The credentials in `Authorization`: a token (Bearer), or user and password (Basic).
 
-    `None` for none, and for what is none of the two.
+    `None` for an empty header, and for any other kind.
     """
     kind, _, text = header.partition(" ")
     text = text.strip()

@@ -19,7 +19,7 @@ def members_of(delivery: Delivery) -> dict[str, Any]:
     if delivery.document is not None:
         try:
             members["document"] = decode_text(delivery.document)
-        except InputError:  # which the broker that took it would have refused
+        except InputError:  # the broker of the publisher would have refused it
             members["document"] = delivery.document.decode("utf-8", "replace")
     if delivery.payload is not None:
         members["payload"] = delivery.payload

@@ -1,8 +1,8 @@
-"""What of a request belongs to the envelope of what it publishes: how long, and under which span.
+"""The envelope in a request that publishes: the time to live, and the span.
 
 A time to live is the header `TTL`, in seconds (as in RFC 8030, 5.2, which has whole ones), or the
-parameter `ttl`. `traceparent` and `tracestate` are those of the W3C's Trace Context, which asks
-that what cannot be read is passed over: a tracing system in between must not stop a request.
+parameter `ttl`. `traceparent` and `tracestate` are those of the W3C's Trace Context, which requires
+that invalid values are ignored: a tracing system in between must not stop a request.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def envelope_in(headers: Headers, ttl: str | None) -> Envelope | None:
 
 
 def trace_in(parents: list[str], states: list[str]) -> tuple[str | None, str | None]:
-    """`traceparent` and `tracestate` of headers, or of an event; `None` for what is none.
+    """The `traceparent` and `tracestate` of headers, or of an event; `None` for invalid ones.
 
-    Of a later version of the format what the present one has is taken (Trace Context, 3.2.4).
+    Of a later version of the format, the fields of the present one are used (Trace Context, 3.2.4).
     """
     found = _TRACE.fullmatch(parents[0].strip()) if len(parents) == 1 else None
     if found is None:
@@ -56,9 +56,9 @@ def trace_in(parents: list[str], states: list[str]) -> tuple[str | None, str | N
 
 
 def within(publication: Publication, given: Envelope | None) -> Publication:
-    """A publication in the envelope of its request: its own time to live goes before.
+    """A publication in the envelope of its request: its own time to live takes precedence.
 
-    The span of the request goes before its own, which is where it comes from in the end.
+    The span of the request precedes its own, which is the request's origin in the end.
     """
     own = publication.envelope
     if given is None or own is None:

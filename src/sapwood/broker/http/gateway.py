@@ -1,4 +1,4 @@
-"""The gateway: what its pages share."""
+"""The gateway: the part that its pages share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Visited(Protocol):
-    """The broker, as the gateway comes to it."""
+    """The broker, as the gateway uses it."""
 
     name: str
     settings: BrokerSettings
@@ -42,7 +42,7 @@ class Visited(Protocol):
 
 
 class Gateway:
-    """Sessions of those who publish, and streams.
+    """The sessions of publishers, and the streams.
 
     #: at most _count visits are in _visits: a stream that begins has none yet
     """
@@ -82,7 +82,7 @@ class Gateway:
             self._count -= 1
 
     async def beside(self, work: Callable[[], T]) -> T:
-        """What work gives that may take long, done beside the loop; raises its `SapwoodError`."""
+        """The result of long work, done beside the loop; raises its `SapwoodError`."""
         return await beside(self.broker.beside, work)
 
     async def stop(self) -> None:

@@ -1,11 +1,11 @@
-"""Whom browsers may speak for: pages of origins that are named, and those of the broker itself.
+"""The guard against foreign pages: allowed origins are those configured, and the broker's own.
 
 A browser lets any page send requests to any address, this machine's among them, and open WebSockets
 there; that the page may not read the answer (CORS) comes too late for a publication. So a request
-that names an origin is refused unless the origin is allowed, or the broker's own. Where nobody has
-to say who it is, a page could also have its own host's name point to this machine (DNS rebinding)
-and be of the broker's "own" origin; so a name of the broker is then an address, `localhost`, or one
-that its options have.
+with an origin is refused unless the origin is allowed, or the broker's own. Without access control,
+a page could also make its own host's name point to this machine (DNS rebinding) and be of the
+broker's "own" origin; so a name of the broker is then an address, `localhost`, or one in its
+options.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WEB: Final[Mapping[str, str]] = MappingProxyType({"ws": "http", "wss": "https"}
 
 
 class Guard:
-    """Lets requests through to `app` as the settings of the broker allow."""
+    """Lets requests through to `app` if the settings of the broker allow them."""
 
     def __init__(self, app: ASGIApp, settings: BrokerSettings) -> None:
         self._app = app
@@ -46,7 +46,7 @@ class Guard:
         self._names = frozenset((*map(str.lower, named), "localhost"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request, as ASGI asks for it."""
+        """Handle a request, as an ASGI application."""
         headers = Headers(scope=scope)
         origin, host = headers.get("origin"), headers.get("host", "")
         why = self._why_not(scope["scheme"], origin, host)
@@ -58,7 +58,7 @@ class Guard:
             await self._app(scope, receive, send)
 
     def _why_not(self, scheme: str, origin: str | None, host: str) -> str | None:
-        """Why a request is not let through, if so."""
+        """The reason why a request is not let through, or `None`."""
         if self._is_open and not self._is_ours(host):
             return (
                 f"{host!r} is no name of this broker, which asks nobody who it is; use its "
@@ -80,7 +80,7 @@ class Guard:
         return True
 
     async def _across(self, origin: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """A request of a page that may come: its browser is told so."""
+        """Answer a request of an allowed page, with the headers for its browser."""
         told = {"Access-Control-Allow-Origin": origin, "Vary": "Origin"}
         asks = "access-control-request-method" in Headers(scope=scope)
         if scope["method"] == "OPTIONS" and asks:

@@ -1,11 +1,11 @@
-"""HTTP connections that do not wait for ever: who sends no head of a request is dropped.
+"""HTTP connections with bounded patience: one that sends no head of a request is dropped.
 
-The server itself looks at the time only between two requests, and only until a byte of the next one
-comes. Without this, whoever opens connections and says nothing, or a byte a minute, takes the room
-of all others.
+The server itself checks the time only between two requests, and only until a byte of the next one
+comes. Without this, a client that opens connections and sends nothing, or a byte a minute, takes
+the room of all others.
 
-Nor does it expect that what comes is no HTTP while a request is being answered: the answer to that
-request would then be one too many, and a defect with a traceback in the log for each.
+Nor is the server prepared for input that is no HTTP while a request is being answered: the answer
+to that request would then be one too many, and a defect with a traceback in the log for each.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from sapwood.limits.gateway import HTTP_HEAD_S
 
 
 class Impatient(H11Protocol):
-    """A connection that is looked at every `limits.HTTP_HEAD_S`.
+    """A connection that is checked every `limits.HTTP_HEAD_S`.
 
-    It is dropped where no request is being answered, and none has begun since the last look.
+    It is dropped where no request is being answered, and none has begun since the last check.
     """
 
     _look_at: asyncio.TimerHandle | None = None
@@ -39,7 +39,7 @@ class Impatient(H11Protocol):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        """What came is no HTTP: say so, in the place of an answer that has not begun."""
+        """Report input that is no HTTP, in place of an answer that has not begun."""
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
             cycle.disconnected = True  # the answer to what came before goes nowhere

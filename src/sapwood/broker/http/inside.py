@@ -1,11 +1,11 @@
 """A client within the broker's process: a session on a connection in memory.
 
-The gateway speaks to the broker as every client does. A `ClientSession` is at one end of an
-`InnerTransport`, a `TcpConnection` of the broker at the other, and frames go to and fro. So who
-may connect, grants, quotas, order, confirmations, bounds of what waits and durable subscriptions
-are those of clients over TCP, by the same code.
+The gateway uses the broker as every client does. A `ClientSession` is at one end of an
+`InnerTransport`, a `TcpConnection` of the broker at the other, and frames go to and fro. So access
+control, grants, quotas, order, confirmations, bounds of queues and durable subscriptions are those
+of clients over TCP, by the same code.
 
-What the broker has to say waits until the visitor takes it, at most `limits.TRANSPORT_BYTES_MAX`
+Output of the broker waits until the visitor takes it, at most `limits.TRANSPORT_BYTES_MAX`
 here and the rest in the broker's own queue, where a slow consumer is noticed.
 """
 
@@ -27,7 +27,7 @@ from sapwood.session.settings import ConnectionSettings
 from sapwood.wire.greetings import Credentials, RefusalCode, Welcome
 
 READ_BYTES: Final = 32_768
-"""Bytes of the broker's that a visitor looks at in one piece, in a millisecond or two."""
+"""Bytes from the broker that a visitor handles in one piece, in a millisecond or two."""
 
 _LOW_PART: Final = 4
 
@@ -45,12 +45,12 @@ class InnerTransport(asyncio.Transport):
         super().__init__({"peername": peer})
         self._protocol = protocol
         self._loop = asyncio.get_running_loop()
-        #: what the broker has written and nobody has taken
+        #: bytes that the broker has written and the visitor has not taken
         self._written: deque[memoryview] = deque()
         self._written_bytes = 0
         self._high = TRANSPORT_BYTES_MAX
         self._is_full = False
-        #: what the visitor has said and the broker has not read
+        #: bytes that the visitor has sent and the broker has not read
         self._said: deque[bytes] = deque()
         self._is_paused = self._is_fed = False
         self._is_ended = self._is_leaving = self._is_closing = False
@@ -59,13 +59,13 @@ class InnerTransport(asyncio.Transport):
     # The visitor's end -------------------------------------------------------------------------
 
     def say(self, data: bytes) -> None:
-        """Let the broker read something soon, together with what else is said until then."""
+        """Send bytes to the broker soon, together with others sent until then."""
         if data and not self._is_closing:
             self._said.append(data)
             self._feed_soon()
 
     async def some(self, size: int) -> bytes:
-        """What the broker has written, at most so much; waits for it. Empty at the end."""
+        """The broker's output, at most `size` bytes; waits for it. Empty at the end."""
         while not self._written and not (self._is_ended or self._is_closing):
             self._waiter = self._loop.create_future()
             await self._waiter
@@ -82,7 +82,7 @@ class InnerTransport(asyncio.Transport):
         return taken
 
     def leave(self) -> None:
-        """The visitor says and reads no more."""
+        """End the visitor's input and output."""
         self._is_leaving = True
         self._feed_soon()
 
@@ -96,7 +96,7 @@ class InnerTransport(asyncio.Transport):
             self._loop.call_soon(self._feed)
 
     def _feed(self) -> None:
-        """Let the broker read, no more at once than a socket has."""
+        """Let the broker read, at most as much at once as from a socket."""
         self._is_fed = False
         if self._is_closing:
             return
@@ -116,7 +116,7 @@ class InnerTransport(asyncio.Transport):
     # What the broker calls ---------------------------------------------------------------------
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Keep something until the visitor takes it."""
+        """Keep bytes until the visitor takes them."""
         if self._is_closing or self._is_leaving or not len(data):
             return
         self._written.append(memoryview(bytes(data)))
@@ -127,15 +127,15 @@ class InnerTransport(asyncio.Transport):
             self._protocol.pause_writing()
 
     def get_write_buffer_size(self) -> int:
-        """Bytes that nobody has taken."""
+        """The number of bytes that the visitor has not taken."""
         return self._written_bytes
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:  # noqa: ARG002
-        """Say from how many bytes on the broker is to keep what it has."""
+        """Set the number of bytes from which on the broker keeps its output."""
         self._high = TRANSPORT_BYTES_MAX if high is None else high
 
     def pause_reading(self) -> None:
-        """Keep what the visitor says."""
+        """Keep the visitor's bytes."""
         self._is_paused = True
 
     def resume_reading(self) -> None:
@@ -149,16 +149,16 @@ class InnerTransport(asyncio.Transport):
         return True
 
     def write_eof(self) -> None:
-        """The visitor gets what is written, and then the end."""
+        """End the stream for the visitor, after the bytes written."""
         self._is_ended = True
         self._wake()
 
     def is_closing(self) -> bool:
-        """Whether it has ended."""
+        """True if the connection has ended."""
         return self._is_closing
 
     def close(self) -> None:
-        """End; what is written can still be taken."""
+        """End; written bytes can still be taken."""
         if not self._is_closing:
             self._is_closing = True
             self._said.clear()
@@ -166,7 +166,7 @@ class InnerTransport(asyncio.Transport):
             self._loop.call_soon(self._protocol.connection_lost, None)
 
     def abort(self) -> None:
-        """End, and let go of what is written."""
+        """End, and drop the written bytes."""
         self._written.clear()
         self._written_bytes = 0
         self.close()
@@ -177,7 +177,7 @@ class InnerTransport(asyncio.Transport):
 
 
 class NotAdmittedError(SapwoodError):
-    """The broker does not let a visitor in, or no longer; `code` says why for programs."""
+    """The broker refuses a visitor, or ends its session; `code` is the reason for programs."""
 
     def __init__(self, ending: Ending) -> None:
         self.code = ending.code
@@ -186,15 +186,15 @@ class NotAdmittedError(SapwoodError):
 
     @property
     def is_unknown(self) -> bool:
-        """Whether nobody is known by what was shown."""
+        """True if the credentials are unknown."""
         return self.code is RefusalCode.DENIED
 
 
 class Visit:
     """A client of the broker within its process; made by `begin`.
 
-    `session` takes commands, and `flush` sends what comes of them. Who waits for `events` also lets
-    the broker know that somebody is there; who does not is disconnected in time.
+    `session` takes commands, and `flush` sends its output. A visitor that waits for `events` keeps
+    the connection alive; one that does not is disconnected in time.
     """
 
     def __init__(self, protocol: asyncio.Protocol, session: ClientSession, peer: Peer) -> None:
@@ -238,15 +238,15 @@ class Visit:
 
     @property
     def ending(self) -> Ending | None:
-        """Why the visit is over, if it is."""
+        """The ending of the visit, or `None`."""
         return self.session.ending
 
     def flush(self) -> None:
-        """Send what the session has to say."""
+        """Send the session's output."""
         self._transport.say(self.session.take_outgoing())
 
     async def events(self) -> list[ClientEvent]:
-        """What the broker has said since, as far as it goes in one piece; see `ending` then."""
+        """The broker's events since the last call, of one piece of bytes; see `ending` then."""
         found: list[ClientEvent] = []
         while not found and self.ending is None:
             data = await self._transport.some(READ_BYTES)
@@ -259,7 +259,7 @@ class Visit:
         return found
 
     def done_with(self, events: list[ClientEvent]) -> None:
-        """Acknowledge what of these came out of a mailbox of the visit's own."""
+        """Acknowledge deliveries among these from a mailbox of the visit's own."""
         for event in events:
             if isinstance(event, Arrived) and not event.entry.filter.name:
                 numbers = [number for number, *_ in event.deliveries]

@@ -1,8 +1,8 @@
 """A broker's state as metrics, in the format of Prometheus.
 
-Everything is read when somebody asks (`sapwood.broker.status`), so nothing is counted twice, and
-publications do not pay for it. Names follow Prometheus' conventions: base units, `_total` behind
-what only grows.
+Everything is read at each request (`sapwood.broker.status`), so nothing is counted twice, and
+publications do not pay for it. Names follow Prometheus' conventions: base units, `_total` for
+counters.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ EVENTS: Final[Mapping[str, str]] = MappingProxyType(
         "expired": "Deliveries not made, or publications not passed on: a time to live was over.",
     }
 )
-"""What each counter of `sapwood.broker.counters` counts."""
+"""The help text of each counter of `sapwood.broker.counters`."""
 
 
 class BrokerCollector(Collector):
-    """Metrics of one broker, whose state a function tells."""
+    """Metrics of one broker, whose state a function returns."""
 
     def __init__(self, state: Callable[[], StatusReply]) -> None:
         self._state = state
 
     def describe(self) -> list[Metric]:
-        """Nothing ahead of time: the broker need not be started yet."""
+        """No metrics ahead of time: the broker need not be started yet."""
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -109,7 +109,7 @@ def _labeled(
 
 
 def _links(links: tuple[LinkStatus, ...]) -> Iterator[Metric]:
-    """One sample for each link; what is not known of a link has none."""
+    """One sample for each link; unknown values have none."""
     up = GaugeMetricFamily("sapwood_link_up", "Whether a link is up.", labels=["link"])
     delay = GaugeMetricFamily(
         "sapwood_link_delay_seconds",

@@ -1,9 +1,9 @@
 """The sessions in which the gateway publishes: one for each identity and machine.
 
-All requests of one share it, so what it publishes is in order, and its quotas and the bounds of
-what has no answer are those of one client. It is begun with the first request, by the same check
-of who that is as for any client, and ends when it has not been used for a while, or when the
-identity is another one.
+All requests of one identity share its session, so its publications are in order, and its quotas and
+the bounds of unanswered publications are those of one client. The session begins with the first
+request, by the same authentication as for any client, and ends when it has not been used for a
+while, or when the identity changes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _Key: TypeAlias = tuple[Credentials | None, str]
 class Tally:
     """The answers to the publications of one request.
 
-    `refused` has the place of each in the request, and why. `lost` is why some have no
-    answer.
+    `refused` has the place of each refused one in the request, and the reason. `lost` is the reason
+    why some have no answer.
 
     #: accepted + len(refused) + waiting publications were sent
     """
@@ -46,13 +46,13 @@ class Tally:
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def settled(self) -> None:
-        """Return when all that was sent is answered, or will not be."""
+        """Return when every publication is answered, or will not be."""
         while self.waiting:
             self._settled.clear()
             await self._settled.wait()
 
     def answered(self, place: int, refused: PublicationRefused | None) -> None:
-        """One is accepted, or refused."""
+        """Record the answer to a publication: accepted, or refused."""
         self.waiting -= 1
         if refused is None:
             self.accepted += 1
@@ -62,7 +62,7 @@ class Tally:
             self._settled.set()
 
     def fail(self, reason: str) -> None:
-        """No more answers come."""
+        """Record that no more answers come."""
         self.lost = reason
         self.waiting = 0
         self._settled.set()
@@ -76,7 +76,7 @@ class Publisher:
 
     def __init__(self, visit: Visit) -> None:
         self.visit = visit
-        #: requests that use it now
+        #: the number of requests that use it now
         self.users = 0
         self.used_at = 0.0
         self._serial = 0
@@ -88,11 +88,11 @@ class Publisher:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing can be published any more."""
+        """True if nothing can be published any more."""
         return self.visit.ending is not None
 
     def new_id(self) -> str:
-        """An id that no publication of anybody has."""
+        """An id that no other publication has."""
         self._serial += 1
         session = self.visit.session
         return f"{session.name}.{session.session}.{self._serial}"
@@ -123,7 +123,7 @@ class Publisher:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self) -> None:
-        """Hand out answers until the session is over."""
+        """Pass on answers until the session is over."""
         try:
             while not self.is_over:
                 for event in await self.visit.events():
@@ -150,7 +150,7 @@ class Publisher:
 
 
 class Publishers:
-    """All of these sessions; `begin` makes a visit."""
+    """The sessions of all publishers; `begin` makes a visit."""
 
     def __init__(self, begin: Begin) -> None:
         self._begin = begin
@@ -188,7 +188,7 @@ class Publishers:
         return Publisher(await self._begin(shown, peer))
 
     def _make_room(self) -> None:
-        """Let go of the session that was not used for longest, where there are too many."""
+        """Close the session that was unused for longest, where there are too many."""
         if len(self._known) < GATEWAY_PUBLISHERS_MAX:
             return
         idle = [(one.used_at, key) for key, one in self._idle()]
@@ -206,7 +206,7 @@ class Publishers:
         self._known.pop(key).result().visit.close()
 
     def _let_go(self) -> None:
-        """Let go of sessions that nobody uses."""
+        """Close sessions that are no longer used."""
         self._sweep = None
         loop = asyncio.get_running_loop()
         for key, one in self._idle():

@@ -1,7 +1,7 @@
 """`POST /publish`: one record or document, or a line for each of many; or CloudEvents.
 
-A request is answered when the broker has accepted what it brings, or refused it: the same answers
-that a client gets which publishes over TCP.
+A request is answered when the broker has accepted or refused its publications: with the same
+answers that a client over TCP gets.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ _KNOWN: Final[Mapping[str, str]] = MappingProxyType(
         "ttl": "for how many seconds it is worth being delivered",
     }
 )
-"""The parameters, and what they are."""
+"""The parameters, with their meanings."""
 
 _KEY: Final = "idempotency-key"
 """The header under which a request is published once, however often it comes."""
 
 
 async def publish(gateway: Gateway, request: Request) -> Response:
-    """Publish what a request brings. Raises `Refusal`, and `NotAdmittedError`."""
+    """Publish the contents of a request. Raises `Refusal`, and `NotAdmittedError`."""
     given = _parameters(request)
     try:
         kind = media_type(request.headers.get("content-type", ""))
@@ -111,7 +111,7 @@ async def _published(
 
 
 def _key(gateway: Gateway, request: Request, id_: str | None, *, is_one: bool) -> str:
-    """The id that the header names, under which a journal takes a publication once.
+    """The id in the header, under which a journal takes a publication once.
 
     It may be quoted, as a string of structured fields is. Raises `Refusal`.
     """
@@ -133,7 +133,7 @@ def _key(gateway: Gateway, request: Request, id_: str | None, *, is_one: bool) -
 
 
 def _parameters(request: Request) -> dict[str, str]:
-    """What stands behind the question mark. Raises `Refusal` for what nobody knows."""
+    """The query parameters. Raises `Refusal` for unknown ones."""
     given: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name not in _KNOWN or name in given or not value:
@@ -156,7 +156,7 @@ def _line_reader(given: Mapping[str, str]) -> Read:
 
 
 def _event_reader(kind: str, request: Request) -> Read:
-    """Reads the event of a request. Raises `Refusal` for a format that is not read."""
+    """A reader of the event of a request. Raises `Refusal` for an unsupported format."""
     if kind == STRUCTURED:
         return read_event
     if kind.startswith(FAMILY):
@@ -171,7 +171,7 @@ def _event_reader(kind: str, request: Request) -> Read:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A request that publishes, and the session in which it does; an envelope for all of it."""
+    """A request that publishes, with its session and the envelope of all its publications."""
 
     gateway: Gateway
     publisher: Publisher
@@ -198,7 +198,7 @@ class _Call:
         return JSONResponse({"id": id_})
 
     async def many(self, read: Read) -> Response:
-        """Publish each line; one that cannot be does not stop the others."""
+        """Publish each line; one that is refused does not stop the others."""
         return await self._each(lines(self.request, LINE_BYTES_MAX, self.hold), read, "line")
 
     async def batch(self) -> Response:
@@ -220,7 +220,7 @@ class _Call:
     async def _each(
         self, given: AsyncIterator[tuple[int, bytes | None]], read: Read, what: str
     ) -> Response:
-        """Publish each of many, which are counted; of one that is too long there is nothing."""
+        """Publish each of many numbered items; one that is too long is `None`."""
         publisher = self.publisher
         tally, unread = Tally(), Tally()
         stop: Refusal | None = None
@@ -249,7 +249,7 @@ class _Call:
         return _told(what, tally.accepted, refused, stop)
 
     async def _read(self, read: Read, body: bytes, id_: str) -> tuple[str, bytes]:
-        """Read what is published, beside the loop if it is long. Raises `InputError`."""
+        """Parse a publication, beside the loop if it is long. Raises `InputError`."""
         given = Given(id_, self.publisher.visit.frame_bytes_max, self.envelope)
         if len(body) <= BODY_BYTES_AT_ONCE:
             return read(body, given)
@@ -259,9 +259,9 @@ class _Call:
 def _told(
     what: str, accepted: int, refused: list[tuple[int, Declined]], stop: Refusal | None
 ) -> Response:
-    """The answer about many: how many are accepted, and which are not, in order.
+    """The answer about many: the number of accepted ones, and the refused ones, in order.
 
-    It is a problem where none was accepted, or something has stopped it.
+    It is a problem where none was accepted, or the request was interrupted.
     """
     listed = [{what: number, "reason": why.reason, "status": why.status} for number, why in refused]
     answer: dict[str, Any] = {"accepted": accepted, "refused": listed}

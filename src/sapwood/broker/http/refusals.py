@@ -23,7 +23,7 @@ _LATER: Final[Mapping[str, str]] = MappingProxyType({"Retry-After": "5"})
 STATUS_OF: Final[Mapping[Cause, int]] = MappingProxyType(
     {Cause.REQUEST: 422, Cause.GRANT: 403, Cause.QUOTA: 429}
 )
-"""What a request hears that the broker has refused, by what that comes of."""
+"""The status of an answer to a refused request, by the cause of the refusal."""
 
 
 class Refusal(Exception):  # noqa: N818 - it is what the gateway says, not what went wrong
@@ -37,14 +37,14 @@ class Refusal(Exception):  # noqa: N818 - it is what the gateway says, not what 
 
     @classmethod
     def of(cls, error: NotAdmittedError) -> Refusal:
-        """The refusal of somebody whom the broker does not let in."""
+        """The refusal of a client that the broker does not admit."""
         if error.is_unknown:
             return cls(401, error.reason, NAMELESS)
         return cls(503, error.reason, _LATER)
 
     @classmethod
     def later(cls, reason: str) -> Refusal:
-        """What cannot be done now may be asked for again."""
+        """The refusal of a request that may be repeated later."""
         return cls(503, reason, _LATER)
 
     def response(self) -> JSONResponse:
@@ -62,7 +62,7 @@ def problem(
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """Why a part of a request was refused: a sentence, and the status that it has by itself.
+    """The reason why a part of a request was refused: a sentence, and its own status.
 
     It may pass in `after_s` seconds, where that is not 0.
     """
@@ -73,7 +73,7 @@ class Declined:
 
     @classmethod
     def of(cls, refused: PublicationRefused) -> Declined:
-        """What a broker has refused."""
+        """The part that a broker has refused."""
         return cls(refused.reason, STATUS_OF[refused.cause], refused.after_s)
 
     @property
@@ -83,5 +83,5 @@ class Declined:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What goes with the answer."""
+        """The headers of the answer."""
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}

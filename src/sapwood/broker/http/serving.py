@@ -68,7 +68,7 @@ class HttpServer:
             http=Impatient,
             lifespan="off",
             log_config=None,
-            log_level="error",  # what is no HTTP is answered, and nobody fills the log with it
+            log_level="error",  # input that is no HTTP is answered, and must not fill the log
             limit_concurrency=HTTP_CONNECTIONS_MAX + streams,
             proxy_headers=False,
             server_header=False,
@@ -110,14 +110,14 @@ class HttpServer:
             )
         except (OSError, UnicodeError) as error:
             raise cannot_listen(listen, error, "--http") from error
-        # Connections inherit it: a library that waits for room does not look at the clock.
+        # Connections inherit it: a library that waits for room does not check the time.
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * HTTP_UNREAD_S))
         return taken
 
 
 def _websockets() -> Literal["wsproto", "none"]:
-    """What speaks WebSocket; nothing where the library for it is not there."""
+    """The WebSocket library; "none" if it is not installed."""
     return "none" if find_spec("wsproto") is None else "wsproto"
 
 
@@ -125,7 +125,7 @@ def _server(config: Config) -> Server:
     from uvicorn import Server
 
     class Quiet(Server):
-        """One that leaves signals to the broker."""
+        """A server that leaves signals to the broker."""
 
         @contextmanager
         def capture_signals(self) -> Iterator[None]:

@@ -50,7 +50,7 @@ from sapwood.wire.greetings import Credentials
 from sapwood.wire.messages import AcceptedReply, PublicationRefused
 
 _MESSAGES_AT_ONCE: Final = 64
-"""Messages of a client that are handled without giving way to others."""
+"""Messages of a client that are handled before other tasks get a turn."""
 
 _NORMAL, _AWAY, _POLICY, _LATER = 1000, 1001, 1008, 1013
 """Codes with which a WebSocket is closed (RFC 6455, 7.4.1, and its registry)."""
@@ -59,7 +59,7 @@ _REASON_BYTES_MAX: Final = 123
 
 
 async def serve(gateway: Gateway, websocket: WebSocket) -> None:
-    """Serve a WebSocket until one of the two ends it."""
+    """Serve a WebSocket until either end closes it."""
     await websocket.accept()
     code, reason = _NORMAL, ""
     try:
@@ -124,7 +124,7 @@ class _Socket:
         self._progress = asyncio.Event()
 
     async def run(self) -> str:
-        """Serve until the end; why the broker has ended it. Raises `WebSocketDisconnect`."""
+        """Serve until the end; return the broker's reason for it. Raises `WebSocketDisconnect`."""
         broker = self._gateway.broker
         told = {"broker": broker.name, "journal": broker.store is not None}
         await self._say({"type": "connected", **told})
@@ -168,13 +168,13 @@ class _Socket:
                 await self._say(_refused(of, Declined(str(error))) | _id_of(command))
 
     async def _beside(self, text: bytes) -> Command:
-        """What a message says, read beside the loop if it is long. Raises `InputError`."""
+        """The command in a message, parsed beside the loop if it is long. Raises `InputError`."""
         if len(text) <= BODY_BYTES_AT_ONCE:
             return command_in(text)
         return await self._gateway.beside(lambda: command_in(text))
 
     def _carry_out(self, command: Command) -> None:
-        """Do what is answered by the broker. Raises `InputError` for what it is not asked."""
+        """Carry out a command that the broker answers. Raises `InputError` for an invalid one."""
         session = self._visit.session
         match command:
             case Subscribe():
@@ -235,7 +235,7 @@ class _Socket:
         await self._websocket.send_text(_text(message))
 
     def _messages(self, event: ClientEvent) -> Iterator[dict[str, Any]]:
-        """What is said of an event."""
+        """The messages for an event."""
         match event:
             case Delivery():
                 if not event.has_expired:
@@ -269,7 +269,7 @@ class _Socket:
 
 
 def _wish(command: Subscribe) -> Wish:
-    """What is subscribed to. Raises `InputError`."""
+    """The wish in a command. Raises `InputError`."""
     if command.durable is not None and command.mark is not None:
         raise InputError("a durable subscription goes on where it was acknowledged; leave mark out")
     filter_ = filter_text(command.filter, command.dialect)
@@ -283,13 +283,13 @@ def _wish(command: Subscribe) -> Wish:
 
 
 def _refused(of: str, why: Declined) -> dict[str, Any]:
-    """What is said of something that is refused."""
+    """The message for a refusal."""
     told: dict[str, Any] = {"type": "refused", "of": of, "reason": why.reason, "status": why.status}
     return told if why.retry_after is None else told | {"retry_after": why.retry_after}
 
 
 def _answer(id_: str, ref: Reference, why: Declined | None) -> dict[str, Any]:
-    """What is said of a publication: that it is accepted, or why it is refused."""
+    """The answer to a publication: that it is accepted, or the reason why it is refused."""
     answer: dict[str, Any] = {"type": "confirmed", "of": "publish"}
     if why is not None:
         answer = _refused("publish", why)

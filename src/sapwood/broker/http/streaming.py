@@ -61,7 +61,7 @@ def subscribe(gateway: Gateway, request: Request) -> Response:
 
 
 def _wish(request: Request) -> Wish:
-    """What a request asks for. Raises `InputError`."""
+    """The wish in a request. Raises `InputError`."""
     given: dict[str, str] = {}
     namespaces: dict[str, str] = {}
     by: list[str] = []
@@ -85,7 +85,7 @@ def _wish(request: Request) -> Wish:
 
 
 class EventStream(Response):
-    """An answer that goes on until one of the two ends it."""
+    """An answer that goes on until either end closes it."""
 
     def __init__(self, gateway: Gateway, request: Request, wish: Wish, *, as_events: bool) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class EventStream(Response):
         self._wish = wish
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, as ASGI asks."""
+        """Answer, as an ASGI application."""
         try:
             await self._answer(receive, send)
         except NotAdmittedError as error:
@@ -130,7 +130,7 @@ class EventStream(Response):
     async def _pump(
         self, visit: Visit, answer: Confirmed, events: list[ClientEvent], send: Send
     ) -> None:
-        """Send what comes; what was sent of a journal is done with."""
+        """Send events as they come; acknowledge those of a journal once they are sent."""
         begin = [b": subscribed\n\n"]
         if answer.never is not None:
             begin.append(_named("never", {"reason": answer.never}))
@@ -153,7 +153,7 @@ class EventStream(Response):
                 await send(_part(b":\n\n"))
 
     def _parts(self, event: ClientEvent) -> Iterator[bytes]:
-        """What is said of an event."""
+        """The parts of the stream for an event."""
         broker = self._gateway.broker
         match event:
             case Delivery():

@@ -1,9 +1,9 @@
-"""What a stream subscribes to, and from where on.
+"""The wish of a stream: its subscription, and its start in the journal.
 
 Where the broker keeps a journal, a subscription is one that begins in it, so that each delivery has
-a place there, and a stream that was cut off goes on behind the last one that it has seen. That is a
-*mark*: the broker's name and the place, as in `hub/4711`. Where it keeps none, subscriptions are as
-any client's, and what is published while a stream is cut off is not delivered.
+a place there, and a stream that was cut off continues behind the last one that it has seen. That is
+a *mark*: the broker's name and the place, as in `hub/4711`. Where it keeps none, subscriptions are
+as any client's, and publications are not delivered while a stream is cut off.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _PLACE_DIGITS_MAX: Final = 19
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is subscribed to: a filter or an XPath, and where in the journal that begins.
+    """A wish: a filter or an XPath, and the place in the journal at which it begins.
 
-    `since` is as `sapwood subscribe --since` takes it, `mark` that of the last delivery that was
-    seen; it goes before. Where a durable subscription is meant by its name, it may have no text,
-    and `window` deliveries are with the consumer at most. With attributes `last_by`, only the last
-    publication in the journal is wanted for each of their values.
+    `since` is as in `sapwood subscribe --since`, `mark` that of the last delivery that was seen; it
+    takes precedence. Where a durable subscription is named, it may have no text, and at most
+    `window` deliveries are with the consumer. With attributes `last_by`, only the last publication
+    in the journal is delivered for each of their values.
     """
 
     text: InterestText | None
@@ -50,17 +50,17 @@ class Wish:
     last_by: tuple[str, ...] = ()
 
     def lastly(self, replay: str | None, by: Sequence[str]) -> Wish:
-        """The same with last values, if that is asked for. Raises `InputError`."""
+        """The same wish with last values, if they are requested. Raises `InputError`."""
         last_by = last_by_of(replay, by, is_durable=self.durable is not None)
         return replace(self, last_by=last_by) if last_by else self
 
     def durably(self, name: str | None, window: int) -> Wish:
-        """The same of the durable subscription of a name, if there is one."""
+        """The same wish for a durable subscription, if a name is given."""
         return self if name is None else replace(self, durable=name, window=window)
 
 
 def filter_text(filter_: str | Mapping[str, Any] | None, dialect: str | None) -> str | None:
-    """The text of a filter in our language, of one in a `dialect`: a text, or a JSON object.
+    """The text of a filter in our language, from one in a `dialect`: a text, or a JSON object.
 
     Raises `InputError`.
     """
@@ -82,7 +82,7 @@ def wish_of(
     since: str | None,
     mark: str | None,
 ) -> Wish:
-    """The wish in these parts. Raises `InputError` where they do not go together."""
+    """The wish of these parts. Raises `InputError` where they contradict each other."""
     if (filter_ is None) == (xpath is None):
         raise InputError("give a filter for records, or an xpath for documents")
     if filter_ is not None:
@@ -119,7 +119,7 @@ def ask(broker: Visited, visit: Visit, id_: str, wish: Wish) -> None:
 
 
 def _begin(broker: Visited, wish: Wish) -> Since | None:
-    """Where in the journal the subscription begins; `None` without one."""
+    """The place in the journal at which the subscription begins; `None` without one."""
     if broker.store is None:
         if wish.since is not None or wish.mark is not None or wish.last_by:
             what = "replay" if wish.last_by else "since"
@@ -145,7 +145,7 @@ def _begin(broker: Visited, wish: Wish) -> Since | None:
 
 
 class SubscriptionRefusedError(InputError):
-    """The broker refuses a subscription; `status` is what that is in HTTP."""
+    """The broker refuses a subscription; `status` is that of the HTTP answer."""
 
     def __init__(self, refused: EntryRefused) -> None:
         self.status = STATUS_OF[refused.cause]
@@ -154,13 +154,13 @@ class SubscriptionRefusedError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """A subscription is in force; `never` is why no publication can match it, if so."""
+    """A subscription is in force; `never` is the reason why no publication can match it, if so."""
 
     never: str | None
 
 
 async def confirmed(visit: Visit, id_: str) -> tuple[Confirmed, list[ClientEvent]]:
-    """The answer to a subscription, and what came behind it.
+    """The answer to a subscription, and the events behind it.
 
     Raises `SubscriptionRefusedError` if it is refused, and `InputError` where the visit has ended.
     """

@@ -1,4 +1,4 @@
-"""Who a client of MQTT is, and what it is told where the broker does not have it, or no longer."""
+"""The identity of an MQTT client, and the reason codes for its refusal or its end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sapwood.wire.messages import GoodbyeCode
 
 
 class Hosted(Protocol):
-    """The broker, as clients of MQTT come to it."""
+    """The broker, as the MQTT listener uses it."""
 
     settings: BrokerSettings
     connecting: ConnectionSettings
@@ -36,34 +36,34 @@ class Hosted(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """A client: its id, and what it has shown. Another connection of the same takes its place."""
+    """A client: its id, and its credentials. A later connection of the same client replaces it."""
 
     client_id: str
     shown: Credentials | None
 
 
 class Ended(Protocol):
-    """A connection, as others end it."""
+    """A connection that can be ended from outside."""
 
     def end(self, code: Reason, reason: str) -> None:
-        """End it soon, and say why."""
+        """End the connection soon, with a reason."""
         ...
 
 
 class Lobby(Protocol):
-    """Where connections of clients know of each other."""
+    """The register of the clients' connections."""
 
     def enter(self, who: Who, connection: Ended) -> None:
-        """A client is here; its earlier connection ends."""
+        """Register a client's connection; its earlier one ends."""
         ...
 
     def leave(self, who: Who, connection: Ended) -> None:
-        """A connection is over."""
+        """Remove a connection that has ended."""
         ...
 
 
 def credentials_of(connect: Connect) -> Credentials | None:
-    """A user and a password, or a token as the password of nobody. Raises `MqttError`."""
+    """A user with a password, or a token as a password without a user. Raises `MqttError`."""
     if connect.password is None:
         if connect.user:
             raise MqttError(
@@ -81,7 +81,7 @@ def credentials_of(connect: Connect) -> Credentials | None:
 
 
 def code_of(code: RefusalCode | GoodbyeCode | None, shown: Credentials | None) -> Reason:
-    """What CONNACK says of a client that the broker does not let in."""
+    """The reason code of a CONNACK that refuses a client."""
     if code is RefusalCode.DENIED:
         return Reason.NOT_AUTHORIZED if shown is None else Reason.BAD_USER_OR_PASSWORD
     if code is RefusalCode.FULL:
@@ -100,7 +100,7 @@ _GOODBYES: Final[Mapping[GoodbyeCode, Reason]] = MappingProxyType(
 
 
 def goodbye_of(ending: Ending) -> Reason:
-    """What DISCONNECT says of the end of a session."""
+    """The reason code of a DISCONNECT at the end of a session."""
     if isinstance(ending.code, GoodbyeCode):
         return _GOODBYES.get(ending.code, Reason.UNSPECIFIED)
     return Reason.UNSPECIFIED

@@ -1,6 +1,6 @@
 """One connection of a client of MQTT 5, and its session with the broker.
 
-What the client publishes and subscribes to is that of a client on a connection in memory
+The publications and subscriptions of the client are those of a client on a connection in memory
 (`Visit`), so identities, grants, quotas, order, confirmations and bounds are those of every client.
 The session begins with CONNECT and ends with the connection. A PUBACK is sent when the broker has
 accepted the publication, a SUBACK when the subscriptions are in force in the whole overlay.
@@ -59,7 +59,7 @@ _PACKETS_AT_ONCE: Final = 64
 """Packets of a client that are handled without giving way to others."""
 
 _PATIENCE: Final = 1.5
-"""Times the keep alive that a client may be silent (3.1.2.10)."""
+"""The factor of the keep alive for which a client may be silent (3.1.2.10)."""
 
 
 @dataclass(slots=True)
@@ -75,8 +75,9 @@ class _Sent:
 class MqttConnection:
     """Serves one client.
 
-    #: _sent has, in order, what the client has published and was not told of, and of what it was
-    #: sent or is about to be _owed at QoS 1
+    #: _sent has, in order, the client's publications without an answer; the number of those at QoS
+    #: 1
+    #: that were received and are not answered is _owed
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class MqttConnection:
     # Life --------------------------------------------------------------------------------------
 
     async def serve(self) -> None:
-        """Serve until one of the two ends it; raises nothing that a client could cause."""
+        """Serve until either end closes; raises nothing that a client could cause."""
         last: ToClient | bytes | None = None
         try:
             last = await self._serve()
@@ -121,14 +122,14 @@ class MqttConnection:
             await self._close(last)
 
     def end(self, code: Reason, reason: str) -> None:
-        """End it soon, and say why if it knows what to say it in."""
+        """End the connection soon, with the reason if it can be sent."""
         if self._visit is None:
             self._writer.transport.abort()
         elif not self._ended.done():
             self._ended.set_result(MqttError(code, reason))
 
     async def _serve(self) -> ToClient | bytes | None:
-        """Serve; the last packet to be sent."""
+        """Serve; return the last packet to be sent."""
         connect: FromClient | None = None
         try:
             async with asyncio.timeout(self._broker.connecting.greeting_s):
@@ -194,7 +195,7 @@ class MqttConnection:
     # The beginning -----------------------------------------------------------------------------
 
     async def _connect(self, connect: Connect) -> Who:
-        """Let a client in, and say so. Raises `MqttError` and `NotAdmittedError`."""
+        """Admit a client, and send CONNACK. Raises `MqttError` and `NotAdmittedError`."""
         properties = connect.properties
         self._packet_bytes_max = properties.number(Property.MAXIMUM_PACKET_SIZE, 0) or None
         self._wants_reasons = properties.number(Property.REQUEST_PROBLEM_INFORMATION, 1) == 1
@@ -239,7 +240,7 @@ class MqttConnection:
         return Who(client_id, self._shown)
 
     def _check(self, packet: Publish) -> None:
-        """Raise `MqttError` for what is published in a way that is not there."""
+        """Raise `MqttError` for a publication with an unsupported feature."""
         if packet.qos > 1:
             raise MqttError(
                 Reason.QOS_NOT_SUPPORTED, "QoS is 0 or 1 here (Maximum QoS); publish at QoS 1"
@@ -275,7 +276,7 @@ class MqttConnection:
         return packet
 
     async def _read(self) -> None:
-        """Do what the client asks, until it says goodbye."""
+        """Carry out the client's packets, until it disconnects."""
         count = 0
         while True:
             count += 1
@@ -289,7 +290,7 @@ class MqttConnection:
             await self._drained()
 
     def _part(self, packet: Disconnect) -> None:
-        """The client says goodbye."""
+        """Handle the client's DISCONNECT."""
         if packet.session_expiry and not self._has_expiry:
             raise MqttError(
                 Reason.PROTOCOL_ERROR, "a session that ends with its connection stays so"
@@ -350,7 +351,7 @@ class MqttConnection:
         return await beside(self._broker.beside, work)
 
     def _acknowledged(self, packet_id: int) -> None:
-        """The client has taken a delivery, and there is room for others."""
+        """Handle a PUBACK: there is room for further deliveries."""
         self._deliveries.acknowledged(packet_id)
         self._at_broker.session.acknowledge_waiting()
         self._at_broker.flush()
@@ -358,7 +359,7 @@ class MqttConnection:
     # From the broker ---------------------------------------------------------------------------
 
     async def _write(self) -> None:
-        """Send what the broker says, until the session is over."""
+        """Send the broker's events, until the session is over."""
         visit = self._at_broker
         while visit.ending is None:
             for event in await visit.events():
@@ -372,7 +373,7 @@ class MqttConnection:
             case Delivery():
                 self._deliveries.deliver(event, event.subscriptions, (), event.size)
             case Arrived(entry, deliveries):
-                # What nobody is subscribed to any more comes again, to another consumer.
+                # A delivery without a subscription comes again, to another consumer.
                 is_wanted = self._subscriptions.get(entry.id) is not None
                 for number, _, _, body in deliveries if is_wanted else ():
                     delivery = Delivery.of(body, (entry.id,))
@@ -397,7 +398,7 @@ class MqttConnection:
                 self._progress.set()
 
     def _answers(self) -> Iterator[Puback]:
-        """What is said of publications that are accepted, or refused, in their order."""
+        """The answers to publications that are accepted, or refused, in their order."""
         while self._sent and self._sent[0].sequence <= self._accepted:
             sent = self._sent.popleft()
             reason = self._refused.pop(sent.sequence, None) if not sent.code else None
@@ -444,7 +445,7 @@ class MqttConnection:
             raise ConnectionAbortedError("the client takes nothing") from None
 
     async def _publish_will(self) -> None:
-        """Publish the will of a client that has not said goodbye, in a session of its own."""
+        """Publish the will of a client that has not disconnected, in a session of its own."""
         will, self._will = self._will, None
         if will is None or self._broker.is_stopping:
             return
@@ -459,5 +460,5 @@ class MqttConnection:
                         await visit.events()
                 finally:
                     visit.close()
-        except (NotAdmittedError, MqttError, TimeoutError):  # as any publication may be refused
+        except (NotAdmittedError, MqttError, TimeoutError):  # any publication may be refused
             return

@@ -1,10 +1,11 @@
-"""What a PUBLISH says as a publication, and a delivery as a PUBLISH.
+"""PUBLISH packets as publications, and deliveries as PUBLISH packets.
 
-The record of a publication from MQTT has, in this order: the topic, the user properties, what else
-the standard wants passed on (as `mqtt.content_type` and so on), and, of a payload that is a JSON
-object, its members. The payload itself travels beside it, or is the document if it is XML. So a
-filter sees what it can, and the next client of MQTT gets what the first one sent: the order tells
-which attributes were user properties. One that is there several times is an array of its values.
+The record of a publication from MQTT has, in this order: the topic, the user properties, the other
+properties that the standard requires to be passed on (as `mqtt.content_type` and so on), and, for a
+payload that is a JSON object, its members. The payload itself travels beside it, or is the document
+if it is XML. So filters apply to as much as possible, and the next client of MQTT gets what the
+first one sent: the order shows which attributes were user properties. A property that occurs
+several times is an array of its values.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _XML: Final = "application/xml"
 
 
 def publication_bytes(packet: Publish, id_: str, frame_bytes_max: int) -> bytes:
-    """The bytes of the publication that a PUBLISH asks for. Raises `MqttError`."""
+    """The bytes of the publication of a PUBLISH. Raises `MqttError`."""
     properties = packet.properties
     record: dict[str, Any] = {TOPIC: packet.topic}
     for name, value in properties.users:
@@ -78,7 +79,7 @@ def publication_bytes(packet: Publish, id_: str, frame_bytes_max: int) -> bytes:
 
 
 def _envelope_of(properties: Properties) -> Envelope | None:
-    """What says how long a publication is worth being delivered, if there is an end."""
+    """The envelope with the message expiry interval, if there is one."""
     if Property.MESSAGE_EXPIRY_INTERVAL not in properties.values:
         return None
     seconds = properties.number(Property.MESSAGE_EXPIRY_INTERVAL, 0)
@@ -123,7 +124,7 @@ def _add_members(record: dict[str, Any], payload: bytes) -> None:
 
 
 class Received:
-    """A delivery as far as it is the same for all that are sent of it.
+    """The part of a delivery that all its packets share.
 
     `topic` is `None` where it has none that a PUBLISH can carry; `qos` is that of the publication.
     """
@@ -138,7 +139,7 @@ class Received:
         self.qos = 0 if self._attributes.get(QOS) == 0 else 1
 
     def packet(self, qos: int, packet_id: int | None, identifiers: tuple[int, ...]) -> Publish:
-        """The PUBLISH of it."""
+        """The PUBLISH packet of the delivery."""
         assert self.topic is not None, "it is asked for where there is a topic"
         delivery = self._delivery
         values = _values_of(self._attributes)
@@ -161,7 +162,7 @@ class Received:
 
 
 def _values_of(attributes: Mapping[str, Any]) -> dict[Property, int | str | bytes]:
-    """What was kept of a PUBLISH; where somebody else made it up, as much as a packet takes."""
+    """The properties of the original PUBLISH, or similar ones that a packet can carry."""
     values: dict[Property, int | str | bytes] = {}
     if attributes.get(IS_TEXT) is True:
         values[Property.PAYLOAD_FORMAT_INDICATOR] = 1
@@ -210,7 +211,7 @@ def _is_short(text: str) -> bool:
 
 
 def _json_of(attributes: Mapping[str, Any]) -> bytes:
-    """The record as JSON, without what the packet says elsewhere."""
+    """The record as JSON, without the attributes that the packet has as properties."""
     return msgspec.json.encode(
         {
             name: value
@@ -221,7 +222,7 @@ def _json_of(attributes: Mapping[str, Any]) -> bytes:
 
 
 def _seconds_left(delivery: Delivery) -> int | None:
-    """For how many seconds more a delivery is worth something, where that has an end."""
+    """The seconds until a delivery expires, if it does."""
     ttl = delivery.ttl
     if ttl is None:
         return None

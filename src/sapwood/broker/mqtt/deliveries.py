@@ -1,9 +1,9 @@
-"""Deliveries on their way to one client: at which QoS, and how many without an answer.
+"""Deliveries on their way to one client: their QoS, and their flow control.
 
-A delivery has the lower of the QoS that its PUBLISH had and the one that was granted (3.8.4); what
-was not published by MQTT, and what waits in a durable subscription, counts as QoS 1. A client has
-at most its Receive Maximum of deliveries at QoS 1 without PUBACK. What comes meanwhile waits here
-in its order, up to a bound, and everything else that the broker says goes on (4.9).
+A delivery has the lower of the QoS that its PUBLISH had and the one that was granted (3.8.4);
+publications from elsewhere, and those in a durable subscription, count as QoS 1. A client has at
+most its Receive Maximum of deliveries at QoS 1 without PUBACK. Further ones wait here in their
+order, up to a bound, and all other packets of the broker go on (4.9).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Numbers: TypeAlias = tuple[tuple[str, int], ...]
 """Deliveries of durable subscriptions: the id, and the number there."""
 
 _Waiting: TypeAlias = tuple[Delivery, tuple[str, ...], Numbers, int]
-"""A delivery, the subscriptions that it is for, its numbers there, and its bytes."""
+"""A delivery, its subscriptions, its numbers there, and its bytes."""
 
 
 class Deliveries:
-    """What goes to a client; `send` sends a packet, or says that the client takes none of its size.
+    """The deliveries to a client; `send` sends a packet, or is false if it is too large.
 
     #: _taken has the deliveries at QoS 1 without PUBACK, at most receive_max
     #: _waiting is empty unless there are receive_max of them; _waiting_bytes are its bytes
@@ -56,9 +56,9 @@ class Deliveries:
     def deliver(
         self, delivery: Delivery, ids: tuple[str, ...], numbers: Numbers, size: int
     ) -> None:
-        """Send a delivery of so many bytes once for all subscriptions, now or when there is room.
+        """Send a delivery of `size` bytes once for all subscriptions, now or when there is room.
 
-        Raises `MqttError` where too much waits.
+        Raises `MqttError` where too many bytes wait.
         """
         if not self._waiting and self._went(delivery, ids, numbers):
             return
@@ -72,7 +72,7 @@ class Deliveries:
         self._waiting.append((delivery, ids, numbers, size))
 
     def acknowledged(self, packet_id: int) -> None:
-        """The client has taken a delivery; one that is not known is none of ours."""
+        """Take in a PUBACK; an unknown packet id is ignored."""
         self._done(self._taken.pop(packet_id, ()))
         while self._waiting:
             delivery, ids, numbers, size = self._waiting[0]
@@ -82,7 +82,7 @@ class Deliveries:
             self._waiting_bytes -= size
 
     def _went(self, delivery: Delivery, ids: tuple[str, ...], numbers: Numbers) -> bool:
-        """Send a delivery, if it is still wanted; `False` if it has to wait for room."""
+        """Send a delivery, if it is still due; `False` if it has to wait for room."""
         received = Received(delivery)
         wanting = [] if delivery.has_expired else list(self._wanting(delivery, received, ids))
         if received.topic is None or not wanting:
@@ -108,7 +108,7 @@ class Deliveries:
     def _wanting(
         self, delivery: Delivery, received: Received, ids: tuple[str, ...]
     ) -> Iterator[Subscription]:
-        """The subscriptions that a delivery is for."""
+        """The subscriptions that a delivery is for, and that accept its topic."""
         own = f"{self._session.name}.{self._session.session}."
         for id_ in ids:
             known = self._subscriptions.get(id_)

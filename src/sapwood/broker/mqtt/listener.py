@@ -1,4 +1,4 @@
-"""Where a broker listens for clients of MQTT 5."""
+"""The listener of a broker for clients of MQTT 5."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class MqttListener:
         return [f"MQTT at {'mqtt' if context is None else 'mqtts'}://{Address(host, port)}"]
 
     async def stop(self) -> None:
-        """Serve no more; clients are told."""
+        """Serve no more; clients get a DISCONNECT."""
         if self._server is None:
             return
         self._server.close()
@@ -63,20 +63,20 @@ class MqttListener:
         await self._server.wait_closed()
 
     def enter(self, who: Who, connection: Ended) -> None:
-        """A client is here; its earlier connection ends."""
+        """Register a client's connection; its earlier one ends."""
         earlier = self._present.get(who)
         self._present[who] = connection
         if earlier is not None:
             earlier.end(Reason.SESSION_TAKEN_OVER, "the client has connected once more")
 
     def leave(self, who: Who, connection: Ended) -> None:
-        """A connection is over."""
+        """Remove a connection that has ended."""
         if self._present.get(who) is connection:
             del self._present[who]
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._tasks) >= self._broker.settings.mqtt_connections_max:
-            writer.transport.abort()  # nobody knows yet what it speaks
+            writer.transport.abort()  # its protocol is not known yet
             return
         connection = MqttConnection(self._broker, self, reader, writer)
         task = asyncio.create_task(connection.serve(), name="MQTT connection")

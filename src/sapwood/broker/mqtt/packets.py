@@ -1,7 +1,7 @@
-"""Packets of MQTT 5 as values: what clients send to a broker, and what it sends to them.
+"""Packets of MQTT 5 as values: those from clients to a broker, and those from it.
 
-Names are those of the standard (OASIS, MQTT Version 5.0, section 3). What a broker neither takes
-nor sends is not here: QoS 2 and its packets, and AUTH.
+Names are those of the standard (OASIS, MQTT Version 5.0, section 3). Packets that a broker neither
+accepts nor sends are not here: QoS 2 and its packets, and AUTH.
 """
 
 from __future__ import annotations

@@ -32,10 +32,10 @@ _LENGTH_BYTES_MAX: Final = 4
 _MORE: Final = 0x80
 
 _EARLIER: Final = ((b"MQIsdp", 3), (b"MQTT", 4))
-"""What CONNECT begins with in MQTT 3.1 and 3.1.1."""
+"""The beginnings of CONNECT in MQTT 3.1 and 3.1.1."""
 
 _BRIDGE: Final = 0x80
-"""A bit in the version by which some brokers say that they are no plain client."""
+"""A bit in the version that marks some brokers as bridges."""
 
 EARLIER_CONNACK: Final = b"\x20\x02\x00\x01"
 """CONNACK of MQTT 3.1.1: unacceptable protocol version (3.2.2.3 there)."""
@@ -45,9 +45,9 @@ NO_VERSION_CONNACK: Final = b"\x20\x03\x00\x84\x00"
 
 
 class OtherVersionError(MqttError):
-    """The client speaks another version of MQTT, or something else.
+    """The client speaks another version of MQTT, or another protocol.
 
-    `answer` is what to tell it, in that version; nothing where nobody knows which that would be.
+    `answer` is the refusal in that version; empty where the version is unknown.
     """
 
     def __init__(self, answer: bytes) -> None:
@@ -200,7 +200,7 @@ _READERS: Final[Mapping[int, _Read]] = MappingProxyType(
         Property.MAXIMUM_PACKET_SIZE: lambda body: body.not_zero(body.four()),
     }
 )
-"""How properties that a client may send are read."""
+"""The reader of each property that a client may send."""
 
 _OF_MESSAGE: Final = frozenset(
     {
@@ -353,7 +353,7 @@ _PACKETS: Final[Mapping[int, tuple[Callable[[_Body, int], FromClient], int]]] = 
         Kind.DISCONNECT: (_disconnect, 0),
     }
 )
-"""How a packet of a kind is read, and the flags in its first byte; those of PUBLISH vary."""
+"""The reader of each kind of packet, and the flags in its first byte; those of PUBLISH vary."""
 
 
 class PacketReader:
@@ -370,11 +370,11 @@ class PacketReader:
         self._first = True
 
     def feed(self, data: bytes) -> None:
-        """More bytes have come."""
+        """Append received bytes."""
         self._buffer += data
 
     def next(self) -> FromClient | None:
-        """The next packet that is there as a whole. Raises `MqttError`; nothing is read then."""
+        """The next packet that has arrived completely. Raises `MqttError`; nothing is read then."""
         header = self._header()
         if header is None:
             return None
@@ -396,7 +396,7 @@ class PacketReader:
         return packet
 
     def _header(self) -> tuple[int, int, int, int] | None:
-        """Kind, flags, and where the rest begins and how long it is (2.1); `None`: not here yet."""
+        """Kind, flags, and the start and length of the rest (2.1); `None`: not complete yet."""
         buffer = self._buffer
         if not buffer:
             return None

@@ -8,7 +8,7 @@ from sapwood.errors import PeerError
 
 
 class Reason(IntEnum):
-    """The reason codes that this broker gives or looks at; 0 is also "granted QoS 0"."""
+    """The reason codes that this broker sends or reads; 0 is also "granted QoS 0"."""
 
     SUCCESS = 0x00
     GRANTED_QOS_1 = 0x01
@@ -40,9 +40,9 @@ class Reason(IntEnum):
 
 
 class MqttError(PeerError):
-    """A client of MQTT asks for what it does not get, or sends what nobody may send.
+    """A client of MQTT requests something that it does not get, or breaks the protocol.
 
-    `code` is the reason code of the packet that tells the client, `reason` its reason string.
+    `code` is the reason code of the packet to the client, `reason` its reason string.
     """
 
     def __init__(self, code: Reason, reason: str) -> None:

@@ -1,8 +1,9 @@
-"""What one client of MQTT is subscribed to, and the answers that it waits for.
+"""The subscriptions of one MQTT client, and the answers that are due to it.
 
-A topic filter is a subscription of the client's session. A SUBSCRIBE with a filter that is there
-takes its place: with other options at once, with another condition as soon as the new one is in
-force, so that there is no gap; until then both are, and what matches both is delivered once.
+A topic filter is a subscription of the client's session. A SUBSCRIBE with a known filter replaces
+it: with other options at once, with another condition as soon as the new one is in force, so that
+there is no gap; until then both are in force, and a publication that matches both is delivered
+once.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from sapwood.wire.names import check_name
 FILTER: Final = "filter"
 DIALECT: Final = "dialect"
 DURABLE: Final = "durable"
-"""User properties of a SUBSCRIBE: a filter that holds besides, in which language it is written, and
-the name of a durable subscription."""
+"""User properties of a SUBSCRIBE: a further filter, its language, and the name of a durable
+subscription."""
 
 
 @dataclass(slots=True)
 class _Answer:
-    """The answer to a SUBSCRIBE (or UNSUBSCRIBE), which is sent when all its codes are there."""
+    """The answer to a SUBSCRIBE (or UNSUBSCRIBE), which is sent when all its codes are known."""
 
     packet_id: int
     codes: list[Reason | None]
@@ -43,7 +44,7 @@ class _Answer:
     is_subscribed: bool = True
 
     def settle(self, place: int, code: Reason, reason: str = "") -> Iterator[Suback | Unsuback]:
-        """One of the codes is known; the packet, if it was the last one."""
+        """Set one of the codes; the packet, if it was the last one."""
         self.codes[place] = code
         self.reason = self.reason or reason
         yield from self.packet()
@@ -84,9 +85,10 @@ class Subscription:
 
 
 class Subscriptions:
-    """All of one client.
+    """The subscriptions of one client.
 
-    #: the newest one with each topic filter is in _by_filter; all that were not withdrawn in
+    #: the newest subscription with each topic filter is in _by_filter; all that were not withdrawn
+    #: in
     #: _by_id, of which _pending are not in force
     """
 
@@ -99,13 +101,13 @@ class Subscriptions:
         self._pending = 0
 
     def get(self, id_: str) -> Subscription | None:
-        """The one with an id, if it was not withdrawn."""
+        """The subscription with an id, if it was not withdrawn."""
         return self._by_id.get(id_)
 
     # What the client asks for ------------------------------------------------------------------
 
     def subscribe(self, packet: Subscribe) -> Iterator[Suback | Unsuback]:
-        """Ask the broker; the answer, where that is not needed. Raises `MqttError` for too many."""
+        """Request subscriptions; the answer, if it is known. Raises `MqttError` for too many."""
         answer = _Answer(packet.packet_id, [None] * len(packet.filters))
         identifier = packet.properties.values.get(Key.SUBSCRIPTION_IDENTIFIER)
         assert identifier is None or isinstance(identifier, int), "the reader saw to it"
@@ -155,7 +157,7 @@ class Subscriptions:
         return made
 
     def unsubscribe(self, packet: Unsubscribe) -> Iterator[Suback | Unsuback]:
-        """Withdraw some; the answer, where there were none."""
+        """Withdraw subscriptions; the answer, if it is known."""
         answer = _Answer(packet.packet_id, [None] * len(packet.filters), is_subscribed=False)
         for place, topic_filter in enumerate(packet.filters):
             known = self._by_filter.pop(topic_filter, None)
@@ -169,7 +171,7 @@ class Subscriptions:
         yield from answer.packet()
 
     def _withdraw(self, known: Subscription) -> Iterator[Suback | Unsuback]:
-        """Ask the broker to withdraw one, of which nothing is delivered any more."""
+        """Withdraw a subscription at the broker; nothing is delivered for it any more."""
         del self._by_id[known.id]
         if known.durable:
             self._session.leave(known.id)
@@ -178,7 +180,7 @@ class Subscriptions:
         yield from self._settle(known)
 
     def _settle(self, known: Subscription) -> Iterator[Suback | Unsuback]:
-        """Answer whoever waits for one, which was granted."""
+        """The answers that wait for a subscription, which was granted."""
         if not known.is_in_force:
             known.is_in_force = True
             self._pending -= 1
@@ -189,7 +191,7 @@ class Subscriptions:
     # What the broker answers -------------------------------------------------------------------
 
     def confirmed(self, id_: str) -> Iterator[Suback | Unsuback]:
-        """One is in force."""
+        """Take in that a subscription is in force."""
         known = self._by_id.get(id_)
         if known is None:
             return
@@ -200,13 +202,13 @@ class Subscriptions:
         yield from self._settle(known)
 
     def never(self, id_: str, reason: str) -> None:
-        """No publication can match one: whoever waits for the answer is told."""
+        """Record the reason why no publication can match a subscription, for its answer."""
         known = self._by_id.get(id_)
         for answer, _ in () if known is None else known.waiting:
             answer.reason = answer.reason or reason
 
     def refused(self, id_: str, reason: str) -> Iterator[Suback | Unsuback]:
-        """The broker refuses one; what it was to replace stays."""
+        """Take in that the broker refuses a subscription; the one that it was to replace stays."""
         yield from self.withdrawn(id_)
         known = self._by_id.pop(id_, None)
         if known is None:
@@ -226,7 +228,7 @@ class Subscriptions:
             yield from answer.settle(place, Reason.IMPLEMENTATION_SPECIFIC, reason)
 
     def withdrawn(self, id_: str) -> Iterator[Suback | Unsuback]:
-        """One is withdrawn."""
+        """Take in that a subscription is withdrawn."""
         for answer, place in self._leaving.pop(id_, ()):
             yield from answer.settle(place, Reason.SUCCESS)
 

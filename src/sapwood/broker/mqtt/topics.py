@@ -1,14 +1,14 @@
-"""Topic names and topic filters (MQTT 5, section 4.7), and the filters that these are here.
+"""Topic names and topic filters (MQTT 5, section 4.7), and the filters that they become here.
 
 A topic is the text attribute `topic`. In the filter language `+` is a run of characters, `%`, and
-that there is no `/` in it is said by how many `/` a topic has: `a/+/c` is
+the absence of a `/` in it follows from the number of `/` in a topic: `a/+/c` is
 
-    topic like 'a/%/c' and topic not like '%/%/%/%'
+   topic like 'a/%/c' and topic not like '%/%/%/%'
 
-since what fits the first has two `/` at least, and what has no third one has none in the run.
-That cannot be said where `#` follows a level that is no wildcard behind a `+`, as in `+/b/#`: no
-number of `/` tells how many are before `b`. The filter of these accepts more, and the listener
-looks at the topic once more before it delivers.
+since a topic that fits the first has at least two `/`, and one without a third has none in the run.
+That is not possible where `#` follows a level that is no wildcard behind a `+`, as in `+/b/#`: no
+number of `/` shows how many are before `b`. The filter of these accepts more, and the listener
+compares the topic once more before it delivers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OF_SERVERS: Final = "$"
 
 
 def is_topic(text: str) -> bool:
-    """Whether a text is a topic name, which a PUBLISH can carry (4.7.1, 4.7.3)."""
+    """True if a text is a topic name, which a PUBLISH can carry (4.7.1, 4.7.3)."""
     if not text or "+" in text or "#" in text or "\0" in text:
         return False
     return len(text.encode("utf-8", "surrogatepass")) <= TEXT_BYTES_MAX
@@ -40,12 +40,12 @@ class TopicFilter:
 
     levels: tuple[str, ...]
     text: str
-    #: no more either
+    #: and no more either
     is_exact: bool
 
     @classmethod
     def parse(cls, text: str) -> TopicFilter:
-        """Read a topic filter. Raises `MqttError` for what is none, or is not taken here."""
+        """Parse a topic filter. Raises `MqttError` for an invalid or unsupported one."""
         if text.startswith(_SHARED):
             raise MqttError(
                 Reason.SHARED_SUBSCRIPTIONS_NOT_SUPPORTED,
@@ -70,7 +70,7 @@ class TopicFilter:
         return cls(levels, *_condition(levels))
 
     def accepts(self, topic: str) -> bool:
-        """Whether a topic matches (4.7.1, 4.7.2)."""
+        """True if a topic matches (4.7.1, 4.7.2)."""
         given = topic.split("/")
         levels = self.levels
         if topic.startswith(_OF_SERVERS) and levels[0] in ("+", "#"):
@@ -91,7 +91,7 @@ def _condition(levels: tuple[str, ...]) -> tuple[str, bool]:
     pattern = "/".join("%" if level == "+" else _escaped(level) for level in fixed)
     is_exact = True
     if not fixed:
-        parts = []  # all topics but those of servers, as below
+        parts = []  # all topics except those of servers, as below
     elif "+" not in fixed:
         same = f"{TOPIC} = {_quoted('/'.join(fixed))}"
         parts = [f"({same} or {_like(pattern + '/%')})" if goes_on else same]

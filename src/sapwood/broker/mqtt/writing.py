@@ -23,10 +23,10 @@ from sapwood.broker.mqtt.packets import (
 from sapwood.broker.mqtt.reasons import Reason
 
 TEXT_BYTES_MAX: Final = 65_535
-"""Bytes of a text or of binary data, whose length has two (1.5.4)."""
+"""The most bytes of a text or of binary data, whose length has two bytes (1.5.4)."""
 
 _REASON_BYTES_MAX: Final = 1024
-"""Bytes of a reason string; what a broker says is cut there."""
+"""The most bytes of a reason string; longer ones are cut."""
 
 _SIZES: Final[Mapping[Property, int]] = MappingProxyType(
     {

@@ -1,4 +1,4 @@
-"""What the commands below `sapwood pipeline` share: options, the session, words for counts."""
+"""Shared parts of the commands below `sapwood pipeline`: options, session, words for counts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ explain_option = click.option(
 def check_inputs(master: str | None, *paths: str | None) -> None:
     """Raise `FileFormatError` for a file that is not there, before a session is started for it.
 
-    Starting one takes seconds. What is not surely a path of this machine is left to the session.
+    Starting one takes seconds. A path that is not surely of this machine is left to the session.
     """
     from sapwood.pipeline.spark.session import is_local, under_spark_submit
 
@@ -72,7 +72,7 @@ def check_inputs(master: str | None, *paths: str | None) -> None:
 
 @contextmanager
 def session(master: str | None, description: str) -> Iterator[SparkSession]:
-    """The session to work with: on a terminal what it runs on and how far it is.
+    """The session to work with; on a terminal its facts and progress are shown.
 
     Its failures become one line.
     """
@@ -131,7 +131,7 @@ def count_members(counts: Counts) -> dict[str, int]:
 
 
 def usage_line(usage: Usage) -> str:
-    """What a job took of this machine, for a person."""
+    """The resources that a job took of this machine, in words."""
     peaks = (usage.peak_bytes, usage.jvm_peak_bytes, usage.python_peak_bytes)
     most, jvm, python = (peak / 2**30 for peak in peaks)
     return (

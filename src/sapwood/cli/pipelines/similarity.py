@@ -98,7 +98,7 @@ def similarity_command(
 
 
 def known_of(synopsis: str | None, dtd: str | None, root: str | None) -> Known:
-    """What is known of documents, from files; raises `InputError` for those that cannot be used."""
+    """The knowledge of documents from files; raises `InputError` for files that cannot be used."""
     from sapwood.errors import FileFormatError
     from sapwood.files.synopses import load_synopsis
     from sapwood.pipeline.similarity.workers import read_known

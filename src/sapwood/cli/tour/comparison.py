@@ -1,4 +1,4 @@
-"""Pair by pair: what one way delivered and the other did not."""
+"""Comparison pair by pair: deliveries of one way that the other lacks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
-        """Whether both hold the same pairs, each once."""
+        """True if both hold the same pairs, each once."""
         return not self.only_left and not self.only_right and not self.duplicated
 
 

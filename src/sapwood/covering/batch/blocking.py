@@ -1,11 +1,12 @@
-"""Which filters can cover which: blocks, so that covers are sought by several tasks at once.
+"""Blocks: the filters that can cover another one, for searches of covers by several tasks at once.
 
 A filter that covers another accepts all that the other accepts, so on each attribute the other is
 at least as narrow. A possible cover is therefore stored in the *blocks* of its access predicate: a
 value of an attribute, or a cell of a grid over the attribute's numbers. A filter that may be
-covered asks in few blocks for each of its attributes, and meets all its possible covers there: for
-any two filters with `f.covers(g)` either `f` has no block (it is *general*, and goes everywhere),
-or one of its blocks is one of those in which `g` asks. Who shares a block need not cover anything.
+covered queries few blocks for each of its attributes, and meets all its possible covers there: for
+any two filters with `f.covers(g)` either `f` has no block (it is *general*, and stored in all
+groups), or one of its blocks is one of those that `g` queries. Filters that share a block need not
+cover each other.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ GRID_CELLS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """For each attribute the numbers at which its cells end, ascending."""
+    """A grid: for each attribute the numbers at which its cells end, ascending."""
 
     cuts: Mapping[str, tuple[Number, ...]]
 
@@ -49,7 +50,7 @@ class Grid:
 
 
 class Way(NamedTuple):
-    """How possible covers are stored: by the values, or the cells, of an attribute."""
+    """The way in which a possible cover is stored: by the values, or the cells, of an attribute."""
 
     name: str
     by_cell: bool
@@ -64,9 +65,9 @@ def ways_of(sample: Iterable[Box], grid: Grid) -> frozenset[Way]:
 def access(
     box: Box, grid: Grid, ways: Container[Way] | None = None
 ) -> tuple[Way, tuple[int, ...]] | None:
-    """How a possible cover is stored, and the blocks (numbers of 32 bits); `None`: everywhere.
+    """The way in which a possible cover is stored, and its blocks (32 bits); `None` if general.
 
-    `ways` are those to choose from; without it, all there could be.
+    `ways` are those to choose from; without it, all possible ones.
     """
     best: tuple[tuple[bool, int], str, Span] | None = None
     for name, span in box.spans:
@@ -84,12 +85,12 @@ def access(
 def asked_blocks(box: Box, grid: Grid, ways: Container[Way] | None = None) -> tuple[int, ...]:
     """The blocks in which all possible covers of the filter are, but for the general ones.
 
-    `ways` are those in which any cover is stored; without it, all there could be.
+    `ways` are those in which any cover is stored; without it, all possible ones.
     """
     blocks: dict[int, None] = {}
     for name, span in box.spans:
         kind, value, beyond = span.low
-        # The first value, unless it is left out or infinite, which no value of a filter's text is.
+        # The first value, unless it is excluded or infinite, which no constant of a filter is.
         has_value = kind >= NUMBERS and not beyond and (kind > NUMBERS or _is_finite(span.low))
         if has_value and (ways is None or Way(name, by_cell=False) in ways):
             blocks[_value_block(name, span.low)] = None
@@ -99,10 +100,10 @@ def asked_blocks(box: Box, grid: Grid, ways: Container[Way] | None = None) -> tu
 
 
 def _cost(name: str, span: Span, grid: Grid) -> tuple[bool, int] | None:
-    """Whether cells are needed to store by one attribute, and how many blocks; less is better.
+    """True if storing by this attribute needs cells, and the number of blocks; less is better.
 
-    Values are better than cells, for they tell more filters apart. Booleans will not do (`None`):
-    there are only two, and nor will "absent".
+    Values are better than cells, as they separate more filters. Booleans do not serve (`None`):
+    there are only two, nor does "absent".
     """
     if span.values and span.low[0] >= NUMBERS:
         return False, len(span.values)

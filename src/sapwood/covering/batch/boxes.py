@@ -4,7 +4,7 @@ The values of an attribute stand in one line: absent, false, true, the numbers, 
 a hull (`sapwood.covering.hull`) is a *span* of that line, from the first place it accepts to the
 last one. If a filter covers another, its spans hold the other's spans. For a filter that is its own
 box (it is *convex*: an exact hull whose spans are one piece each) the converse is true as well,
-whatever the other one is. So between boxes nothing has to be verified.
+whatever the other filter is. So between boxes nothing has to be verified.
 
 Ends are compared exactly: they become integers by their rank among the ends of the same set, and
 nothing is rounded. Lows are ranked among lows and single values, highs among highs; ranks of
@@ -40,7 +40,7 @@ _FALSE_END: Final[End] = (1, 0, 0)
 _TRUE_END: Final[End] = (2, 0, 0)
 NUMBERS: Final = 3
 TEXTS: Final = 4
-"""Where numbers and texts are in the line, as the first element of an `End`."""
+"""The places of numbers and texts in the line, as the first element of an `End`."""
 
 _LAST_END: Final[End] = (5, 0, 0)
 _FLAGS: Final = ((ABSENT, _ABSENT_END), (FALSE, _FALSE_END), (TRUE, _TRUE_END))
@@ -57,7 +57,7 @@ Places: TypeAlias = npt.NDArray[np.int64]
 class Span(NamedTuple):
     """A side of a hull on the line of its attribute; `whole` if all between the ends is accepted.
 
-    `values` are the accepted ones where they are single and few, in order; else there are none.
+    `values` are the accepted values in order where these are single and few; else there are none.
     """
 
     low: End
@@ -67,7 +67,7 @@ class Span(NamedTuple):
 
 
 class Box(NamedTuple):
-    """The spans of a filter's hull by attribute, sorted, and whether the filter is its own box."""
+    """The spans of a filter's hull by attribute, sorted, and true if it is its own box."""
 
     spans: Sequence[tuple[str, Span]]
     convex: bool
@@ -79,7 +79,7 @@ class Boxes(NamedTuple):
     The spans of filter `f` are those from `starts[f]` up to `starts[f + 1]`, ordered by
     `attributes`; `lows` and `highs` are ranks of their ends. A span of few single values has those
     from `value_starts[s]` up to `value_starts[s + 1]` among `values`, which are ranks as the lows
-    are; other spans have none there. `convex` says which filters are their own hulls.
+    are; other spans have none there. `convex` marks the filters that are their own hulls.
     """
 
     starts: Places
@@ -95,21 +95,21 @@ class Boxes(NamedTuple):
 
     @property
     def sides(self) -> tuple[Places, Places, Places, Places]:
-        """What tells whether one box holds another."""
+        """The arrays by which kernels compare boxes."""
         return self.starts, self.attributes, self.lows, self.highs
 
     @property
     def order(self) -> Places:
-        """The filters, such that whatever holds a box comes before it; of equal ones the convex."""
+        """The filters, every box behind all that hold it; of equal boxes convex ones first."""
         width_max = int(self.highs.max(initial=0)) + 1
-        # Each span more, and each narrower one, brings a filter further back.
+        # Each additional span, and each narrower one, moves a filter further back.
         narrow = width_max + self.lows - self.highs
         sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(narrow)))
         return np.lexsort((~self.convex, sums[self.starts[1:]] - sums[self.starts[:-1]]))
 
 
 def boxes_of(forms: Sequence[bytes]) -> Boxes:
-    """The hulls of filters given by their normal forms, none of which accepts nothing."""
+    """The hulls of filters given by their normal forms, each of which accepts something."""
     starts, value_starts = [0], [0]
     names: list[str] = []
     lows: list[End] = []
@@ -151,11 +151,11 @@ def box_of(form: bytes) -> Box:
 
 
 def _span(side: Side, parts: Sequence[Any]) -> Span:
-    """The span of a side; `parts` are the conjunctions that it is a side of."""
+    """The span of a side; `parts` are the conjunctions of its filter."""
     name, kinds, low_number, high_number, open_ends, text, text_end, is_whole = side
     low: End
     high: End
-    if kinds == NUMBER:  # as most are
+    if kinds == NUMBER:  # the most frequent kind
         low, high = _number_ends(low_number, high_number, open_ends)
         is_value = low_number == high_number
     elif kinds == TEXT:
@@ -182,7 +182,7 @@ def _number_ends(low: Any, high: Any, open_ends: int) -> tuple[End, End]:
 
 
 def _values(name: str, parts: Sequence[Any]) -> tuple[End, ...]:
-    """All values that some conjunction accepts for an attribute, if these are single and few."""
+    """All values that any conjunction accepts for an attribute, if these are single and few."""
     found: set[End] = set()
     for part in parts:
         for attribute, flags, intervals, ranges in part:
@@ -204,7 +204,7 @@ def _text_end(end: str | None) -> End:
 
 
 def _end_ranks(ends: Sequence[End]) -> Places:
-    """Numbers that compare as the ends do."""
+    """Integers in the order of the ends."""
     if not ends:
         return np.zeros(0, np.int64)
     kinds, values, beyond = zip(*ends, strict=True)
@@ -213,7 +213,7 @@ def _end_ranks(ends: Sequence[End]) -> Places:
     numbers = np.array([value for value, is_one in zip(values, is_number, strict=True) if is_one])
     if numbers.dtype != np.int64 and (numbers.dtype != np.float64 or _are_inexact(numbers)):
         return _ranks(ends)
-    # Numbers sort by themselves, far quicker than as parts of ends; the kinds before them are few.
+    # Numbers are sorted alone, far quicker than within ends; the kinds before them are few.
     distinct, rank = np.unique(numbers, return_inverse=True)
     ranks = np.zeros(len(ends), np.int64)
     ranks[is_number] = NUMBERS + 1 + 3 * rank + np.array(beyond, np.int64)[is_number]
@@ -225,7 +225,7 @@ def _end_ranks(ends: Sequence[End]) -> Places:
 
 
 def _are_inexact(numbers: npt.NDArray[np.float64]) -> bool:
-    """Whether one of the numbers may have been a whole one that a float does not hold."""
+    """True if one of the numbers may have been an integer that no float equals."""
     sizes = np.abs(numbers)
     return bool(np.any((sizes > FLOAT_WHOLE_MAX) & (sizes <= -INTEGER_MIN)))
 

@@ -1,25 +1,25 @@
-"""Where boxes are looked for: those that may hold a box are in few of many buckets.
+"""Buckets of boxes: the boxes that may hold a box are in few of many buckets.
 
 A box is stored by one of its spans: with the boxes of each value of the span, where it has few, or
-with all boxes of the span's attribute, or in bucket 0 where it has no span. Whatever it holds has
-all its spans, and no value that it has not. So a box that asks in bucket 0, and for each of its
-spans in the bucket of the span's first value and in that of the attribute, meets all that hold it.
+with all boxes of the span's attribute, or in bucket 0 where it has no span. A box that it holds has
+all its spans, and no value that it has not. So a box that queries bucket 0, and for each of its
+spans the bucket of the span's first value and that of the attribute, meets all that hold it.
 
-Four boxes, each stored by the span in whose bucket the fewest would ask::
+Four boxes, each stored by the span whose bucket the fewest boxes would query::
 
-    box                    stored in                  asks in
+    box                    stored in                  queries
     0  s = 'a'             2 (s = 'a')                0, 2
     1  s in ('a', 'b')     2 (s = 'a'), 3 (s = 'b')   0, 2
     2  n > 1               1 (n)                      0, 1
     3  s = 'a' and n > 5   1 (n)                      0, 1, 2
 
 So 3 is compared with 2, 0 and 1, all of which cover it, and 2 with none but 3. The arrays are
-`starts` 0, 0, 2, 4, 5 and `boxes` 2, 3, 0, 1, 1 of what is stored, `ask_starts` 0, 2, 4, 6, 9 and
-`asked` 0, 2, 0, 2, 0, 1, 0, 1, 2 of who asks.
+`starts` 0, 0, 2, 4, 5 and `boxes` 2, 3, 0, 1, 1 of the stored boxes, `ask_starts` 0, 2, 4, 6, 9 and
+`asked` 0, 2, 0, 2, 0, 1, 0, 1, 2 of the queries.
 
-A value that many ask for would make a large bucket, and the work in it grows with the square. Such
-buckets are cut by a second attribute, the rarest one that a stored box constrains besides: what it
-holds constrains that one as well, so a box asks in the pieces of its own attributes.
+A value that many filters name would make a large bucket, and the work in it grows with the square.
+Such buckets are cut by a second attribute, the rarest one that a stored box constrains besides: the
+boxes that it holds constrain that one as well, so a box queries the pieces of its own attributes.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ NOBODY: Final = -1
 """No box."""
 
 WHOLE_MAX: Final = 64
-"""Boxes of a bucket that is not cut: looking through so many is as quick as asking in pieces."""
+"""Boxes of a bucket that is not cut: comparing this many is as quick as querying pieces."""
 
 
 class Buckets(NamedTuple):
-    """Which boxes are stored where, and where each box asks.
+    """The boxes that are stored in each bucket, and the buckets that each box queries.
 
-    Bucket `b` has the boxes from `starts[b]` up to `starts[b + 1]` among `boxes`. Box `f` asks in
-    the buckets from `ask_starts[f]` up to `ask_starts[f + 1]` among `asked`, in none twice.
+    Bucket `b` has the boxes from `starts[b]` up to `starts[b + 1]` among `boxes`. Box `f` queries
+    the buckets from `ask_starts[f]` up to `ask_starts[f + 1]` among `asked`, none twice.
     """
 
     starts: Places
@@ -61,7 +61,7 @@ class _Stored(NamedTuple):
 def buckets(
     boxes: Boxes, is_stored: npt.NDArray[np.bool_], *, whole_max: int = WHOLE_MAX
 ) -> Buckets:
-    """The buckets of some boxes, each in the buckets of the span by which the fewest would ask."""
+    """The buckets of boxes, each stored by the span whose buckets the fewest boxes would query."""
     ranks = 1 + int(max(boxes.lows.max(initial=0), boxes.values.max(initial=0)))
     general = boxes.attributes * (ranks + 1) + ranks
     first_value = boxes.attributes * (ranks + 1) + boxes.lows
@@ -103,7 +103,7 @@ def _stored(
     general: Places,
     first_value: Places,
 ) -> tuple[Places, _Stored]:
-    """The span by which each box that has one is stored, and which boxes go by which names."""
+    """The span by which each box that has one is stored, and the pairs of box and name."""
     counts = np.diff(boxes.value_starts)
     value_names = np.repeat(first_value - boxes.lows, counts) + boxes.values
     cost = np.where(
@@ -124,7 +124,7 @@ def _stored(
 
 
 def _second(boxes: Boxes, owner: Places, chosen: Places, uncut: int) -> Places:
-    """For each box the rarest attribute beside that of the span it is stored by, or `uncut`."""
+    """The rarest attribute of each box beside that of the span it is stored by, or `uncut`."""
     cost = np.bincount(boxes.attributes, minlength=uncut + 1)[boxes.attributes]
     rest = np.ones(len(owner), np.bool_)
     rest[chosen] = False
@@ -138,9 +138,10 @@ def _second(boxes: Boxes, owner: Places, chosen: Places, uncut: int) -> Places:
 def _in_pieces(
     boxes: Boxes, asking: Places, bucket: Places, is_large: npt.NDArray[np.bool_], uncut: int
 ) -> tuple[Places, Places]:
-    """Which box asks in which pieces: those of its attributes, where a bucket is cut, and the rest.
+    """The pieces that each box queries: those of its attributes in cut buckets, and the rest.
 
-    `asking` and `bucket` are boxes and the buckets they ask in; so is what comes out, in pieces.
+    `asking` and `bucket` are pairs of a box and a bucket that it queries; the result is such pairs,
+    too, with pieces.
     """
     cut = is_large[bucket]
     several, cut_bucket = asking[cut], bucket[cut]
@@ -155,7 +156,7 @@ def _in_pieces(
 
 
 def _frequencies(keys: Places, among: Places) -> Places:
-    """How often each of the keys is among others."""
+    """The number of times that each of `keys` is in `among`."""
     found, times = np.unique(among, return_counts=True)
     if not len(found):
         return np.zeros(len(keys), np.int64)
@@ -170,17 +171,17 @@ def _sums(values: Places, starts: Places) -> Places:
 
 
 def _starts(counts: Places) -> Places:
-    """Where pieces of these sizes begin, and where the last one ends."""
+    """The begins of pieces of these sizes, and the end of the last one."""
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
 
 
 def _cheapest(owner: Places, cost: Places) -> Places:
-    """For each owner its span with the least cost, the first of several."""
+    """The span of each owner with the least cost, the first of several."""
     order = np.lexsort((cost, owner))
     return order[np.unique(owner[order], return_index=True)[1]]
 
 
 def _find(names: Places, keys: Places) -> Places:
-    """The places of keys in a sorted array, `NOBODY` for those that are not there."""
+    """The places of keys in a sorted array, `NOBODY` for keys that it does not have."""
     place = np.minimum(np.searchsorted(names, keys), len(names) - 1)
     return np.where(names[place] == keys, place, NOBODY).astype(np.int64)

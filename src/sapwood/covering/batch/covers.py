@@ -1,7 +1,7 @@
-"""Which record filters of one group are covered by another, and which groups a filter belongs to.
+"""Covers among the record filters of one group, and the groups that a filter belongs to.
 
-Filters are compared as boxes (`pipeline.boxes`); only what is no box, and has a hull that holds
-another one, is compared by the algebra.
+Filters are compared as boxes (`batch.boxes`); only a filter that is no box, and has a hull that
+holds another one, is compared by the algebra.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ not even load the compiler."""
 
 
 def place(key: str, box: Box, grid: Grid, slots: int, ways: Container[Way]) -> dict[int, int]:
-    """The groups, of so many, that a filter belongs to, and its role in each."""
+    """The groups, out of `slots`, that a filter belongs to, and its role in each."""
     found = access(box, grid, ways)
-    # General covers are everywhere, and must be met somewhere.
+    # General covers are in all groups, so a filter without blocks must query one.
     asked = asked_blocks(box, grid, ways) or (int(key[:8], 16),)
     if found is None:
         roles = dict.fromkeys(range(slots), COVERS)
@@ -40,18 +40,18 @@ def place(key: str, box: Box, grid: Grid, slots: int, ways: Container[Way]) -> d
 
 
 def covered(members: Sequence[Member]) -> list[tuple[str, str]]:
-    """Pairs (key, key of a cover) for the members that need not be kept, for they are covered.
+    """Pairs (key, key of a cover) for the members that need not be kept, as they are covered.
 
     Members are distinct and accept something. Of filters that accept the same in different forms
     one is kept, and no filter is covered by way of itself. Where a cover is covered as well, the
-    pair names the last one.
+    pair names the last cover.
     """
     group = _Group(members, boxes_of([member.form for member in members]))
     kernels = _kernels(len(members))
     roles = np.array([member.role for member in members], np.int64)
     asks, stores = (roles & ASKS) > 0, (roles & COVERS) > 0
     sides, convex = group.boxes.sides, group.boxes.convex
-    # Among boxes holding is covering.
+    # Between boxes, holding is covering.
     holder = kernels.sweep(
         sides,
         group.boxes.order,
@@ -63,7 +63,7 @@ def covered(members: Sequence[Member]) -> list[tuple[str, str]]:
     cover = {
         number: int(holder[number]) for number in found if group.goes_before(holder[number], number)
     }
-    # Of other filters the boxes only rule out which cannot cover.
+    # For other filters the boxes only rule out some that cannot cover.
     is_open = asks.copy()
     is_open[list(cover)] = False
     questions, others = is_open.nonzero()[0], buckets(group.boxes, stores & ~convex)
@@ -79,20 +79,20 @@ def covered(members: Sequence[Member]) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Members with their boxes, and with their filters as far as somebody asked for them."""
+    """Members with their boxes, and with the filters that have been decoded so far."""
 
     members: Sequence[Member]
     boxes: Boxes
     _filters: dict[int, Filter] = field(default_factory=dict)
 
     def covers(self, cover: int, number: int) -> bool:
-        """Whether one member covers another, and is the one of both to be kept."""
+        """True if one member covers another, and is the one of both to be kept."""
         if not self._filter(cover).covers(self._filter(number)):
             return False
         return self.goes_before(cover, number)
 
     def goes_before(self, cover: int, number: int) -> bool:
-        """Whether of a cover and what it covers the cover is to be kept.
+        """True if, of a cover and the filter that it covers, the cover is to be kept.
 
         Ties, where each covers the other, are broken by key; boxes never tie.
         """
@@ -110,7 +110,7 @@ class _Group:
 
 
 def _kernels(size: int) -> Any:
-    """The kernels for a group of so many filters."""
+    """The kernels for a group of `size` filters."""
     if size < _LARGE_FROM:
         return plain
     from sapwood.covering.batch.kernels import compiled

@@ -1,4 +1,4 @@
-"""Groups of filters among which one task looks for covers, and what a filter does in them."""
+"""Groups of filters among which one task searches covers, and the roles of a filter in them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ASKS: Final = 2
 """Role of a filter in a group: others may cover it."""
 
 ALONE: Final = 4
-"""Beside `ASKS`: it asks in no other group, so what covers it is found here or nowhere."""
+"""Beside `ASKS`: it queries no other group, so its covers are found here or nowhere."""
 
 EVERYTHING: Final = COVERS | ASKS | ALONE
 """The role where there is one group only."""
@@ -27,13 +27,13 @@ class Member(NamedTuple):
 
 
 def asking_in(roles: dict[int, int], asked: set[int]) -> dict[int, int]:
-    """The roles by group, with those of asking in some groups."""
+    """The roles by group, with the role `ASKS` in the groups of `asked`."""
     role = ASKS | (ALONE if len(asked) == 1 else 0)
     return {slot: roles.get(slot, 0) | (role * (slot in asked)) for slot in {*roles, *asked}}
 
 
 def last_covers(cover: dict[int, int], keys: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """For each number with a cover the last one on its way up.
+    """The last cover on the way up from each number that has a cover.
 
     A circle is opened at the member with the smallest of `keys`, which is kept. `cover` is used up.
     """

@@ -1,11 +1,11 @@
-"""Which tree patterns of one group are covered by another, and which groups a pattern belongs to.
+"""Covers among the tree patterns of one group, and the groups that a pattern belongs to.
 
-A pattern that covers another one asks for no element name that the other does not ask for: of a
-document that the other accepts all further names could be changed. So a possible cover is stored
-in the group of one *required* name (one that all its alternatives ask for), the rarest, and a
-pattern asks in the groups of all its required names. A pattern without any, such as `/*/*`, is
-general, and is stored in all groups. A path prefix would be a narrower block, and would miss covers
-with `//`. Within a group covers are searched by XSearch (XNet 6.3), which finds what
+A pattern that covers another one requires no element name that the other does not require: in a
+document that the other accepts all further names could be changed. So a possible cover is stored in
+the group of one *required* name (one that all its alternatives require), the rarest, and a pattern
+queries the groups of all its required names. A pattern without any, such as `/*/*`, is general, and
+is stored in all groups. A path prefix would be a narrower block, and would miss covers with `//`.
+Within a group covers are searched by XSearch (XNet 6.3), which finds the covers that
 `TreePattern.covers` finds.
 """
 
@@ -23,19 +23,19 @@ from sapwood.model.patterns.twigs import Twig
 
 
 def required_names(pattern: TreePattern) -> frozenset[str]:
-    """Local names of elements that every document has that the pattern accepts, as far as seen."""
+    """Local names of elements that all accepted documents have, as far as alternatives show."""
     return frozenset.intersection(*map(_names, pattern.twigs)) if pattern.twigs else frozenset()
 
 
 def name_frequencies(patterns: Iterable[TreePattern]) -> Mapping[str, int]:
-    """How many of the patterns require each name."""
+    """The number of patterns that require each name."""
     return Counter(name for pattern in patterns for name in required_names(pattern))
 
 
 def place_pattern(
     key: str, pattern: TreePattern, slots: int, frequencies: Mapping[str, int]
 ) -> dict[int, int]:
-    """The groups, of so many, that a pattern belongs to, and its role in each.
+    """The groups, out of `slots`, that a pattern belongs to, and its role in each.
 
     `frequencies` are those of a sample, by which names are chosen; any others miss no cover either.
     A pattern that is compared with no other, as it has too many alternatives, belongs to none.
@@ -43,7 +43,7 @@ def place_pattern(
     if not pattern.twigs:
         return {}
     names = required_names(pattern)
-    # General covers are everywhere, and must be met somewhere.
+    # General covers are in all groups, so a pattern without names must query one.
     asking = {_slot(name, slots) for name in names} or {int(key[:8], 16) % slots}
     if names:
         rarest = min(names, key=lambda name: (frequencies.get(name, 0), name))
@@ -54,7 +54,7 @@ def place_pattern(
 
 
 def covered_patterns(members: Sequence[Member]) -> list[tuple[str, str]]:
-    """As `covers.covered`, for tree patterns."""
+    """The pairs of `covers.covered`, for tree patterns."""
     patterns = [decode_pattern(member.form) for member in members]
     index = XSearchIndex()
     for number, member in enumerate(members):
@@ -65,7 +65,7 @@ def covered_patterns(members: Sequence[Member]) -> list[tuple[str, str]]:
         if not member.role & ASKS:
             continue
         for other in sorted(index.covering(patterns[number]) - {number}):
-            # Of two that cover each other the one with the smaller key is kept.
+            # Of two patterns that cover each other the one with the smaller key is kept.
             if other < number or not patterns[number].covers(patterns[other]):
                 cover[number] = other
                 break

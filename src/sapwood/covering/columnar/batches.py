@@ -1,14 +1,14 @@
 """The points of many filters, in columns, read by one call of a kernel.
 
-The kernel is that of the matching engine (`sapwood.matching.columnar.packed_forms`), if that one's
-are at hand: what it reads of a conjunction, one range an attribute, is all that a point says. Of
-filters that it finds odd, and of disjunctions, points are made one by one. Two filters,
-`price between 10 and 20` and `halted = 'x' and price >= 5`:
+The kernel is that of the matching engine (`sapwood.matching.columnar.packed_forms`), if its kernels
+are at hand: the data that it reads of a conjunction, one range for each attribute, is the whole
+content of a point. For filters that it finds odd, and for disjunctions, points are made one by one.
+Two filters, `price between 10 and 20` and `halted = 'x' and price >= 5`:
 
     shapes       ("price", NUMBER), ("halted", TEXT, "price", NUMBER)
     first_end    0, 2, 6
     ends         -10, 20 | -text_order("x"), text_order("x"), -5, inf
-    is_filter    true, false, as a text is not told by its first eight bytes
+    is_filter    true, false, as the first eight bytes of a text do not identify it
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ _FEW: Final = 16
 """Filters of which points are made one by one as fast."""
 
 _REMEMBERED_MAX: Final = 1 << 16
-"""Attributes, and shapes, that are remembered; sets of subscriptions have some thousands."""
+"""Attributes, and shapes, that are cached; sets of subscriptions have some thousands."""
 
 _ORDER_BYTES: Final = 8
-"""First bytes of a text that its end as a float tells, as `matching.keys.text_order`."""
+"""First bytes of a text that its end as a float contains, as `matching.keys.text_order`."""
 
 _IN_ORDER: Final = np.arange(_ORDER_BYTES)
 _CODE_BYTES: Final = 4
 
 
 def _among(*codes: int) -> Flags:
-    """Whether each code is one of these."""
+    """True for each code that is one of `codes`."""
     return np.isin(np.arange(len(High)), codes)
 
 
@@ -57,13 +57,13 @@ _HIGH_TEXT: Final = _among(High.AT_TEXT, High.BEFORE_TEXT)
 
 _OPEN_LOW: Final = ~_among(Low.FIRST_NUMBER, Low.AT_NUMBER)
 _OPEN_HIGH: Final = ~_among(High.LAST_NUMBER, High.AT_NUMBER)
-"""Codes of ends that floats do not tell for certain, and all those of texts."""
+"""Codes of ends that floats do not represent for certain, and all codes of ends of texts."""
 
 
 class Points(NamedTuple):
-    """Points one behind the other: what `Point` says of each, in columns.
+    """Points one behind the other: the fields of `Point`, as columns.
 
-    Those of one shape have the same object as their shape, or an equal one.
+    Points of one shape have the same object as their shape, or an equal one.
     """
 
     shapes: Sequence[Shape]
@@ -75,7 +75,7 @@ class Points(NamedTuple):
 
     @classmethod
     def of(cls, points: Sequence[Point]) -> Points:
-        """Points that have been made one by one."""
+        """The columns of points that have been made one by one."""
         first_end = np.zeros(len(points) + 1, np.int64)
         np.cumsum([len(point.ends) for point in points], out=first_end[1:])
         return cls(
@@ -88,16 +88,16 @@ class Points(NamedTuple):
         )
 
     def point(self, at: int) -> Point:
-        """One of them."""
+        """The point at a place."""
         ends: list[float] = self.ends[self.first_end[at] : self.first_end[at + 1]].tolist()
         is_filter, is_precise = bool(self.is_filter[at]), bool(self.is_precise[at])
         return Point(self.shapes[at], ends, is_filter, is_precise, bool(self.is_empty[at]))
 
 
 class PointReader:
-    """Makes points of many filters at once, and remembers the shapes that it has met.
+    """Makes points of many filters at once, and caches the shapes that it has met.
 
-    #: _shapes are by the numbers of attributes and kinds, as bytes, of which `_attributes` speaks
+    #: _shapes are by the numbers of attributes (in `_attributes`) and kinds, as bytes
     """
 
     __slots__ = ("_attributes", "_shapes")
@@ -107,7 +107,7 @@ class PointReader:
         self._shapes: dict[bytes, Shape] = {}
 
     def read(self, filters: Sequence[Filter]) -> Points:
-        """The points of some filters, in their order."""
+        """The points of the filters, in their order."""
         compiled = RECORDS.compiled if len(filters) >= _FEW else None
         if compiled is None:
             return Points.of([point_of(one) for one in filters])
@@ -184,7 +184,7 @@ def _text_orders(forms: Forms) -> Floats:
 
 
 def _are_filters(forms: Forms) -> Flags:
-    """Whether each conjunction is all that its point says: closed ranges of numbers."""
+    """True for each conjunction that its point represents exactly: closed ranges of numbers."""
     is_open = _OPEN_LOW[forms.low] | _OPEN_HIGH[forms.high]
     faults = np.concatenate(([0], np.cumsum(is_open)))
     found: Flags = faults[forms.starts[1:]] == faults[forms.starts[:-1]]

@@ -1,13 +1,13 @@
-"""The arrays of a table of points, and what its kernels take.
+"""The arrays of a table of points, and the arguments of its kernels.
 
 Every attribute that was ever constrained has a *field* of kinds (`points.py`) and, from the first
-number or text on, two *columns* of ends each. A row is a point. Where a row says nothing about an
+number or text on, two *columns* of ends each. A row is a point. Where a row does not constrain an
 attribute its field is `FREE` and its ends are infinite.
 
-A column has `LEVELS` cuts among its values. For each cut a bitmap tells which rows reach it, and
-for each field one tells which rows leave it free. A search intersects one bitmap for each end it
-has and one for each field it does not mention, 64 rows an instruction, and compares only the few
-rows that are left. Cuts are quantiles; bad ones cost time and change no answer.
+A column has `LEVELS` cuts among its values. For each cut a bitmap marks the rows that reach it, and
+for each field one marks the rows that leave it free. A search intersects one bitmap for each end it
+has and one for each field it does not constrain, 64 rows an instruction, and compares only the few
+rows that are left. Cuts are quantiles; bad ones cost time and change no result.
 
 Eight filters, with `price` in field 0 and `halted` in field 1 (`kinds` are those that rows offer):
 
@@ -29,16 +29,17 @@ The columns have few values, so all finite ones are cuts. As bitmaps, with row 0
              >= -5   00010101               >= 30   10110001
                                             >= 50   10010001
 
-Which filters cover `price between 10 and 13`? The query has the ends -10 and 13, and does not
-mention `halted`, so a cover must leave that free. Of each column the last cut that the query
-reaches counts, -10 and 12:
+The covers of `price between 10 and 13`: the query has the ends -10 and 13, and does not constrain
+`halted`, so a cover must leave that free. Of each column the last cut that the query reaches
+counts, -10 and 12:
 
     01111111 & 11111111 & 11100111  =  01100111      rows 0, 1, 2, 5 and 6
 
-These five are compared with the ends of the query: row 6 ends at 12, before 13, and is dropped.
-Rows 0, 1, 2 and 5 are closed boxes without a rounded end, so they cover the query for certain.
+These five rows are compared with the ends of the query: row 6 ends at 12, before 13, and is
+dropped. Rows 0, 1, 2 and 5 are closed boxes without a rounded end, so they cover the query for
+certain.
 
-Which filters does `price between 10 and 13` cover? They must constrain `price`, and must not reach
+The filters that `price between 10 and 13` covers: they must constrain `price`, and must not reach
 the next cuts, -8 and 15: rows 3 and 6 are left, and the comparison confirms both.
 """
 
@@ -59,8 +60,8 @@ BLOCK: Final = 64
 """Rows of a word of a bitmap."""
 
 LEVELS: Final = 16
-"""Cuts of a column: an end tells a row from all but a sixteenth of those it does not dominate.
-Twice as many double what a new row writes and rarely spare a comparison."""
+"""Cuts of a column: an end separates a row from all but a sixteenth of the rows that it does not
+dominate. Twice as many double the writes for a new row and rarely spare a comparison."""
 
 FOUND_MAX: Final = 64
 """Rows that a search finds at most, before it is called again to go on."""
@@ -79,9 +80,9 @@ class Columns(NamedTuple):
     `ends[c, i]` are ends, `offers[w, i]` and `needs[w, i]` words of fields. The others are bitmaps,
     bit `i % BLOCK` of word `i // BLOCK` for row `i`: `live` of the rows that are taken, `free[f]`
     of those that do not constrain a field, `reach[c * LEVELS + l]` of those with
-    `ends[c, i] >= cuts[c, l]`. Bits of rows that are not taken mean nothing. Cuts ascend; those
-    that are not needed are infinite. `query` begins with the ends of the point that was loaded, to
-    search with it or to write it: as many as its layout has columns.
+    `ends[c, i] >= cuts[c, l]`. Bits of rows that are not taken mean nothing. Cuts ascend; unused
+    ones are infinite. `query` begins with the ends of the loaded point, to search with it or to
+    write it: as many as its layout has columns.
     """
 
     ends: Floats  # [c, r]
@@ -97,7 +98,7 @@ class Columns(NamedTuple):
 class View(NamedTuple):
     """The arrays that a search in one direction reads: upwards offers, downwards needs.
 
-    It writes the rows that it has found to `found`, and keeps in `left` what is left of the bitmaps
+    It writes the rows that it has found to `found`, and keeps in `left` the rest of the bitmaps
     while it intersects them: both mean nothing to the next search.
     """
 
@@ -113,7 +114,7 @@ class View(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """What a search compares rows with, but for the ends: words of fields, and columns of ends.
+    """The data to compare rows with in a search, but for the ends: words of fields, columns.
 
     `fields` are those that a row must leave free (upwards) or constrain (downwards).
     """
@@ -124,10 +125,10 @@ class Sides(NamedTuple):
 
 
 class RowSides(NamedTuple):
-    """What a row holds, but for the ends of its point.
+    """The content of a row, but for the ends of its point.
 
     These are its words, the fields that it constrains, the ends in all columns where the point has
-    none, and the columns of those that it has.
+    none, and the columns of the ends that it has.
     """
 
     offers: Words  # [w]
@@ -138,18 +139,18 @@ class RowSides(NamedTuple):
 
 
 class Kernels(Protocol):
-    """The loops over a table: the module `kernels.compiled` or its plain twin, which says more."""
+    """The loops over a table: see the twin modules `kernels.compiled` and `kernels.plain`."""
 
     @property
     def handle(self) -> Callable[..., tuple[Any, Any]]:
         """`Columns`, a `View`, `Sides` or `RowSides` in the form in which these kernels take it.
 
-        Also what has to be kept, with the arrays, as long as kernels are given that form.
+        Also the data that has to be kept, with the arrays, as long as that form is in use.
         """
 
     @property
     def find_above(self) -> Callable[..., tuple[int, int]]:
-        """Rows that hold the query; takes a view, `Sides`, and how far to go."""
+        """Rows that hold the query; takes a view, `Sides`, and the bounds of the search."""
 
     @property
     def find_below(self) -> Callable[..., tuple[int, int]]:
@@ -161,7 +162,7 @@ class Kernels(Protocol):
 
     @property
     def level_rows(self) -> Callable[..., None]:
-        """Write the bitmaps of some columns anew."""
+        """Write the bitmaps of a range of columns anew."""
 
     @property
     def clear_row(self) -> Callable[..., None]:
@@ -173,7 +174,7 @@ class Kernels(Protocol):
 
     @property
     def place_rows(self) -> Callable[..., int]:
-        """For some points rows that hold them, and each point a row of its crowd after that."""
+        """Find the rows that hold each point, and add the point to its crowd after that."""
 
     @property
     def drop_row(self) -> Callable[..., int]:
@@ -208,6 +209,6 @@ def no_rows(rows: int, columns: int, words: int, fields: int) -> Columns:
 
 
 def handles(kernels: Kernels, views: Iterable[object]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """What kernels take for each of some collections of arrays, and what is to be kept for it."""
+    """The form of each collection of arrays for kernels, and the data to be kept for it."""
     forms, kept = zip(*map(kernels.handle, views), strict=True)
     return forms, kept

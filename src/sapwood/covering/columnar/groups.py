@@ -1,16 +1,15 @@
-"""Points by key, in groups of one shape; `columns.py` says how a large group is searched.
+"""Points by key, in groups of one shape; `columns.py` has the search of a large group.
 
 A filter covers another only if it constrains no attribute that the other leaves free. So all points
-of one shape (`points.py`) are one *group*, and a question looks only into groups whose attributes
-are among its own: of filters on three attributes each, eight lookups say which these are. That is
-a *plan*: groups, and which end of the question is compared with which end of their rows. It is kept
-with the group of the question's shape until there is another group that belongs to it, or one is
-gone.
+of one shape (`points.py`) are one *group*, and a query searches only groups whose attributes are
+among its own: of filters on three attributes each, eight lookups find these. That is a *plan*:
+groups, and which end of the query is compared with which end of their rows. It is kept with the
+group of the query's shape until a group that belongs to it is added or removed.
 
 A group is a *crowd* of rows that lie behind each other in one array, the *arena*, until it is
-large; then it has a `PointTable` of its own. A row is a *tag*, `2 * key + whether it is unsure`,
+large; then it has a `PointTable` of its own. A row is a *tag*, `2 * key`, plus 1 if it is unsure,
 and the ends of its point. Three filters under the keys 0 to 2, with room for two rows in the first
-group and one in the second, and what `groups` says of both:
+group and one in the second, and the entries of `groups` for both:
 
     0  price >= 5                         group 0, shape ("price", NUMBER)
     1  price between 10 and 20            group 0
@@ -24,7 +23,7 @@ group and one in the second, and what `groups` says of both:
 Which filters cover `halted and price = 15`? Its shape is that of group 1, its ends are -15 and 15.
 Its attributes have four subsets, of which ("price",) and both have groups. So the plan is
 
-    0  2  0 0  1 1 |  1  2  0 0  1 1        group, comparisons: end of the row, end of the question
+    0  2  0 0  1 1 |  1  2  0 0  1 1        group, comparisons: end of the row, end of the query
 
 In group 0 both rows reach the ends; in group 1 the row ends at 12 and does not.
 """
@@ -54,30 +53,31 @@ from sapwood.errors import InvariantError
 from sapwood.limits import COVERING_ATTRIBUTES_MAX
 
 CROWD_MAX: Final = 1024
-"""Rows of a crowd: comparing so many takes a microsecond, about as long as asking a table."""
+"""Rows of a crowd: comparing this many takes a microsecond, about as long as a query of a table."""
 
 START, ROWS, ROOM, STRIDE, OF_A_GROUP = range(5)
-"""Where it says in `groups` where a crowd begins, how many rows it has, how many there is room for,
-and how many numbers a row is."""
+"""The places in an entry of `groups`: the begin of a crowd, the number of its rows, its room for
+rows, and the numbers of a row."""
 
 PLAN_FIRST, PLAN_LAST, GROUP, ENDS, BY_ITSELF, OF_A_QUESTION = range(6)
-"""What `place_rows` takes of each point: the part of the plans that is its own, its group, its
-first end, and whether the question is to be asked by itself."""
+"""The places in the input of `place_rows` for a point: the part of the plans that is its own, its
+group, its first end, and the flag that its query is to be run by itself."""
 
 SURE, UNSURE = range(2)
-"""Rows that cover whatever they reach, and those of which the filters have to be asked."""
+"""Rows that cover every point that they reach, and rows whose filters have to be compared."""
 
 _SUBSETS_MAX: Final = 64
-"""Sets of attributes that are looked up one by one; where there are more, all groups are gone
-through."""
+"""Sets of attributes that are looked up one by one; where there are more, all groups are
+searched."""
 
 
 class Groups:
     """Points by key.
 
     #: _groups[g.number] is g, _by_shape[g.shape] is g, and g is in _by_names[g.named]
-    #: the plan of a group, if it has one, is what would be planned now
-    #: each point is a row of its group's crowd, or in its table; _group_of[key] says whose
+    #: the plan of a group, if it has one, equals one that is made now
+    #: each point is a row of its group's crowd, or in its table; _group_of[key] is the number of
+    #: that group
     """
 
     __slots__ = (
@@ -101,12 +101,12 @@ class Groups:
     def __init__(self, kernels: Kernels) -> None:
         #: compiled or plain; see `use`
         self.kernels = kernels
-        #: where kernels write what they find
+        #: the memory to which kernels write the keys that they find
         self.found = np.empty(FOUND_MAX, np.int64)
         self._arena: Floats = np.zeros(1024)
-        #: where the arena was never used
+        #: the begin of the part of the arena that was never used
         self._top = 0
-        #: numbers -> where so many lie unused
+        #: a number of elements -> the begins of unused places of that length
         self._free_places: dict[int, list[int]] = {}
         self._places: Places = np.zeros(16 * OF_A_GROUP, np.int64)
         self._groups: list[Group | None] = []
@@ -163,9 +163,9 @@ class Groups:
             self._forget(group)
 
     def above(self, point: Point, kind: int) -> Iterator[int]:
-        """The keys of sure rows, or of unsure ones, that hold a point; of tables, all are unsure.
+        """The keys of sure rows, or of unsure ones, that hold a point; rows of tables are unsure.
 
-        To be iterated before anything changes.
+        To be iterated before the groups change.
         """
         plan = self._plan(point.shape)
         yield from self._crowds(plan.crowds, point, kind, is_above=True)
@@ -174,7 +174,7 @@ class Groups:
                 yield from table.found(point, is_above=True)
 
     def below(self, point: Point, kind: int) -> Iterator[int]:
-        """The keys of sure or unsure rows that a point holds; likewise."""
+        """The keys of sure or unsure rows that a point holds; as `above`."""
         crowds: list[int] = []
         tables: list[Table] = []
         wants = wants_of(point.shape)
@@ -192,7 +192,7 @@ class Groups:
                 yield from table.found(point, is_above=False)
 
     def place_many(self, keys: Sequence[int], points: Points, limit: int) -> Placing:
-        """Prepare to ask of each of some points what covers it, and then to add it."""
+        """Prepare to search the covers of each point, and then to add it."""
         asked = np.zeros((len(keys), OF_A_QUESTION), np.int64)
         asked[:, ENDS] = points.first_end[:-1]
         asked[:, BY_ITSELF] = True
@@ -204,7 +204,7 @@ class Groups:
         return Placing(self, asked.reshape(-1), plans, points.ends, tags, numbered, limit)
 
     def _prepare(self, points: Points, full: Places, asked: Places) -> Places:
-        """Have groups with room for some of the points; returns the plans, which `asked` is of.
+        """Make groups with room for the points; returns the plans, to whose places `asked` refers.
 
         All groups come first, as each may belong to the plans of others.
         """
@@ -229,7 +229,7 @@ class Groups:
         return np.concatenate([plan.crowds for plan in plans])
 
     def validate(self, points: Iterator[tuple[int, Point, bool]]) -> None:
-        """Raise `InvariantError` unless exactly these points are held, sure or not."""
+        """Raise `InvariantError` unless the groups hold exactly these points, sure or not."""
         count = 0
         rows_of: dict[int, set[tuple[float, ...]]] = {}
         for key, point, is_sure in points:
@@ -275,7 +275,7 @@ class Groups:
         return found
 
     def _number(self, key: int) -> None:
-        """Have a place in which it says where a key is."""
+        """Make room for the group of a key in `_group_of`."""
         if key >= len(self._group_of):
             more = np.full(max(key + 1, 2 * len(self._group_of)), -1, np.int64)
             more[: len(self._group_of)] = self._group_of
@@ -307,7 +307,7 @@ class Groups:
         return group
 
     def _forget(self, group: Group) -> None:
-        """A group has no points any more."""
+        """Remove a group that has no points any more."""
         self._plan_anew(group)
         if group.table is None:
             start, _, room, stride = self._crowd(group)
@@ -327,7 +327,7 @@ class Groups:
         self._free.append(group.number)
 
     def _mask(self, names: Iterable[str]) -> int:
-        """Attributes as bits, as far as groups have them."""
+        """The attributes that groups have, as bits."""
         mask, bits = 0, self._bits
         for name in names:
             if name in bits:
@@ -335,7 +335,7 @@ class Groups:
         return mask
 
     def _reserve(self, group: Group, count: int) -> None:
-        """Let a group have room for so many points more."""
+        """Make room for `count` more points in a group."""
         if group.table is not None:
             return
         start, rows, room, stride = self._crowd(group)
@@ -355,7 +355,7 @@ class Groups:
         self._places[first + START], self._places[first + ROOM] = to, wider
 
     def _room_for(self, numbers: int) -> int:
-        """Where so many numbers can lie in the arena."""
+        """The begin of a free place for `numbers` elements in the arena."""
         free = self._free_places.get(numbers)
         if free:
             return free.pop()
@@ -384,7 +384,7 @@ class Groups:
     # Plans -------------------------------------------------------------------------------------
 
     def _plan(self, shape: Shape) -> Plan:
-        """The plan for questions of a shape."""
+        """The plan for queries of a shape."""
         group = self._by_shape.get(shape)
         if group is None:
             return self._planned(wants_of(shape))
@@ -393,7 +393,7 @@ class Groups:
         return group.plan
 
     def _plan_anew(self, group: Group) -> None:
-        """A group comes, changes or goes: forget the plans that it belongs to."""
+        """Drop the plans that a group belongs to, as it was added, changed or removed."""
         for other in self._having(group.named):
             other.plan = None
 
@@ -410,7 +410,7 @@ class Groups:
         return Plan(np.array(crowds, np.int64), tables)
 
     def _among(self, names: tuple[str, ...]) -> Iterator[Group]:
-        """The groups of which all attributes are among these."""
+        """The groups whose attributes are all among `names`."""
         known = [name for name in names if name in self._with]
         if 1 << len(known) <= min(_SUBSETS_MAX, 2 * len(self._by_names)):
             for count in range(len(known) + 1):
@@ -423,7 +423,7 @@ class Groups:
                 yield from self._by_names[named]
 
     def _having(self, names: Sequence[str]) -> Iterator[Group]:
-        """The groups that have all of these attributes."""
+        """The groups that have all attributes of `names`."""
         if not names:
             yield from self._by_shape.values()
             return
@@ -436,7 +436,7 @@ class Groups:
 
 
 class Placing:
-    """Points that are to be added one after the other, each after it was asked what covers it."""
+    """Points that are added one after the other, each after the search of its covers."""
 
     __slots__ = (
         "_asked",
@@ -468,7 +468,7 @@ class Placing:
         self._counts = np.zeros(len(keys), np.int64)
 
     def go_on(self, first: int) -> int:
-        """Place the points from one on; returns the first that has to be asked by itself."""
+        """Place the points from `first` on; returns the first that needs a query by itself."""
         groups = self._groups
         last: int = groups.kernels.place_rows(
             groups._arena,
@@ -488,7 +488,7 @@ class Placing:
         return last
 
     def covers(self, first: int, last: int) -> list[list[int]]:
-        """The keys of what was found to cover the points from one place up to another."""
+        """The keys of the covers found for the points from one place up to another."""
         limit = self._limit
         counts: list[int] = self._counts[first:last].tolist()
         if not any(counts):

@@ -1,18 +1,18 @@
 """The columnar covering index: compiled search for candidates, exact for every shape.
 
 Where the covering filter is its own hull and no number was rounded the search decides; any other
-candidate is checked with `Filter.covers`. Those that are sure come first, and candidates are asked
-for in small numbers, so `cov(s, 1)` ends with the first cover. All checks of one question share
+candidate is checked with `Filter.covers`. Sure covers come first, and candidates are fetched in
+small numbers, so `cov(s, 1)` ends with the first cover. All checks of one query share
 `limits.COVERING_QUESTION_STEPS`: past them a candidate is no cover, which costs messages and loses
 nothing.
 
-Cost of a question: some lookups say which groups can hold it (`groups.py`), and their rows are
+Cost of a query: some lookups find the groups that can hold it (`groups.py`), and their rows are
 compared, a nanosecond each, as long as they are few. Of a group of more than `groups.CROWD_MAX`
 filters that has d ends, d words of n / 64 are intersected, eight and more in one instruction, and
 the few rows that are left are compared; adding writes a row of as many bits as there are columns
-times `columns.LEVELS`. Many filters are asked about and added by one call of a kernel
-(`place_many`). The index degrades where most filters differ in what hulls do not tell apart (long
-common beginnings of texts, patterns, disjunctions).
+times `columns.LEVELS`. Many filters are queried and added by one call of a kernel (`place_many`).
+The index degrades where most filters differ in what hulls do not show (long common beginnings of
+texts, patterns, disjunctions).
 """
 
 from __future__ import annotations
@@ -35,16 +35,17 @@ from sapwood.model.reduction import Allowance
 
 _WORK: Final = 16
 _FILTERS_A_WORK: Final = 200
-"""What plain kernels take longer for a question or an addition, in about microseconds: this much,
-and for a question one for so many filters. Measured: 20 with 100, 25 with 1,000, 90 with 16,000."""
+"""The time by which plain kernels take longer for a query or an addition, in about microseconds: a
+constant, and for a query one for each `_FILTERS_A_WORK` filters. Measured: 20 with 100, 25 with
+1,000, 90 with 16,000."""
 
 
 class ColumnarCovering:
     """Hulls in columns (see the module).
 
-    Unless `kernels` are given, it takes the compiled ones once they are at hand in this process,
-    and the plain ones until then; whoever loads them (`awaiting`) hears how much these work. Both
-    find the same.
+    Unless `kernels` are given, it uses the compiled ones once they are at hand in this process, and
+    the plain ones until then; the work of these is reported to the loader of `awaiting`. Both
+    return the same results.
     """
 
     __slots__ = (
@@ -60,7 +61,7 @@ class ColumnarCovering:
     )
 
     def __init__(self, kernels: Kernels | None = None, *, awaiting: Awaiting | None = None) -> None:
-        #: how long compiled kernels have been done without; `None` once it is clear which are used
+        #: the account of work without compiled kernels; `None` once the choice is final
         self._awaiting = None
         if kernels is None:
             wait = awaiting or Awaiting(COVERING)
@@ -71,14 +72,14 @@ class ColumnarCovering:
         self._filters: dict[int, Filter] = {}
         self._groups = Groups(self._kernels)
         self._reader = PointReader()
-        #: the key of the filter that accepts nothing, which all others cover; -1 if it is not here
+        #: the key of the filter that accepts nothing, which all others cover; -1 if there is none
         self._empty = -1
-        #: the keys whose filters are not their hulls; the filters of all other keys cover whatever
-        #: lies in their hulls
+        #: the keys whose filters are not their hulls; the filters of all other keys cover every
+        #: point that lies in their hulls
         self._unsure: set[int] = set()
         #: the keys whose points are not precise
         self._rounded: set[int] = set()
-        #: a filter and its point, which depends on nothing else: the one asked about last
+        #: the filter of the last query and its point, which depends on nothing else
         self._last = (NOTHING, point_of(NOTHING))
 
     def __len__(self) -> int:
@@ -108,7 +109,7 @@ class ColumnarCovering:
             self._groups.remove(key)
 
     def cov(self, filter: Filter, limit: int) -> list[int]:
-        """Up to `limit` filters that cover it."""
+        """The keys of up to `limit` filters that cover `filter`."""
         assert limit > 0, "a search for no cover at all"
         if self._awaiting is not None:
             self._await(self._awaiting)
@@ -117,7 +118,7 @@ class ColumnarCovering:
     def place_many(
         self, keys: Sequence[int], filters: Sequence[Filter], limit: int
     ) -> list[list[int]]:
-        """For each filter in order what `cov` says of it, and then `add`; returns the former."""
+        """Run `cov` and then `add` for each filter in order; returns the covers."""
         if self._awaiting is not None:
             self._awaiting.expect()
             self._await(self._awaiting, len(keys))
@@ -140,7 +141,7 @@ class ColumnarCovering:
         return found
 
     def covered(self, filter: Filter) -> list[int]:
-        """All filters that it covers."""
+        """The keys of all filters that `filter` covers."""
         if self._awaiting is not None:
             self._await(self._awaiting)
         point = self._point(filter)
@@ -159,7 +160,7 @@ class ColumnarCovering:
         return found if self._empty < 0 else [*found, self._empty]
 
     def refilled(self) -> None:
-        """Search with kernels of its own what was filled with the tables of another one."""
+        """Search with its own kernels, after its groups were filled by another index."""
         self._groups.use(self._kernels)
 
     def validate(self) -> None:
@@ -177,7 +178,7 @@ class ColumnarCovering:
         )
 
     def _covers(self, filter: Filter, point: Point, limit: int) -> list[int]:
-        """Up to `limit` filters that cover one with this point."""
+        """The keys of up to `limit` filters that cover one with this point."""
         filters = self._filters
         if point.is_empty:
             return [key for key in filters if key != self._empty][:limit]
@@ -196,7 +197,7 @@ class ColumnarCovering:
         return found
 
     def _note(self, key: int, filter: Filter, point: Point) -> None:
-        """Keep a filter, and what its point does not say."""
+        """Store a filter, and the flags that its point does not have."""
         self._filters[key] = filter
         if not point.is_filter:
             self._unsure.add(key)
@@ -211,7 +212,7 @@ class ColumnarCovering:
         first: int,
         last: int,
     ) -> None:
-        """The same of those from one place up to another."""
+        """`_note` for the filters from one place up to another."""
         self._filters.update(zip(keys[first:last], filters[first:last], strict=True))
         for noted, is_plain in (
             (self._unsure, points.is_filter),
@@ -222,7 +223,7 @@ class ColumnarCovering:
             )
 
     def _await(self, awaiting: Awaiting, questions: int = 1) -> None:
-        """Take compiled kernels, if they are at hand now."""
+        """Use the compiled kernels if they are at hand now."""
         work = questions * (_WORK + len(self._filters) // _FILTERS_A_WORK)
         compiled = cast("Kernels | None", awaiting.compiled(work))
         if compiled is not None:
@@ -230,11 +231,11 @@ class ColumnarCovering:
             self._groups.use(compiled)
 
     def _point(self, filter: Filter) -> Point:
-        """The point of a filter; asking and then adding the same one finds it once."""
+        """The point of a filter, cached for a query and then an addition of the same one."""
         if self._last[0] is not filter:
             self._last = (filter, point_of(filter))
         return self._last[1]
 
 
 COVERING: Final = KernelSet("covering", "sapwood.covering.columnar.kernels.compiled")
-"""Its compiled kernels."""
+"""The compiled kernels of the index."""

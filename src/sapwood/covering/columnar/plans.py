@@ -1,4 +1,4 @@
-"""What is known of points of one shape, and how those of two shapes are compared (`groups.py`)."""
+"""The properties of points of one shape, and comparisons of two shapes (`groups.py`)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sapwood.covering.columnar.table import PointTable
 from sapwood.covering.hull import NUMBER, TEXT
 
 Wants: TypeAlias = Mapping[str, tuple[int, dict[int, int]]]
-"""By attribute the kinds that a side offers, and kind by kind where the first of its two ends is:
-of the shape ("halted", TRUE, "price", NUMBER) it is {"halted": (TRUE, {}), "price": (NUMBER,
+"""By attribute the kinds that a side offers, and kind by kind the place of the first of its two
+ends: of the shape ("halted", TRUE, "price", NUMBER) it is {"halted": (TRUE, {}), "price": (NUMBER,
 {NUMBER: 0})}."""
 
 
@@ -64,13 +64,13 @@ class Table:
 
 
 class Plan(NamedTuple):
-    """Which groups a question looks into: crowds as kernels read them (`groups.py`), and tables."""
+    """The groups that a query searches: crowds as kernels read them (`groups.py`), and tables."""
 
     crowds: Places
     tables: Sequence[Table]
 
     def parts(self) -> set[object]:
-        """What it says of each group, whatever their order."""
+        """The parts for each group, without their order."""
         found: set[object] = {id(table) for table in self.tables}
         at, numbers = 0, self.crowds.tolist()
         while at < len(numbers):
@@ -83,8 +83,8 @@ class Plan(NamedTuple):
 class Group:
     """The points of one shape.
 
-    `named` are the attributes that a question has to constrain, which are all but those of which
-    every value is offered.
+    `named` are the attributes that a query has to constrain, which are all but those of which every
+    value is offered.
 
     #: with a table it has no row in the arena
     """
@@ -99,12 +99,12 @@ class Group:
         #: `named` as bits, and all attributes
         self.mask = self.whole = 0
         self.table: Table | None = None
-        #: that of its shape, once somebody has asked
+        #: the plan of its shape, once one was needed
         self.plan: Plan | None = None
 
 
 def wants_of(shape: Shape) -> Wants:
-    """What a question of this shape wants of a row, and a row offers."""
+    """The kinds that a row of this shape offers, and the place of each end, by attribute."""
     wants: dict[str, tuple[int, dict[int, int]]] = {}
     end = 0
     for name, offered, needed in sides(shape):
@@ -118,12 +118,12 @@ def wants_of(shape: Shape) -> Wants:
 
 
 def ends_of(shape: Shape) -> int:
-    """How many ends a point of the shape has."""
+    """The number of ends of a point of the shape."""
     return sum(2 * ((needed & NUMBER > 0) + (needed & TEXT > 0)) for _, _, needed in sides(shape))
 
 
 def compared_above(group: Group, wants: Wants) -> list[int] | None:
-    """The ends of a row and of the question that are compared; `None` if no row can hold it."""
+    """The pairs of ends of a row and the query to compare; `None` if no row can hold it."""
     compared: list[int] = []
     for name in group.named:
         offered, ends = group.wants[name]
@@ -137,7 +137,7 @@ def compared_above(group: Group, wants: Wants) -> list[int] | None:
 
 
 def compared_below(group: Group, wants: Wants, named: Sequence[str]) -> list[int] | None:
-    """The same of rows that the question may hold."""
+    """The pairs of ends to compare for rows that the query may hold."""
     compared: list[int] = []
     for name in named:
         offered, asked = wants[name]

@@ -38,12 +38,12 @@ TOTAL: Final = 32
 FREE: Final = KINDS | TOTAL
 
 Shape: TypeAlias = tuple[str | int, ...]
-"""What points that differ in their ends only have in common: their *sides*, one an attribute.
+"""The common part of points that differ in their ends only: their *sides*, one for each attribute.
 
-For each attribute that is constrained in every conjunction its name, then the kinds it offers. It
-needs the same without `TOTAL`: a covering filter must offer what the other needs, and a disjunction
-may accept everything without being known to. A flat tuple, because a shape is looked up for every
-filter, and these hash faster.
+For each attribute that every conjunction constrains its name, then the kinds that it offers. It
+needs the same without `TOTAL`: a covering filter must offer the kinds that the other needs, and a
+disjunction may accept everything without that being known. A flat tuple, because a shape is looked
+up for every filter, and these hash faster.
 """
 
 
@@ -52,9 +52,9 @@ class Point:
     """The hull of a filter as a point.
 
     `ends` are pairs of (-smallest, largest), so that holding is being at least as large: for each
-    side one of its numbers and one of its texts, as far as it needs these. `is_filter` tells that
-    the filter is all that the point says, `is_precise` that no end of a number was rounded,
-    `is_empty` that nothing is accepted. Not to be changed; not frozen because that takes longer to
+    side one pair of its numbers and one of its texts, as far as it needs these. `is_filter` is true
+    if the filter is equivalent to the point, `is_precise` if no end of a number was rounded,
+    `is_empty` if nothing is accepted. Not to be changed; not frozen because that takes longer to
     make.
     """
 
@@ -80,7 +80,7 @@ def point_of(filter: Filter) -> Point:
     if len(parts) != 1:
         hull_sides, _, is_filter = joined([[written_side(one) for one in part] for part in parts])
         return _point(hull_sides, len(parts), is_filter=is_filter)
-    # Every filter comes here, most of them with an interval or a text for each attribute.
+    # Every filter passes here, most of them with an interval or a text for each attribute.
     shape: list[str | int] = []
     ends: list[float] = []
     is_filter = True

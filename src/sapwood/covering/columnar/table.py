@@ -1,7 +1,7 @@
 """Points by key, in columns of arrays (`columns.py` has a worked example).
 
-A table gives attributes their fields and columns, chooses cuts again whenever it has doubled, and
-remembers for each shape of points where the sides are (a *layout*), so that loading a point is
+A table assigns fields and columns to attributes, chooses cuts again whenever it has doubled, and
+caches for each shape of points the places of its sides (a *layout*), so that loading a point is
 writing its ends behind each other.
 """
 
@@ -42,22 +42,22 @@ _SAMPLE_ROWS: Final = 2048
 """Rows from which cuts are chosen: the error of a quantile is then about two percent."""
 
 _ROOM: Final = 1024
-"""Rows that a new table has room for, and some more: see `_room`."""
+"""Rows that a new table has room for, at least: see `_room`."""
 
 _LAYOUTS_MAX: Final = 4096
-"""Layouts that are remembered; sets of subscriptions have some dozens."""
+"""Layouts that are cached; sets of subscriptions have some dozens."""
 
 _FIELD_BITS: Final = 6
 _FIELDS_A_WORD: Final = 64 // _FIELD_BITS
 
 
 class Layout(NamedTuple):
-    """Where the sides of points of one shape are in the table.
+    """The places of the sides of points of one shape in the table.
 
-    `above`, `below` and `row` are the sides of questions and of a row, as the kernels of the table
-    take them, as long as there is the layout: `arrays` are what these speak of, and what is to be
-    kept with it. `pack` writes the ends of a point that have a place; `placed` are these, if not
-    all have one. `lacks_place` tells that something of the point has none.
+    `above`, `below` and `row` are the sides of queries and of a row, in the form for the kernels of
+    the table, valid as long as the layout is: `arrays` are the arrays they refer to, and the data
+    to be kept with these. `pack` writes the ends of a point that have a place; `placed` are these,
+    if not all have one. `lacks_place` is true if a part of the point has none.
     """
 
     above: Any
@@ -104,17 +104,17 @@ class PointTable:
         self._fields: dict[str, int] = {}
         #: attribute and kind (NUMBER or TEXT) -> the first of its two columns
         self._columns_of: dict[tuple[str, int], int] = {}
-        #: the shape of a point (nothing for the empty one) -> its layout; a cache of what the two
-        #: tables above say, emptied whenever these change
+        #: the shape of a point (`None` for the empty one) -> its layout; a cache that depends on
+        #: the two tables above, emptied whenever these change
         self._layouts: dict[Shape | None, Layout] = {}
         #: the point loaded last, whose ends `columns.query` has, and its layout, which is
         #: valid as `_layouts` are
         self._loaded: Point | None = None
         self._loaded_layout: Layout
-        #: where kernels write what they find, and what they keep meanwhile
+        #: the memory to which kernels write the rows that they find, and their scratch memory
         self.found, self._left = np.empty(FOUND_MAX, np.int64), np.empty(CHUNK, np.uint64)
         self._count = self._top = 0
-        #: the blocks that a search has to look at
+        #: the number of blocks that a search has to read
         self.blocks = 0
         self._fit_at = FIT_FROM
         self._hold(no_rows(_room(_ROOM), columns=0, words=1, fields=0))
@@ -124,7 +124,7 @@ class PointTable:
         return self._count
 
     def add(self, key: int, point: Point) -> bool:
-        """Add a point; returns whether all of its attributes have a place in the table."""
+        """Add a point; returns true if all of its attributes have a place in the table."""
         layout = self.load(point)
         if layout.lacks_place and self._provide(point):
             layout = self.load(point)
@@ -149,9 +149,9 @@ class PointTable:
     def load(self, point: Point) -> Layout:
         """Put a point where kernels read it, to search with it or to write it; returns its layout.
 
-        Of the rows whose points shall hold it each must offer and reach what it has (`above`), of
-        those that it shall hold none may need or reach more (`below`). That is all unless the
-        layout lacks a place: attributes without one cannot be compared.
+        A row whose point holds it must offer all of its kinds and reach all of its ends (`above`);
+        a row whose point it holds may need or reach no more (`below`). That is sufficient unless
+        the layout lacks a place: attributes without one cannot be compared.
         """
         if self._loaded is point:
             return self._loaded_layout
@@ -163,7 +163,7 @@ class PointTable:
         return layout
 
     def use(self, kernels: Kernels) -> None:
-        """Exchange the kernels; layouts that were returned before are of no use then."""
+        """Exchange the kernels; layouts that were returned before are invalid then."""
         self.kernels = kernels
         self._forget_layouts()
         self._hold(self.columns)
@@ -195,7 +195,7 @@ class PointTable:
         ends, offers, needs, live, free, reach, cuts, query = columns
         rest = live, free, reach, cuts, query, self.found, self._left
         views = columns, View(ends, offers, *rest), View(ends, needs, *rest)
-        #: the columns, and what searches read of them, as the kernels take them
+        #: the columns, and the views of them for searches, in the form for the kernels
         (self._whole, self.upward, self.downward), self._kept = handles(self.kernels, views)
 
     def _forget_layouts(self) -> None:
@@ -203,7 +203,7 @@ class PointTable:
         self._loaded = None
 
     def _layout(self, point: Point) -> Layout:
-        """Where the sides of such a point are; kept until a new attribute is given a place."""
+        """The layout for a point; kept until a new attribute gets a place."""
         kind = None if point.is_empty else point.shape
         layout = self._layouts.get(kind)
         if layout is None:
@@ -262,7 +262,7 @@ class PointTable:
         )
 
     def _provide(self, point: Point) -> bool:
-        """Give the point's attributes places, as far as there is room; whether any is new."""
+        """Assign places to the point's attributes, as far as there is room; true if any is new."""
         before, column, filled = len(self._fields), len(self.columns.ends), []
         for attribute, _, needed in sides(point.shape):
             if attribute not in self._fields:
@@ -284,7 +284,7 @@ class PointTable:
         return True
 
     def _fill(self, attribute: str, kind: int) -> None:
-        """Ends of the rows so far in two new columns: free, or without values of that kind."""
+        """Fill two new columns with the ends of the rows so far: free, or without such values."""
         word, shift = divmod(self._fields[attribute], _FIELDS_A_WORD)
         bit = np.uint64(kind << shift * _FIELD_BITS)
         column, columns = self._columns_of[attribute, kind], self.columns
@@ -307,7 +307,7 @@ class PointTable:
         )
         for wide, narrow in zip(self.columns, old, strict=True):
             wide[tuple(map(slice, narrow.shape))] = narrow
-        # What accepts nothing needs nothing: it alone has a first word without any bit.
+        # A filter that accepts nothing needs nothing: it alone has a first word of 0.
         needs = np.where(old.needs[0] == 0, 0, np.uint64(ALL_FREE))
         fresh = slice(len(old.needs), None)
         self.columns.offers[fresh, :size] = self.columns.needs[fresh, :size] = needs
@@ -333,7 +333,7 @@ class PointTable:
 
 
 def _room(rows: int) -> int:
-    """Room for so many rows: an odd number of blocks.
+    """Room for at least `rows` rows: an odd number of blocks.
 
     Writing a row touches every bitmap at one place. If bitmaps began at multiples of a power of two
     these places would fall on the same few lines of the processor's cache.

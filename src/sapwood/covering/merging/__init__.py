@@ -1,9 +1,9 @@
-"""Merging of XPEs: the rules, and how imperfect their results are (XPE dissemination, 2.19).
+"""Merging of interests: perfect for records, imperfect for XPEs (XPE dissemination, 2.19).
 
-1. `xpe.py`        tree patterns without branches as sequences of steps
-2. `rules.py`      which XPEs become which merger
+1. `records.py`    the protocol of mergers, and perfect merging of record filters
+2. `rules.py`      the XPEs that a rule merges, and the merger
 3. `universe.py`   the paths of a DTD, and the degree of imperfection against them
-4. `merger.py`     what is merged at a time, within a budget
+4. `patterns.py`   the mergers of XPEs that are made at a time, within a budget
 """
 
 from sapwood.covering.merging.patterns import PatternMerger

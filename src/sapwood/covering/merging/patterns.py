@@ -20,7 +20,7 @@ _ROUNDS_MAX: Final = 8
 
 
 class _Pile(NamedTuple):
-    """An XPE as a pattern, and what it stands for: keys of the pass, and the original XPEs."""
+    """An XPE as a pattern, and the keys and original XPEs that it stands for in this pass."""
 
     pattern: TreePattern
     keys: tuple[str, ...]
@@ -33,15 +33,15 @@ class PatternMerger:
 
     A budget of 0 makes perfect mergers only. The degree is taken against the original members. In
     each round mergers are made in the order of their degree, then of their size; patterns with
-    branches, alternatives or conditions on content are left alone. A merger takes in whatever else
-    it covers.
+    branches, alternatives or conditions on content are left alone. A merger takes in all other
+    patterns that it covers.
     """
 
     universe: PathUniverse
     budget: float = 0.0
 
     def groups(self, candidates: Mapping[str, Candidate]) -> Sequence[Group]:
-        """What can be merged now; no key is in two groups."""
+        """The groups that can be merged now; no key is in two groups."""
         piles: dict[XPE, _Pile] = {}
         for key, one in candidates.items():
             steps = steps_of(one.interest) if isinstance(one.interest, TreePattern) else None
@@ -56,7 +56,7 @@ class PatternMerger:
         return [Group(pile.pattern, pile.keys) for pile in piles.values() if len(pile.keys) > 1]
 
     def may_stand(self, merger: AdvertisedContent, originals: Sequence[AdvertisedContent]) -> bool:
-        """Whether the degree is within the budget for these originals."""
+        """True if the degree is within the budget for these originals."""
         steps = steps_of(merger) if isinstance(merger, TreePattern) else None
         members = _linear(originals)
         if steps is None or members is None:
@@ -64,7 +64,7 @@ class PatternMerger:
         return self.universe.is_within(self.budget, steps, members)
 
     def _merge(self, piles: dict[XPE, _Pile]) -> bool:
-        """One round: replace XPEs by mergers; whether there was anything to do."""
+        """Replace XPEs by mergers in one round; false if there was none to make."""
         rated: list[tuple[float, int, tuple[tuple[str, str, str], ...], XPE, Sequence[XPE]]] = []
         for merger, members in candidates(piles).items():
             originals = [one for member in members for one in piles[member].originals]
@@ -94,14 +94,14 @@ def _joined(pattern: TreePattern, piles: Sequence[_Pile]) -> _Pile:
 
 
 def _linear(interests: Sequence[AdvertisedContent]) -> tuple[XPE, ...] | None:
-    """The steps of all; `None` if one of them is no XPE."""
+    """The steps of all interests; `None` if one of them is no XPE."""
     found = [steps_of(one) if isinstance(one, TreePattern) else None for one in interests]
     linear = tuple(steps for steps in found if steps is not None)
     return linear if len(linear) == len(found) else None
 
 
 def _can_be_said(merger: XPE) -> bool:
-    """Whether a neighbor reads the merger: it may have more `//` than the language takes."""
+    """True if a neighbor can parse the merger: it may have more `//` than the language allows."""
     pattern = pattern_of(merger)
     try:
         parse_xpath(str(pattern), pattern.namespaces)

@@ -1,9 +1,9 @@
 """Merging: one interest in the place of several that no other covers.
 
-A merger accepts whatever its members accept. It is *perfect* if it accepts nothing else, and
-imperfect up to a budget otherwise (XPE dissemination 2.19; XSiena 2.11). Whoever delivers to
-clients asks the members themselves, so that what clients receive stays exact; a merger only decides
-what crosses a link.
+A merger accepts everything that its members accept. It is *perfect* if it accepts nothing else, and
+imperfect up to a budget otherwise (XPE dissemination 2.19; XSiena 2.11). Deliveries to clients are
+matched against the members themselves, so clients receive exactly what they subscribed; a merger
+only decides what crosses a link.
 
 Mergers of mergers are judged by their original members, as errors would add up unseen otherwise.
 """
@@ -23,27 +23,27 @@ from sapwood.model.filter import Filter
 
 
 class Candidate(NamedTuple):
-    """An interest that could be propagated, and what it stands for (at least itself)."""
+    """An interest that could be propagated, and the interests it stands for (at least itself)."""
 
     interest: AdvertisedContent
     originals: tuple[AdvertisedContent, ...]
 
 
 class Group(NamedTuple):
-    """A merger, and the keys of two or more that it replaces."""
+    """A merger, and the keys of the two or more interests that it replaces."""
 
     interest: AdvertisedContent
     keys: tuple[str, ...]
 
 
 class Merger(Protocol):
-    """A way to merge: which rules, and how imperfect their results may be."""
+    """A way to merge: its rules, and the degree of imperfection that it allows."""
 
     def groups(self, candidates: Mapping[str, Candidate]) -> Sequence[Group]:
-        """What can be merged now; no key is in two groups."""
+        """The groups that can be merged now; no key is in two groups."""
 
     def may_stand(self, merger: AdvertisedContent, originals: Sequence[AdvertisedContent]) -> bool:
-        """Whether a merger is still within the budget when these are all that it stands for."""
+        """True if a merger is still within the budget when it stands for `originals` only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,28 +68,28 @@ class PerfectRecordMerger:
         return [Group(Filter((box,)), keys) for box, keys in boxes.items() if len(keys) > 1]
 
     def may_stand(self, merger: AdvertisedContent, originals: Sequence[AdvertisedContent]) -> bool:
-        """Whether the originals still make up the merger."""
+        """True if the originals still make up the merger."""
         if not isinstance(merger, Filter):
             return False
         boxes = [box for one in originals if isinstance(one, Filter) for box in one.conjunctions]
         try:
             return Filter.from_conjunctions(boxes) == merger
-        except LimitError:  # too many to tell
+        except LimitError:  # too many to compare
             return False
 
 
 @dataclass(frozen=True, slots=True)
 class EitherMerger:
-    """Several mergers, each of which leaves alone what the others merge."""
+    """Several mergers, each of which ignores the interests that the others merge."""
 
     mergers: tuple[Merger, ...]
 
     def groups(self, candidates: Mapping[str, Candidate]) -> Sequence[Group]:
-        """What any of them would merge."""
+        """The groups of all mergers."""
         return [group for merger in self.mergers for group in merger.groups(candidates)]
 
     def may_stand(self, merger: AdvertisedContent, originals: Sequence[AdvertisedContent]) -> bool:
-        """Whether any of them would keep the merger."""
+        """True if any of the mergers would keep the merger."""
         return any(one.may_stand(merger, originals) for one in self.mergers)
 
 
@@ -98,7 +98,7 @@ _Boxes = dict[Conjunction, tuple[str, ...]]
 
 
 def _round(boxes: _Boxes) -> _Boxes | None:
-    """Merge along the first attribute along which something can be merged; `None` if none."""
+    """Merge along the first attribute along which boxes can be merged; `None` if there is none."""
     names = sorted({name for box in boxes for name in box.attributes})
     for name in names:
         along: dict[Conjunction, list[Conjunction]] = {}
@@ -120,7 +120,7 @@ def _with_unions(
     along: Mapping[Conjunction, Iterable[Conjunction]],
     unions: Mapping[Conjunction, Conjunction],
 ) -> _Boxes:
-    """The boxes after merging; what a union has come to equal is joined with it."""
+    """The boxes after merging; a box that a union has become equal to is joined with it."""
     gone = {box for rest in unions for box in along[rest]}
     found = {box: keys for box, keys in boxes.items() if box not in gone}
     for rest, union in unions.items():
@@ -130,7 +130,7 @@ def _with_unions(
 
 
 def _union(rest: Conjunction, name: str, alike: Sequence[Conjunction]) -> Conjunction | None:
-    """One conjunction for all, which agree but for one attribute; `None` if there is none."""
+    """The union of conjunctions that agree but for one attribute; `None` if there is none."""
     first, *others = alike
     together: Constraint | None = first.constraint(name)
     for box in others:

@@ -1,12 +1,12 @@
-"""The rules: what XPEs have in common, and the merger that accepts all of them.
+"""The rules of merging: the common parts of XPEs, and the merger that accepts all of them.
 
 * M1: they differ in the name of one step, which becomes `*`;
-* M1': they differ in how far below one step is looked for, which becomes any depth (`//`);
+* M1': they differ in the axis of one step, which becomes any depth (`//`);
 * M2: both at once, at two places;
 * M3: they have a head and a tail in common, which are joined by `//` in the place of the middles.
 
-M1 and M1' are lost in the printed text (L395 to L399) and taken from its example and from M2. What
-differs in one place is found by hashing what is left when the place is blanked, so that all XPEs
+M1 and M1' are lost in the printed text (L395 to L399) and taken from its example and from M2. XPEs
+that differ in one place are found by hashing the rest when the place is blanked, so that all XPEs
 that differ there only come together at once. M3 is tried for neighbors in sorted order.
 """
 
@@ -20,12 +20,12 @@ from sapwood.covering.xpe import XPE, Step
 from sapwood.model.patterns.conditions import Axis
 
 COMMON_MIN: Final = 0.5
-"""The share of the longer XPE's steps that are the same in both at least: most of both has to
-coincide, otherwise the merger accepts far too much (L416 says so of M3)."""
+"""The least share of the longer XPE's steps that are the same in both: most of both has to
+coincide, otherwise the merger accepts far too much (L416 notes that for M3)."""
 
 
 def candidates(xpes: Iterable[XPE]) -> Mapping[XPE, Sequence[XPE]]:
-    """Mergers of two or more distinct XPEs each, with those that a rule makes them of."""
+    """Mergers of two or more distinct XPEs each, with the XPEs that a rule makes them of."""
     known = sorted(set(xpes), key=_order)
     found: dict[XPE, dict[XPE, None]] = {}
     for rule in (_one_name, _one_axis, _name_and_axis):

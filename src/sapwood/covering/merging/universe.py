@@ -1,9 +1,9 @@
-"""The paths that documents may have, and how much more of them a merger accepts than its members.
+"""The paths that documents may have, and the share of them that a merger accepts needlessly.
 
 The degree of imperfection of a merger s of s1 ... sn is `|P(s) - (P(s1) + ... + P(sn))| / |P(s)|`
-(L418), P being the distinct root-to-leaf paths of the DTD that an XPE accepts, of at most so many
-levels. They are counted without listing them: a table of how many walks through the DTD's graph
-lead to an element with the same states of all XPEs, level by level.
+(L418), P being the distinct root-to-leaf paths of the DTD that an XPE accepts, of at most `levels`
+elements. They are counted without listing them: a table of the numbers of walks through the DTD's
+graph that lead to an element with the same states of all XPEs, level by level.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Automaton:
         self._matches: dict[str, int] = {}
 
     def read(self, state: int, name: str) -> int:
-        """The state below an element of that name; `ACCEPTED` if the last step is met there."""
+        """The state below an element `name`; `ACCEPTED` if the last step is satisfied there."""
         matches = self._matches.get(name)
         if matches is None:
             matches = self._matches[name] = sum(
@@ -61,11 +61,11 @@ class PathUniverse:
     def __init__(self, paths: Paths, levels: int = LEVELS) -> None:
         self._paths = paths
         self._levels = levels
-        #: (name, levels) -> walks from there to an end, of at most so many elements; depends on
-        #: nothing that changes
+        #: (name, levels) -> the number of walks from there to an end, of at most `levels` elements;
+        #: never changes
         self._walks: dict[tuple[str, int], int] = {}
         self._automata: dict[XPE, _Automaton] = {}
-        #: XPEs -> the paths that any of them accepts; likewise
+        #: XPEs -> the number of paths that any of them accepts; never changes
         self._counted: dict[frozenset[XPE], int] = {}
 
     def degree(self, merger: XPE, members: Sequence[XPE]) -> float:
@@ -77,7 +77,7 @@ class PathUniverse:
         return 0.0 if not accepted else 1.0 - self.count(members) / accepted
 
     def is_within(self, budget: float, merger: XPE, members: Sequence[XPE]) -> bool:
-        """Whether the degree is at most `budget`; finds out early where it is far from it."""
+        """True if the degree is at most `budget`; decides early where it is far from it."""
         needed = (1.0 - budget) * self.count((merger,))
         at_most = 0
         for member in dict.fromkeys(members):
@@ -87,7 +87,7 @@ class PathUniverse:
         return at_most >= needed
 
     def count(self, xpes: Sequence[XPE]) -> int:
-        """How many paths some of the XPEs accepts."""
+        """The number of paths that any of the XPEs accepts."""
         distinct = frozenset(xpes)
         known = self._counted.get(distinct)
         if known is None:
@@ -121,7 +121,7 @@ class PathUniverse:
         return known
 
     def _walks_from(self, name: str, levels: int) -> int:
-        """The walks that begin at an element, of at most so many elements, itself included."""
+        """The number of walks from an element to an end, of at most `levels` elements."""
         if not levels:
             return 0
         known = self._walks.get((name, levels))

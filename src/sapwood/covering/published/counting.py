@@ -7,10 +7,10 @@ own* constraints are found. (The searched filter may have more.) Filters without
 everything.
 
 Of the stored constraints on an attribute, single values are found by hashing, intervals of numbers
-in columns sorted by their low ends, and what is neither is tried one by one. Works for all types.
-Columns hold rounded ends and take open ones for closed, so whatever has a full tally is checked
-with `Filter.covers`. Filters that are disjunctions stay beside the tallies and are compared with
-`Filter.covers` at once: two boxes may cover together what neither covers alone.
+in columns sorted by their low ends, and all other constraints are tried one by one. Works for all
+types. Columns hold rounded ends and treat open ends as closed, so every filter with a full tally is
+checked with `Filter.covers`. Filters that are disjunctions stay beside the tallies and are compared
+with `Filter.covers` at once: two boxes may cover together what neither covers alone.
 
 Cost: the number of stored constraints that begin no later than one of the searched filter, which
 is a fixed share of all where predicates are popular, some nanoseconds each.
@@ -36,7 +36,7 @@ _Keys: TypeAlias = dict[int, None]
 """Keys in the order of arrival."""
 
 _Tally: TypeAlias = npt.NDArray[np.int64]
-"""By key: how many constraints fit; or how many the filter has."""
+"""By key: the number of constraints that fit, or that the filter has."""
 
 T = TypeVar("T", bound=np.generic)
 
@@ -52,7 +52,7 @@ class CountingCovering:
     def __init__(self) -> None:
         #: key -> its filter; exactly the taken keys
         self._filters: dict[int, Filter] = {}
-        #: by key: how many constraints its conjunction has, at least one; _NO_TALLY for others
+        #: by key: the number of its conjunction's constraints, at least one; _NO_TALLY for others
         self._needs: _Tally = np.full(64, _NO_TALLY)
         #: the key of the conjunction without constraints
         self._unconditional: _Keys = {}
@@ -97,12 +97,12 @@ class CountingCovering:
                 del self._attributes[name]
 
     def cov(self, filter: Filter, limit: int) -> list[int]:
-        """Up to `limit` filters that cover it."""
+        """The keys of up to `limit` filters that cover `filter`."""
         found = (key for key in self._covering(filter) if self._filters[key] != filter)
         return list(islice(found, limit))
 
     def covered(self, filter: Filter) -> list[int]:
-        """All filters that it covers."""
+        """The keys of all filters that `filter` covers."""
         if len(filter.conjunctions) != 1:
             candidates: Iterator[int] = (k for k, f in self._filters.items() if filter.covers(f))
         else:
@@ -133,14 +133,14 @@ class CountingCovering:
             stored.validate(by_attribute[name])
 
     def _covering(self, filter: Filter) -> Iterator[int]:
-        """The keys of all filters that cover it, an equal one among them, each once."""
+        """The keys of all filters that cover `filter`, an equal one among them, each once."""
         if len(filter.conjunctions) == 1:
             candidates = self._full_tallies(filter.conjunctions[0])
         elif filter.conjunctions:
             first, *rest = (list(self._full_tallies(c)) for c in filter.conjunctions)
             others = [frozenset(keys) for keys in rest]
             candidates = (key for key in first if all(key in keys for keys in others))
-        else:  # nothing at all is covered by anything
+        else:  # a filter that accepts nothing is covered by every filter
             candidates = (key for key in self._filters if key not in self._disjunctions)
         for keys in (candidates, self._disjunctions):
             yield from (key for key in keys if self._filters[key].covers(filter))
@@ -177,7 +177,7 @@ class _AttributeConstraints:
         self._spans = _Spans()
         #: constraints that accept one value -> the keys that have them, at least one
         self._points: dict[Constraint, _Keys] = {}
-        #: key -> its constraint, if that is neither
+        #: key -> its constraint, if that is neither span nor point
         self._others: dict[int, Constraint] = {}
 
     def __len__(self) -> int:
@@ -206,7 +206,7 @@ class _AttributeConstraints:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no constraint."""
+        """True if there is no constraint."""
         return not (self._spans or self._points or self._others)
 
     def tally_covering(self, narrow: Constraint, tally: _Tally) -> None:
@@ -225,7 +225,7 @@ class _AttributeConstraints:
         tally[[key for key, own in self._others.items() if wide.covers(own)]] += 1
 
     def validate(self, constraints: dict[int, Constraint]) -> None:
-        """Raise `InvariantError` unless exactly `constraints` are held."""
+        """Raise `InvariantError` unless this holds exactly `constraints`."""
         points: dict[Constraint, set[int]] = {}
         intervals: dict[int, Interval] = {}
         others: dict[int, Constraint] = {}
@@ -293,7 +293,7 @@ class _Spans:
         return self._keys[begin : self._count][self._highs[begin : self._count] <= high]
 
     def validate(self, intervals: dict[int, Interval]) -> None:
-        """Raise `InvariantError` unless exactly `intervals` are held, in order."""
+        """Raise `InvariantError` unless this holds exactly `intervals`, in order."""
         columns = (c[: self._count].tolist() for c in (self._keys, self._lows, self._highs))
         stored = {key: (low, high) for key, low, high in zip(*columns, strict=True)}
         if len(stored) != self._count or stored != {k: _rounded(i) for k, i in intervals.items()}:
@@ -316,7 +316,7 @@ def _with_room(column: npt.NDArray[T], size: int) -> npt.NDArray[T]:
 
 
 def _is_point(constraint: Constraint) -> bool:
-    """Whether exactly one value is accepted, so that only the same constraint is covered."""
+    """True if exactly one value is accepted, so that only the same constraint is covered."""
     interval = _only_interval(constraint)
     if interval is not None:
         return interval.is_point

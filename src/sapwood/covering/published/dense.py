@@ -1,8 +1,8 @@
 """The dense graph `G*` (Shen 2007, section 4.3.1): every covering relation is an edge.
 
-The obvious structure: all covers and all covered filters are asked for at every insertion, and up
-to n edges are made. It is what the others are compared with. Of unequal filters that accept the
-same records the older one stands above the younger.
+The obvious structure: every insertion searches all covers and all covered filters, and makes up to
+n edges. The other graphs are compared with it. Of unequal filters that accept the same records the
+older one stands above the younger.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class DenseGraph:
         return len(self._edges)
 
     def add(self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]) -> bool:
-        """Insert a node below all covers and above all that it covers."""
+        """Insert a node below all its covers and above all filters that it covers."""
         covers = index.cov(filter, max(1, len(index)))
         self._edges.add(key, filter, covers)
         for child in index.covered(filter):
@@ -39,7 +39,7 @@ class DenseGraph:
         return bool(covers)
 
     def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:  # noqa: ARG002
-        """Drop a node; returns the children that it alone covered."""
+        """Remove a node; returns the children that it alone covered."""
         return tuple(c for c in self._edges.remove(key) if not self._edges.parents(c))
 
     def parents(self, key: int) -> Collection[int]:

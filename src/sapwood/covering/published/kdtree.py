@@ -1,16 +1,16 @@
 """Covering by dominance in k-d trees (Shen 2007, section 4.5, L984-986, and L1048-1066).
 
-Filters that are one numeric box are points, in one tree for each set of attributes; what covers a
-box lies in the trees whose attributes are among its own, at coordinates at least as large. The
+Filters that are one numeric box are points, in one tree for each set of attributes; the covers of a
+box lie in the trees whose attributes are among its own, at coordinates at least as large. The
 printed search range repeats the variables of a record; it is `[-l1, inf] x [r1, inf] x ...`, from
 the ends of the searched box.
 
 Other shapes stay beside the trees and are compared one by one with `Filter.covers`, and so is every
 stored filter where the searched one is no box. Open ends share the coordinates of closed ones, so
-what a search finds is checked where an end is open.
+the results of a search are checked where an end is open.
 
-Cost: one search for each set of attributes in use (see `matching.kdtree.tree`); `cov(s, 1)` stops
-at the first cover.
+Cost: one search for each set of attributes in use (see `matching.published.kdtree.tree`); `cov(s,
+1)` stops at the first cover.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class KdTreeCovering:
             del self._trees[region.box.attributes]
 
     def cov(self, filter: Filter, limit: int) -> list[int]:
-        """Up to `limit` filters that cover it."""
+        """The keys of up to `limit` filters that cover `filter`."""
         region = region_of(filter)
         candidates = self._regions if region.box is None else self._above(region.box)
         found = (
@@ -74,7 +74,7 @@ class KdTreeCovering:
         return list(islice(found, limit))
 
     def covered(self, filter: Filter) -> list[int]:
-        """All filters that it covers."""
+        """The keys of all filters that `filter` covers."""
         region = region_of(filter)
         candidates = self._regions if region.box is None else self._below(region.box)
         return [
@@ -96,7 +96,7 @@ class KdTreeCovering:
             tree.validate()
 
     def _above(self, box: Box) -> Iterator[int]:
-        """All that may cover a box, each once."""
+        """The keys of all filters that may cover a box, each once."""
         for attributes, tree in self._trees.items():
             query = projected(box, attributes)
             if query is not None:
@@ -104,7 +104,7 @@ class KdTreeCovering:
         yield from self._others
 
     def _below(self, box: Box) -> Iterator[int]:
-        """All that a box may cover, each once."""
+        """The keys of all filters that a box may cover, each once."""
         ends = {
             name: box.point[2 * place : 2 * place + 2] for place, name in enumerate(box.attributes)
         }

@@ -18,7 +18,7 @@ from sapwood.model.interest import Interest
 
 
 class _PosetGraph:
-    """A poset that answers as a relation graph; the index is neither asked nor needed."""
+    """A poset as a relation graph; the index is not used."""
 
     __slots__ = ("_poset",)
 
@@ -32,13 +32,13 @@ class _PosetGraph:
         return len(self._poset)
 
     def add(self, key: int, filter: AdvertisedContent, index: CoveringIndex[Any]) -> bool:  # noqa: ARG002
-        """Insert a node where the order wants it."""
+        """Insert a node in its place of the order."""
         assert isinstance(filter, Interest), "posets hold interests"
         self._poset.add(key, filter)
         return bool(self._poset.parents(key))
 
     def remove(self, key: int, index: CoveringIndex[Any]) -> tuple[int, ...]:  # noqa: ARG002
-        """Drop a node; returns the children that have become roots."""
+        """Remove a node; returns the children that have become roots."""
         return self._poset.remove(key)
 
     def parents(self, key: int) -> Collection[int]:
@@ -55,7 +55,7 @@ class _PosetGraph:
 
 
 class SienaPoset(_PosetGraph):
-    """All immediate predecessors and successors (section 4.3.2)."""
+    """The graph of all immediate predecessors and successors (section 4.3.2)."""
 
     __slots__ = ()
 
@@ -64,7 +64,7 @@ class SienaPoset(_PosetGraph):
 
 
 class PosetForest(_PosetGraph):
-    """One covering parent (section 4.3.3)."""
+    """The graph of one covering parent for each node (section 4.3.3)."""
 
     __slots__ = ()
 

@@ -24,7 +24,7 @@ def _found_to_cover(
 
 
 PROCEDURES: Final = Relation(_prepared, _found_to_cover)
-"""What the procedures find; patterns that are no XPEs cover themselves only."""
+"""The covers that the procedures find; patterns that are no XPEs cover themselves only."""
 
 
 class ProcedureCovering:
@@ -54,7 +54,7 @@ class ProcedureCovering:
         del self._runs[key]
 
     def cov(self, filter: TreePattern, limit: int) -> list[int]:
-        """The first `limit` patterns that are found to cover it."""
+        """The keys of the first `limit` patterns that are found to cover `filter`."""
         runs = runs_of(filter)
         if runs is None:
             return []
@@ -67,17 +67,17 @@ class ProcedureCovering:
         return found
 
     def covered(self, filter: TreePattern) -> list[int]:
-        """All patterns that it is found to cover."""
+        """The keys of all patterns that `filter` is found to cover."""
         runs = runs_of(filter)
         if runs is None:
             return []
         return [key for key, other in self._others(runs) if procedure_covers(runs, other)]
 
     def validate(self) -> None:
-        """There is one table, so nothing can disagree."""
+        """Do nothing: there is one table, so nothing can disagree."""
 
     def _others(self, runs: Runs) -> Iterator[tuple[int, Runs]]:
-        """The XPEs that are not equal to one."""
+        """The keys and runs of all XPEs that are not equal to one."""
         for key, other in self._runs.items():
             if other is not None and other != runs:
                 yield key, other

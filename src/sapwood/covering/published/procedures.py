@@ -1,14 +1,14 @@
-"""The XPE dissemination work's procedures: whether an XPE meets an advertisement (1.4.2 to 1.4.4).
+"""The XPE dissemination work's procedures by which an XPE meets an advertisement (1.4.2 to 1.4.4).
 
-An XPE *meets* an advertisement if it accepts some path that is advertised. Routers ask the product
-automaton (`sapwood.model.patterns.advertisements.intersection`), which also knows branches and
+An XPE *meets* an advertisement if it accepts some advertised path. Routers use the product
+automaton (`sapwood.model.patterns.advertisements.intersection`), which also handles branches and
 repeated choice, and whose time does not grow with the nesting of repetitions. The procedures are
 here to be compared with it.
 
-They are the printed ones where those are right (figures 1.4, 1.7, 1.9 and 1.10). Elsewhere:
+They are the printed ones where those are right (figures 1.4, 1.7, 1.9 and 1.10). Departures:
 
-* figures 1.5 and 1.6 look for a relative XPE as Knuth, Morris and Pratt do, which goes wrong with
-  `*`: `sequences.py` has that search, and the one that is used unless another is asked for;
+* figures 1.5 and 1.6 search a relative XPE as Knuth, Morris and Pratt do, which goes wrong with
+  `*`: `sequences.py` has that search, and the one that is used by default;
 * figure 1.8 does not compare the repetitions that it skips, and takes one more where their number
   comes out whole: `/a(/a)+/a` meets `/a/a/a/b` there, and `/a(/b)+/b/a` not `/a/b/b/b/a`;
 * figures 1.8 to 1.10 are for absolute XPEs without descendants. For all others, repetitions are
@@ -40,7 +40,7 @@ from sapwood.model.patterns.pattern import TreePattern
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """What comes once or more often."""
+    """A form that is repeated, once or more often."""
 
     form: Form
 
@@ -50,11 +50,11 @@ Form: TypeAlias = "tuple[str | Repetition | None, ...]"
 
 
 def meets(advertisement: Advertisement, pattern: TreePattern, search: Search = position) -> bool:
-    """Whether an XPE meets an advertisement, by the procedure for the classes of both.
+    """True if an XPE meets an advertisement, by the procedure for the classes of both.
 
     Relative runs of steps are found by `search` (RelExprAndAdv). The time grows exponentially with
     the nesting of repetitions. Raises `InputError` for a pattern that is no XPE, and for an
-    advertisement with choice inside a repetition: the work has no procedure for those.
+    advertisement with choice inside a repetition: the work has no procedure for these cases.
     """
     steps = steps_of(pattern)
     if steps is None:
@@ -103,16 +103,16 @@ def forms_of(expression: Expression) -> tuple[Form, ...]:
 
 
 def prefix_meets(advertised: Names, subscribed: Names) -> bool:
-    """Whether an absolute XPE meets an advertisement (figure 1.4, AbsExprAndAdv)."""
+    """True if an absolute XPE meets an advertisement (figure 1.4, AbsExprAndAdv)."""
     return lies_at(advertised, subscribed, 0, overlaps)
 
 
 def pieces_meet(
     advertised: Names, pieces: tuple[Names, ...], *, is_absolute: bool, search: Search = position
 ) -> bool:
-    """Whether an XPE with descendants meets an advertisement (figure 1.7, DesExprAndAdv).
+    """True if an XPE with descendants meets an advertisement (figure 1.7, DesExprAndAdv).
 
-    Each piece is taken where it first lies behind the one before. That loses nothing, since no two
+    Each piece is taken at its first place behind the piece before. That loses nothing, since no two
     steps share a place.
     """
     rest = sum(map(len, pieces))
@@ -135,11 +135,11 @@ def pieces_meet(
 
 
 def absolute_meets(advertised: Form, subscribed: Names) -> bool:
-    """Whether an absolute XPE without descendants meets an advertisement of any class.
+    """True if an absolute XPE without descendants meets an advertisement of any class.
 
     Repetitions are resolved from the left: the innermost in closed form where no other follows
-    (`simple_meets`, figure 1.8), one that others follow copy by copy (figure 1.9), one that holds
-    others likewise (figure 1.10).
+    (`simple_meets`, figure 1.8), one that is followed by others copy by copy (figure 1.9), one that
+    holds others likewise (figure 1.10).
     """
     at = next((n for n, part in enumerate(advertised) if isinstance(part, Repetition)), None)
     if at is None:
@@ -160,7 +160,7 @@ def absolute_meets(advertised: Form, subscribed: Names) -> bool:
 
 
 def simple_meets(before: Names, inner: Names, behind: Names, subscribed: Names) -> bool:
-    """Whether an absolute XPE meets `before (inner)+ behind` (figure 1.8, corrected)."""
+    """True if an absolute XPE meets `before (inner)+ behind` (figure 1.8, corrected)."""
     once = (*before, *inner)
     if len(subscribed) <= len(once):
         return prefix_meets(once, subscribed)

@@ -14,11 +14,11 @@ from sapwood.model.patterns.pattern import TreePattern
 
 
 class XSearchIndex:
-    """Distinct tree patterns by key that tells which cover one, and which it covers.
+    """Distinct tree patterns by key that finds covers of a pattern, and patterns that it covers.
 
-    Exactly what `TreePattern.covers` finds pattern by pattern. A pattern with `or` has several
-    members in the tree, one for each alternative: it covers what some of its members cover, and is
-    covered if all of them are. A pattern with more alternatives than
+    Finds exactly what `TreePattern.covers` finds pattern by pattern. A pattern with `or` has
+    several members in the tree, one for each alternative: it covers everything that any of its
+    members covers, and is covered if all of them are. A pattern with more alternatives than
     `limits.COVERING_ALTERNATIVES_MAX` covers nothing but itself and has none.
     """
 
@@ -29,7 +29,7 @@ class XSearchIndex:
         #: each the inverse of the other
         self._patterns: dict[int, TreePattern] = {}
         self._keys: dict[TreePattern, int] = {}
-        #: key -> its members, of patterns that have not exactly one; the first is the key itself
+        #: key -> its members, if these are not exactly one; the first is the key itself
         self._members: dict[int, tuple[int, ...]] = {}
         #: member other than the first -> the key; such members have numbers below 0
         self._further: dict[int, int] = {}
@@ -75,17 +75,17 @@ class XSearchIndex:
         return sorted(key for key in self.covering(filter) if key != own)[:limit]
 
     def covered(self, filter: TreePattern) -> list[int]:
-        """Keys of the patterns that `filter` covers, without its own."""
+        """The keys of the patterns that `filter` covers, without its own."""
         own = self._keys.get(filter)
         return [key for key in self.contained(filter) if key != own]
 
     def covering(self, filter: TreePattern) -> Set[int]:
-        """Keys of the patterns that cover `filter`, its own among them."""
+        """The keys of the patterns that cover `filter`, its own among them."""
         found = [self._keys_of(covering_members(self._tree, twig)) for twig in filter.twigs]
         return reduce(and_, found) if found else frozenset()
 
     def contained(self, filter: TreePattern) -> Set[int]:
-        """Keys of the patterns that `filter` covers, its own among them."""
+        """The keys of the patterns that `filter` covers, its own among them."""
         found = [covered_members(self._tree, twig) for twig in filter.twigs]
         every = found[0] if len(found) == 1 else frozenset().union(*found)
         if not self._further:
@@ -95,7 +95,7 @@ class XSearchIndex:
         return {member for member in every if member >= 0 and member not in self._members} | whole
 
     def _keys_of(self, members: Set[int]) -> Set[int]:
-        """The keys of those of which a member was found."""
+        """The keys of the patterns of which a member was found."""
         if not self._further:
             return members
         return {self._further.get(member, member) for member in members}

@@ -1,13 +1,14 @@
 """Both directions of the search (XNet 5.3 and 5.4, algorithms 11 to 16, corrected).
 
-The question of `sapwood.model.patterns.containment.twig_covers`, put to all members at once. A
-pair of a place and an element of the query is looked at once. Departures from the print:
+The search of `sapwood.model.patterns.containment.twig_covers`, run for all members at once. A pair
+of a place and an element of the query is evaluated once. Departures from the print:
 
 * `*` and `//` are no labels but levels between elements (`twigs`), so more covers are found;
 * values are leaves of their own with the set of texts as part of the label, instead of a predicate
   for each member; leaves that many members share are compared once;
-* the contain mode collects who covers instead of who does not: only what agrees with the query is
-  visited, whatever the size of the tree, and members that ask for several things are counted;
+* the contain mode collects the members that cover instead of those that do not: only places that
+  agree with the query are visited, whatever the size of the tree, and members with several
+  requirements are counted;
 * a `//` of the query looks a name up among all places instead of going down the tree where that is
   shorter.
 """
@@ -41,9 +42,9 @@ def covering_members(tree: FactorizationTree, twig: Twig) -> _Members:
 
 
 class _Contained:
-    """One search for what is covered.
+    """One search for covered members.
 
-    #: _known: what was found for pairs that can be come to on several ways, those below a gap
+    #: _known: the results for pairs that can be reached in several ways, those below a gap
     """
 
     __slots__ = ("_known", "_tree")
@@ -53,7 +54,7 @@ class _Contained:
         self._known: dict[_Pair, _Members] = {}
 
     def at(self, place: Place, twig: Twig) -> _Members:
-        """Members whose element at `place` implies `twig`; their names are known to."""
+        """Members whose element at `place` implies `twig`; their names are known to agree."""
         found: _Members = place.members
         for members in self._conditions(place, twig):
             found = members if found is place.members else found & members
@@ -62,7 +63,7 @@ class _Contained:
         return found
 
     def _conditions(self, place: Place, twig: Twig) -> Iterator[_Members]:
-        """For each thing that is asked, the members of which it holds; cheap ones first."""
+        """The members that satisfy each condition of `twig`; cheap conditions first."""
         for leaf in twig.leaves:
             group = place.leaves.get(group_of(leaf), {})
             yield _union([members for other, members in group.items() if other.implies(leaf)])
@@ -93,7 +94,7 @@ class _Contained:
         return found
 
     def _below(self, place: Place, twig: Twig) -> Iterable[Place]:
-        """The places below another where the element of `twig` may be, as far as names tell."""
+        """The places below another where the element of `twig` may be, as far as names show."""
         named = self._parents(twig) if twig.test is None else self._labeled(twig.test)
         if place.parent is None and named is not None:
             return named
@@ -105,7 +106,7 @@ class _Contained:
         return [one for one in named if _is_below(one, place)]
 
     def _parents(self, twig: Twig) -> Collection[Place] | None:
-        """Places with a child as `twig` asks for one by name; `None` if it does not."""
+        """Places with a child that `twig` requires by name; `None` if it requires none."""
         for child in twig.near:
             if child.test is not None:
                 places = self._labeled(child.test)
@@ -127,10 +128,10 @@ class _Contained:
 
 
 class _Containing:
-    """One search for what covers.
+    """One search for covering members.
 
-    #: _known: what was found for pairs that can be come to on several ways, those below a gap
-    #: _under: what is below elements of the query, by their identities
+    #: _known: the results for pairs that can be reached in several ways, those below a gap
+    #: _under: the elements below elements of the query, by their identities
     """
 
     __slots__ = ("_known", "_under")
@@ -140,7 +141,7 @@ class _Containing:
         self._under: dict[int, _Below] = {}
 
     def at(self, place: Place, twig: Twig) -> _Members:
-        """Members whose element at `place` is implied by `twig`; their names are known to be."""
+        """Members whose element at `place` is implied by `twig`; their names are known to agree."""
         near, several = place.near, place.several
         granted: list[_Members] = []
         if place.heights or place.leaves:
@@ -163,12 +164,12 @@ class _Containing:
         if not granted:
             return place.ends
         if not several:
-            # Whoever is granted one thing here has asked for no other.
+            # No member has more than one requirement here, so one granted is all.
             return place.ends.union(*granted) if place.ends or len(granted) > 1 else granted[0]
         return _all_granted(place, granted)
 
     def _by_place(self, place: Place, twig: Twig) -> Iterable[_Members]:
-        """What is granted at each child, which several elements may do together."""
+        """The members granted at each child, which several elements may grant together."""
         found: dict[Place, _Members] = {}
         for child in twig.near:
             for label in child.labels:
@@ -179,7 +180,7 @@ class _Containing:
         return found.values()
 
     def _below_gaps(self, place: Place, twig: Twig) -> Iterable[_Members]:
-        """What is granted at each child below a gap, which several elements may do together."""
+        """The members granted at each child below a gap, perhaps by several elements together."""
         found: dict[Place, _Members] = {}
         under, far = self._by_label(twig), place.far
         few, many = (far, under) if len(far) < len(under) else (under, far)
@@ -195,7 +196,7 @@ class _Containing:
         return found.values()
 
     def _by_label(self, twig: Twig) -> _Below:
-        """What is below an element of the query, by the labels of those that may ask for it."""
+        """The elements below one of the query, by the labels of places that may require them."""
         found = self._under.get(id(twig))
         if found is None:
             found = self._under[id(twig)] = {}
@@ -215,9 +216,9 @@ class _Containing:
 
 
 def _all_granted(place: Place, granted: list[_Members]) -> _Members:
-    """Those that ask for nothing at a place, or of whom all is granted.
+    """The members that require nothing at a place, or whose requirements are all granted.
 
-    `granted` has one set for each leaf, height and child that is.
+    `granted` has one set for each granted leaf, height and child.
     """
     several = place.several
     once: set[int] = set()
@@ -236,7 +237,7 @@ def _all_granted(place: Place, granted: list[_Members]) -> _Members:
 
 
 def _granted(place: Place, twig: Twig) -> list[set[int]]:
-    """For each leaf and height that is asked at a place and implied by `twig`, who asks for it."""
+    """The members that require each leaf and height at a place that `twig` implies."""
     found = [members for height, members in place.heights.items() if height <= twig.reach]
     if place.leaves:
         for key in {group_of(leaf): None for leaf in twig.leaves}:
@@ -247,7 +248,7 @@ def _granted(place: Place, twig: Twig) -> list[set[int]]:
 
 
 def _reaching(place: Place, height: int) -> _Members:
-    """Members that ask for so many levels of elements below a place at least."""
+    """Members that require at least `height` levels of elements below a place."""
     found: list[_Members] = [its for levels, its in place.heights.items() if levels >= height]
     for child in place.children():
         levels = child.levels or 1
@@ -256,7 +257,7 @@ def _reaching(place: Place, height: int) -> _Members:
 
 
 def _is_below(place: Place, above: Place) -> bool:
-    """Whether a place lies below another, at any depth."""
+    """True if a place lies below another, at any depth."""
     other = place.parent
     while other is not None and other.depth > above.depth:
         other = other.parent
@@ -264,7 +265,7 @@ def _is_below(place: Place, above: Place) -> bool:
 
 
 def _union(several: list[_Members]) -> _Members:
-    """The union; what was alone is not copied."""
+    """The union of sets; a single one is not copied."""
     if len(several) == 1:
         return several[0]
     filled = [members for members in several if members]

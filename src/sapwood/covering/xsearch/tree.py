@@ -1,10 +1,10 @@
-"""The factorization tree: what twigs have in common, once (XNet 5.2, algorithms 9 and 10).
+"""The factorization tree: common parts of twigs, once (XNet 5.2, algorithms 9 and 10).
 
-A place stands for an element, with everything that leads to it from the document, and knows which
-members ask for it. The map from the elements of one member to places is injective, so that
-two children of the same name stay two: on that rests the soundness of the search.
+A place stands for an element, with everything that leads to it from the document, and stores the
+members that require it. The map from the elements of one member to places is injective, so that two
+children of the same name stay two: the soundness of the search depends on that.
 
-The tree depends on the order of insertion, what is found in it does not.
+The tree depends on the order of insertion, the results of searches do not.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ _Group: TypeAlias = tuple[LeafKind, str | None]
 """Leaves among which one can imply another: a kind, and the local name of an attribute."""
 
 Children: TypeAlias = "dict[str | None, list[Place]]"
-"""Places by the label of what they ask for, the first of `Twig.labels`."""
+"""Places by the label that they require, the first of `Twig.labels`."""
 
 
 class Place:
     """An element in the tree.
 
-    #: who asks for it; at the root, all members
-    #: ends: those of which nothing more is asked here; several: those of which more than one thing
-    #: is (elements below, leaves, height), with their number; both are among the members
+    #: members: those that require it; at the root, all members
+    #: ends: those that require nothing more here; several: those with more than one requirement
+    #: (elements below, leaves, height), with the number; both are among the members
     #: depth: levels below the document at least; size: places below
     """
 
@@ -50,7 +50,7 @@ class Place:
     def __init__(self, parent: Place | None, label: str | None, levels: int) -> None:
         self.parent = parent
         self.label = label
-        #: 0: exactly one level below the parent; otherwise at least so many
+        #: 0: exactly one level below the parent; otherwise at least `levels`
         self.levels = levels
         self.depth: int = 0 if parent is None else parent.depth + (levels or 1)
         self.size = 0
@@ -60,7 +60,7 @@ class Place:
         #: no list is empty
         self.near: Children = {}
         self.far: Children = {}
-        #: who asks for a leaf or height here; no set is empty
+        #: the members that require a leaf or height here; no set is empty
         self.leaves: dict[_Group, dict[Leaf, set[int]]] = {}
         self.heights: dict[int, set[int]] = {}
 
@@ -84,7 +84,7 @@ class FactorizationTree:
 
     #: places[l] has exactly the places below the root of label l
     #: expanded[n] has the labels in `places` of local name n that name a namespace too
-    #: homes[m] lists the places of a member with what it asks there, parents first
+    #: homes[m] lists the places of a member with its twig there, parents first
     """
 
     __slots__ = ("expanded", "homes", "places", "root", "size")
@@ -102,13 +102,13 @@ class FactorizationTree:
         return len(self.homes)
 
     def add(self, member: int, twig: Twig) -> None:
-        """Put a twig at the document under a number that no member has."""
+        """Add a twig at the document under a number that no member has."""
         assert member not in self.homes, f"member {member} is there"
         self.homes[member] = []
         self._settle(member, twig, self.root)
 
     def remove(self, member: int) -> None:
-        """Take a member out, and all that no other member needs."""
+        """Remove a member, and all places that no other member needs."""
         for place, twig in reversed(self.homes.pop(member)):
             place.members.remove(member)
             place.ends.discard(member)
@@ -216,19 +216,19 @@ class FactorizationTree:
 
 
 def group_of(leaf: Leaf) -> _Group:
-    """Where a place keeps a leaf; a leaf implies leaves of its own group only."""
+    """The group in which a place keeps a leaf; a leaf implies leaves of its own group only."""
     return leaf.kind, None if leaf.test is None else leaf.test.local
 
 
 def _count(place: Place | None, change: int) -> None:
-    """Tell a place and all above that there are more or fewer places below."""
+    """Add `change` to the size of a place and of all above it."""
     while place is not None:
         place.size += change
         place = place.parent
 
 
 def _check_place(place: Place) -> None:
-    """Raise `InvariantError` unless a place agrees with what is right below it."""
+    """Raise `InvariantError` unless a place agrees with the places right below it."""
     children = list(place.children())
     if place.size != sum(1 + child.size for child in children):
         raise InvariantError("a place miscounts the places below it")

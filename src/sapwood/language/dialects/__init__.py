@@ -1,8 +1,8 @@
-"""Other spellings of record filters: what is written in them becomes the same normal form.
+"""Other spellings of record filters: their texts become the same normal form.
 
-A dialect is translated exactly, or refused at the place that means something which no filter here
-can say. Nothing below the language knows of dialects: a filter that came in one travels, is kept
-and is shown in the language of `docs/filters.md`.
+A dialect is translated exactly, or refused at the place of a condition that no filter here can
+represent. No module below the language knows of dialects: a filter that came in one travels, is
+kept and is shown in the language of `docs/filters.md`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ HOUSE: Final = "sapwood"
 class Dialect(NamedTuple):
     """A spelling of record filters.
 
-    `load` imports what reads a text of it as a syntax tree, no earlier than that. A text of one
-    that `is_json` is a JSON object, and may stand in a file of JSON Lines as such.
+    `load` imports the function that reads a text of the dialect as a syntax tree, when it is first
+    needed. A text of a dialect that `is_json` is a JSON object, and may stand in a file of JSON
+    Lines as such.
     """
 
     name: str
@@ -71,4 +72,4 @@ DIALECTS: Final = Catalogue(
         Dialect("eventbridge", "event patterns of Amazon EventBridge", _eventbridge, is_json=True),
     ),
 )
-"""What `--dialect` takes. A filter without one is in the language of the house."""
+"""The values of `--dialect`. A filter without one is in the language of the house."""

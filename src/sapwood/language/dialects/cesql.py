@@ -1,13 +1,13 @@
 """CloudEvents SQL 1.0 as record filters.
 
-An event passes if the expression is true and no error comes up on the way (section 1.2): an
-attribute that is not there is an error, so is a cast that fails, and what `and` and `or` need not
-look at is not looked at. So `a = 1 or b = 2` accepts an event without `b`, but not one without `a`.
+An event passes if the expression is true and no error is met on the way (section 1.2): an absent
+attribute is an error, so is a cast that fails, and operands that `and` and `or` need not evaluate
+are not evaluated. So `a = 1 or b = 2` accepts an event without `b`, but not one without `a`.
 
-Types are cast as they come up: `sequence = 5` is true of the text `'5'` as well. Attributes are
-those of events: texts, booleans and integers. What an expression can say and a filter cannot is
-refused: reckoning with attributes, comparing two of them, most functions of one. Constants are
-worked out whatever they are.
+Types are cast where needed: `sequence = 5` is true of the text `'5'` as well. Attributes are those
+of events: texts, booleans and integers. An expression that no filter can represent is refused:
+arithmetic on attributes, a comparison of two of them, most functions of one. Constant expressions
+are always evaluated.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _ERROR: Final = Outcome(Constant(value=False), Constant(value=False))
 
 
 class _Literal(NamedTuple):
-    """A constant; `None` if working it out is an error."""
+    """A constant; `None` if its evaluation is an error."""
 
     value: Scalar | None
 
@@ -74,8 +74,8 @@ _Operand: TypeAlias = _Literal | _Attribute | Outcome
 def parse(text: str) -> Node:
     """The syntax tree of the records that pass an expression.
 
-    Raises `FilterSyntaxError` at the first token that does not fit or means what no filter can
-    say, and `LimitError` as the parser of filters does.
+    Raises `FilterSyntaxError` at the first token that does not fit or means a condition that no
+    filter can represent, and `LimitError` as the parser of filters does.
     """
     return _Expression(Reader(text, _TOKEN, _token, _SPACES.__contains__)).whole()
 
@@ -117,7 +117,7 @@ class _Expression:
         return self.condition(found, start).holds
 
     def logic(self) -> _Operand:
-        """Operands joined by one of `and`, `or`, `xor`: these are of one precedence."""
+        """Operands joined by one of `and`, `or`, `xor`: all of one precedence."""
         start = self.reader.token
         first = self.comparison()
         if self.reader.token.kind is not Kind.KEYWORD or self.reader.token.text not in _JOINTS:
@@ -190,7 +190,7 @@ class _Expression:
         return _decided(left.name, values.as_integer(wanted.numbers))
 
     def equal(self, left: _Operand, sign: Token, right: _Operand, at: Token) -> Outcome:
-        """`=`: what stands on the right decides the type that the left side is cast to."""
+        """`=`: the right side decides the type that the left side is cast to."""
         if isinstance(right, Outcome):
             return _alike(self.condition(left, at), right)
         if isinstance(right, _Attribute):
@@ -212,7 +212,7 @@ class _Expression:
         return _condition_is(left, right.value)
 
     def equal_to(self, left: _Attribute, value: Scalar | None) -> Outcome:
-        """An attribute, cast to the type of a constant, is equal to it."""
+        """The condition that an attribute, cast to the type of a constant, is equal to it."""
         if value is None:
             return _ERROR
         if left.function == "LOWER" and isinstance(value, str):
@@ -244,7 +244,7 @@ class _Expression:
         return left
 
     def number(self, operand: _Operand, sign: Token) -> int:
-        """The integer to reckon with; raises `CastError`."""
+        """The integer of an operand of arithmetic; raises `CastError`."""
         if not isinstance(operand, _Literal):
             reason = "a filter cannot reckon with attributes; bring the constants to one side"
             raise self.reader.error(reason, sign)
@@ -373,7 +373,7 @@ class _Expression:
         return self.attribute(self.reader.advance())
 
     def attribute(self, token: Token) -> str:
-        """The name of an attribute: they are in lower case."""
+        """The name of an attribute, which must be in lower case."""
         if "_" in token.text:
             raise self.reader.error("names of attributes are letters and digits", token)
         return token.text.lower()
@@ -424,12 +424,12 @@ def _decided(name: str, sides: Sides) -> Outcome:
 
 
 def _both(left: Outcome, right: Outcome) -> Outcome:
-    """`and`, which does not look at the right side where the left one fails."""
+    """`and`, which does not evaluate the right side where the left one fails."""
     return Outcome(And((left.holds, right.holds)), Or((left.fails, And((left.holds, right.fails)))))
 
 
 def _either(left: Outcome, right: Outcome) -> Outcome:
-    """`or`, which does not look at the right side where the left one holds."""
+    """`or`, which does not evaluate the right side where the left one holds."""
     return _both(left.negated(), right.negated()).negated()
 
 
@@ -439,7 +439,7 @@ def _one_of_two(left: Outcome, right: Outcome) -> Outcome:
 
 
 def _alike(left: Outcome, right: Outcome) -> Outcome:
-    """Both hold, or both fail."""
+    """The condition that both sides hold, or both fail."""
     return Outcome(
         Or((And((left.holds, right.holds)), And((left.fails, right.fails)))),
         Or((And((left.holds, right.fails)), And((left.fails, right.holds)))),
@@ -447,7 +447,7 @@ def _alike(left: Outcome, right: Outcome) -> Outcome:
 
 
 def _condition_is(condition: Outcome, value: Scalar) -> Outcome:
-    """A condition, cast to the type of a constant, is equal to it."""
+    """The condition that a condition, cast to the type of a constant, is equal to it."""
     as_true, as_false = (_cast_or_none(one, value) == value for one in (True, False))
     if as_true == as_false:
         decided = Or((condition.holds, condition.fails))
@@ -464,7 +464,7 @@ def _cast_or_none(value: Scalar, example: Scalar) -> Scalar | None:
 
 
 def _of_types(given: list[Scalar]) -> Sides:
-    """The attribute is one of these, each cast to its type; an error where that cannot be."""
+    """The sides of `in`: each value cast to the attribute's type; an error where it has none."""
     texts = Constraint(strings=strings.of_points(map(values.to_text, given)))
     holds, all_types = [texts], [outcomes.TEXTS]
     for example, of_type in ((0, outcomes.NUMBERS), (True, outcomes.BOOLEANS)):

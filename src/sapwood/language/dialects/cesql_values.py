@@ -1,4 +1,4 @@
-"""Values of CloudEvents SQL: casts, functions of constants, and what attributes are cast to.
+"""Values of CloudEvents SQL: casts, functions of constants, and the casts of attributes.
 
 CloudEvents SQL 1.0, sections 3.5 and 3.7. An expression has a value or an error, and an event that
 leads to an error does not pass; so an error is an exception here, and no value is made up for it.
@@ -36,13 +36,13 @@ TEXT_ATTRIBUTES: Final = frozenset(
 
 
 class CastError(Exception):
-    """A value has no counterpart of the other type."""
+    """The error of a value that has no counterpart of the other type."""
 
 
 class Sides(NamedTuple):
     """The values of an attribute for which a condition holds, and for which it fails.
 
-    For those in neither it is an error.
+    For values in neither it is an error.
     """
 
     holds: Constraint
@@ -50,7 +50,7 @@ class Sides(NamedTuple):
 
 
 def to_integer(value: Scalar) -> int:
-    """Cast; raises `CastError`."""
+    """Cast to an integer; raises `CastError`."""
     if isinstance(value, str):
         digits = value.lstrip("+-0")
         if not _INTEGER_TEXT.fullmatch(value) or len(digits) > 10:
@@ -62,12 +62,12 @@ def to_integer(value: Scalar) -> int:
 
 
 def to_text(value: Scalar) -> str:
-    """Cast."""
+    """Cast to a text."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def to_boolean(value: Scalar) -> bool:
-    """Cast; raises `CastError`."""
+    """Cast to a boolean; raises `CastError`."""
     if isinstance(value, str):
         if value.lower() not in ("true", "false"):
             raise CastError
@@ -83,7 +83,7 @@ def cast_like(value: Scalar, example: Scalar) -> Scalar:
 
 
 def as_integer(wanted: Numbers) -> Sides:
-    """An attribute, cast to an integer, is one of the numbers."""
+    """The condition that an attribute, cast to an integer, is one of the numbers."""
     holds, fails = wanted, numbers.complement(wanted)
     return Sides(_cast_to_integer(holds), _cast_to_integer(fails))
 
@@ -98,7 +98,7 @@ def _cast_to_integer(wanted: Numbers) -> Constraint:
 
 
 def as_boolean() -> Sides:
-    """An attribute, cast to a boolean, is true."""
+    """The condition that an attribute, cast to a boolean, is true."""
     zero = numbers.point(0)
     return Sides(
         Constraint(
@@ -115,7 +115,7 @@ def _spelled(text: str) -> Strings:
 
 
 def as_text(texts: tuple[str, ...]) -> Sides:
-    """An attribute, cast to a text, is one of these."""
+    """The condition that an attribute, cast to a text, is one of `texts`."""
     holds = Constraint(
         booleans=frozenset(one for one in (False, True) if to_text(one) in texts),
         numbers=numbers.of_points(int(text) for text in texts if _is_decimal(text)),
@@ -127,7 +127,7 @@ def as_text(texts: tuple[str, ...]) -> Sides:
 
 
 def _is_decimal(text: str) -> bool:
-    """Whether an integer is written so."""
+    """True if a text is the form in which an integer is written."""
     try:
         return to_text(to_integer(text)) == text
     except CastError:
@@ -135,7 +135,7 @@ def _is_decimal(text: str) -> bool:
 
 
 def as_lower_text(texts: tuple[str, ...]) -> Sides:
-    """An attribute, cast to a text and put into lower case, is one of these."""
+    """The condition that an attribute, cast to a text and lowered, is one of `texts`."""
     plain = as_text(texts)
     wanted = strings.of_points(texts)
     others = strings.complement(wanted)
@@ -147,9 +147,9 @@ def as_lower_text(texts: tuple[str, ...]) -> Sides:
 
 
 def fits(name: str, pattern: Pattern) -> Sides | None:
-    """An attribute, cast to a text, fits a pattern; `None` where no filter can say that.
+    """The condition that an attribute, cast to a text, fits a pattern; `None` if no filter can be.
 
-    That is so where the digits of some integers would fit, and of others not.
+    That is so where the digits of some integers would fit, and those of others not.
     """
     booleans = frozenset(one for one in (False, True) if pattern.matches(to_text(one)))
     if name in TEXT_ATTRIBUTES:
@@ -247,13 +247,13 @@ def call(function: Function, arguments: list[Scalar]) -> Scalar:
 
 
 def takes(function: Function, count: int) -> bool:
-    """Whether the function has so many arguments."""
+    """True if the function takes `count` arguments."""
     least = len(function.casts) - function.optional
     return least <= count and (function.more is not None or count <= len(function.casts))
 
 
 def reckon(one: int, sign: str, other: int) -> int:
-    """Arithmetic of integers; raises `CastError` for what has no result in 32 bits."""
+    """Arithmetic of integers; raises `CastError` without a result in 32 bits."""
     if sign in "/%" and other == 0:
         raise CastError
     if sign == "/":

@@ -1,11 +1,11 @@
 """Message selectors of Jakarta Messaging 3.1 (JMS), section 3.8, as record filters.
 
-A selector has three values: a comparison with an attribute that is not there is *unknown*, and so
-is its negation; one between values of types that cannot be compared is *false*, and its negation
-true. That second rule is where the language of the house differs (`not price > 10` is true here of
-a price that is a text), so conditions are kept as outcomes (`dialects.outcomes`).
+A selector has three values: a comparison with an absent attribute is *unknown*, and so is its
+negation; one between values of types that cannot be compared is *false*, and its negation true. In
+that second rule the language of the house differs (`not price > 10` is true here of a price that is
+a text), so conditions are kept as outcomes (`dialects.outcomes`).
 
-What a selector can say and a filter cannot is refused: arithmetic with attributes, and comparing
+A condition that no filter can represent is refused: arithmetic with attributes, and a comparison of
 two of them. Names may be dotted, for the members of nested records, which selectors do not know.
 """
 
@@ -53,7 +53,7 @@ _CANNOT_RECKON: Final = "a filter cannot reckon with attributes; bring the const
 
 
 class _Literal(NamedTuple):
-    """A constant, or what arithmetic has made of constants."""
+    """A constant, or the result of arithmetic on constants."""
 
     value: Value
     at: Token
@@ -72,8 +72,8 @@ _Operand: TypeAlias = _Literal | _Name
 def parse(text: str) -> Node:
     """The syntax tree of the records that a selector selects.
 
-    Raises `FilterSyntaxError` at the first token that does not fit or means what no filter can
-    say, and `LimitError` as the parser of filters does.
+    Raises `FilterSyntaxError` at the first token that does not fit or means a condition that no
+    filter can represent, and `LimitError` as the parser of filters does.
     """
     return _Selector(Reader(text, _TOKEN, _token)).whole().holds
 
@@ -153,7 +153,7 @@ class _Selector:
         return self.predicate()
 
     def condition(self, found: Outcome | _Operand) -> Outcome:
-        """What was found as a condition: an attribute alone holds where it is true."""
+        """An operand as a condition: an attribute alone holds where it is true."""
         if isinstance(found, Outcome):
             return found
         if isinstance(found, _Name):
@@ -196,7 +196,7 @@ class _Selector:
         return found.negated() if negated else found
 
     def between(self, left: _Operand, *, negated: bool) -> Outcome:
-        """Two comparisons, as the specification has it: `not between` is not the negation."""
+        """Two comparisons, as in the specification: `not between` is not the negation."""
         low = self.value("expected the lower end")
         word = self.reader.expect("and", "expected and between the two ends")
         high = self.value("expected the upper end")
@@ -278,7 +278,7 @@ class _Selector:
             return _Literal(-value if sign.text == "-" else value, sign)
 
     def number(self, operand: Outcome | _Operand, sign: Token) -> int | float:
-        """The number to reckon with."""
+        """The number of an operand of arithmetic."""
         if isinstance(operand, _Name):
             raise self.reader.error(_CANNOT_RECKON, operand.at)
         if isinstance(operand, Outcome) or isinstance(operand.value, str | bool):
@@ -286,7 +286,7 @@ class _Selector:
         return operand.value
 
     def result(self, one: int | float, sign: Token, other: int | float) -> int | float:
-        """What Java makes of two constants: integers stay integers, and division cuts off."""
+        """The result of Java for two constants: integers stay integers, and division cuts off."""
         try:
             found = _reckon(one, sign.text, other)
         except (ZeroDivisionError, OverflowError):

@@ -1,8 +1,8 @@
-"""What conditions of a dialect come to: the records for which they hold, and for which they fail.
+"""Outcomes of conditions of a dialect: the records for which they hold, and for which they fail.
 
-Dialects differ from the language of the house in what is neither: an absent attribute, a value of
-another type, an error. So a condition is kept as two syntax trees. Where it is negated the two
-change places, and `not` itself never appears in either.
+Dialects differ from the language of the house in the records of neither kind: an absent attribute,
+a value of another type, an error. So a condition is kept as two syntax trees. Where it is negated
+the two change places, and `not` itself never appears in either.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ BOOLEANS: Final = c.one_of((False, True))
 
 
 def check_size(tree: Node, steps_max: int) -> None:
-    """Raise `LimitError` for a tree of more than so many nodes, repeated ones counted again.
+    """Raise `LimitError` for a tree of more than `steps_max` nodes, repeated ones counted again.
 
-    `xor` needs each side of each operand twice: a tree doubles with every one, and what it takes to
-    write it down does not show that.
+    `xor` needs each side of each operand twice: a tree doubles with every one, and the length of
+    its text does not show that.
     """
     waiting, left = [tree], steps_max
     while waiting:
@@ -55,12 +55,12 @@ class Outcome(NamedTuple):
     fails: Node
 
     def negated(self) -> Outcome:
-        """What the negation comes to."""
+        """The outcome of the negation."""
         return Outcome(self.fails, self.holds)
 
 
 def constant(value: bool) -> Outcome:  # noqa: FBT001 - the value
-    """A condition that has the same value for all records."""
+    """The outcome of a condition that has the same value for all records."""
     return Outcome(Constant(value), Constant(not value))
 
 
@@ -72,12 +72,12 @@ def accepted(attribute: str, values: Constraint) -> Node:
 
 
 def decided(attribute: str, holds: Constraint, fails: Constraint) -> Outcome:
-    """The condition that holds and fails for these values of one attribute."""
+    """The condition that holds for the values `holds` of an attribute, and fails for `fails`."""
     return Outcome(accepted(attribute, holds), accepted(attribute, fails))
 
 
 def one_way(attribute: str, holds: Constraint) -> Outcome:
-    """The condition that holds for these values and fails for all others that are there.
+    """The condition that holds for these values and fails for all other present values.
 
     The values have no general patterns.
     """
@@ -85,25 +85,25 @@ def one_way(attribute: str, holds: Constraint) -> Outcome:
 
 
 def present_but(values: Constraint) -> Constraint:
-    """All values of attributes that are there but these, which have no general patterns."""
+    """All present values but `values`, which have no general patterns."""
     others = values.complement()
     assert others is not None, "without patterns there is a complement"
     return others.intersect(c.PRESENT)
 
 
 def like(attribute: str, pattern: Pattern) -> Outcome:
-    """The condition that a value is a text which fits; it fails for all others that are there."""
+    """The condition that a value is a text which fits; it fails for all other present values."""
     holds = Constraint(strings=strings.like(pattern))
     return decided(attribute, holds, texts_but(pattern))
 
 
 def texts_but(pattern: Pattern) -> Constraint:
-    """All values of attributes that are there but the texts which fit a pattern."""
+    """All present values but the texts which fit a pattern."""
     return replace(c.PRESENT, strings=strings.not_like(pattern))
 
 
 def pattern_of(parts: Sequence[str | Wildcard]) -> Pattern:
-    """The pattern of these parts: texts as they are, and wildcards."""
+    """The pattern of parts: texts as they are, and wildcards."""
     tokens: list[str | Wildcard] = []
     for part in parts:
         tokens.extend([part] if isinstance(part, Wildcard) else part)
@@ -125,5 +125,5 @@ def any_of(operands: Sequence[Outcome]) -> Outcome:
 
 
 def equal(attribute: str, value: Value) -> Outcome:
-    """The condition that a value is this one; it fails for all others that are there."""
+    """The condition that a value is equal to `value`; it fails for all other present values."""
     return one_way(attribute, c.equal_to(value))

@@ -2,10 +2,10 @@
 
 Both are JSON objects: every key has to match, by one of the values in its array. Keys nest as
 records do, and `$or` holds alternatives. The two services run the same matcher and differ in the
-numbers they take and in what they call present.
+numbers that they accept and in their definition of a present attribute.
 
-What a filter cannot say is refused: `null` (here the same as absent) and `cidr`. Numbers compare by
-value, however they are spelled, and texts without case by their lower case.
+A condition that no filter can represent is refused: `null` (here the same as absent) and `cidr`.
+Numbers compare by value, however they are spelled, and texts without case by their lower case.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         "cidr": "addresses are texts here; write prefix for a network of whole parts",
     }
 )
-"""Operators that say what no filter can, and why."""
+"""Operators that no filter can represent, and the reasons."""
 
 
 _LOWER: Final = "lower"
@@ -60,7 +60,7 @@ _IGNORE_CASE: Final = "equals-ignore-case"
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """Where the services differ: how large numbers may be, and whether '' counts as there."""
+    """The differences of the services: the range of numbers, and whether '' counts as present."""
 
     name: str
     number_max: float
@@ -75,8 +75,8 @@ def parse_policy(text: str) -> Node:
     """The syntax tree of the records that a filter policy of SNS accepts.
 
     Attributes of messages and members of their bodies are attributes alike. Raises `InputError`
-    with the place (`store[0]`) of what is no policy, or means what no filter can say,
-    `FilterSyntaxError` for what is no JSON, and `LimitError`.
+    with the place (`store[0]`) of a value that is no policy, or that no filter can represent,
+    `FilterSyntaxError` for a text that is no JSON, and `LimitError`.
     """
     return _Pattern(_SNS).read(text)
 
@@ -104,14 +104,14 @@ class _Pattern:
         )
 
     def read(self, text: str) -> Node:
-        """The whole pattern."""
+        """The syntax tree of a whole pattern."""
         members = _decoded(text)
         if not isinstance(members, dict):
             raise InputError(f"{self.rules.name} is a JSON object, not {kind_of(members)}")
         return self.members(members, "")
 
     def members(self, members: dict[str, Any], prefix: str) -> Node:
-        """All members have to match."""
+        """The conjunction of all members."""
         if not members:
             where = f"{prefix[:-1]}: " if prefix else ""
             raise InputError(f"{where}an object without keys says nothing; leave it out")
@@ -132,7 +132,7 @@ class _Pattern:
         return nodes[0] if len(nodes) == 1 else And(tuple(nodes))
 
     def attribute(self, name: str, values: list[Any]) -> Node:
-        """One of the values has to match."""
+        """The condition that an attribute has one of the values."""
         if not values:
             raise InputError(f"{name}: an array without values matches nothing")
         parts = [self.values(one, f"{name}[{at}]") for at, one in enumerate(values)]
@@ -140,7 +140,7 @@ class _Pattern:
         return nodes[0] if len(nodes) == 1 else Or(nodes)
 
     def values(self, given: Any, place: str) -> Constraint:
-        """What one element of an array matches."""
+        """The values that one element of an array matches."""
         if given is None:
             raise InputError(f"{place}: null cannot be told from absent; write exists, or leave it")
         if isinstance(given, str | bool):
@@ -161,7 +161,7 @@ class _Pattern:
         return operator(argument, f"{place}.{name}")
 
     def number(self, given: object, place: str) -> int | float:
-        """A number that the service takes."""
+        """A number, checked against the range of the service."""
         if isinstance(given, bool) or not isinstance(given, int | float):
             raise InputError(f"{place}: a number, not {_shown(given)}")
         if not abs(given) <= self.rules.number_max:
@@ -170,7 +170,7 @@ class _Pattern:
         return given
 
     def exists(self, given: Any, place: str) -> Constraint:
-        """Present or not."""
+        """The values of an attribute that is present, or that is absent."""
         if not isinstance(given, bool):
             raise InputError(f"{place}: true or false, not {_shown(given)}")
         there = c.PRESENT
@@ -183,7 +183,7 @@ class _Pattern:
         return absent
 
     def numeric(self, given: Any, place: str) -> Constraint:
-        """One comparison, or the two ends of a range."""
+        """The numbers in one comparison, or between the two ends of a range."""
         if not isinstance(given, list) or len(given) not in (2, 4):
             raise InputError(f'{place}: comparisons such as [">", 0, "<=", 5]')
         low = self.comparison(given[0], given[1], place)
@@ -197,13 +197,13 @@ class _Pattern:
         return both
 
     def comparison(self, sign: object, given: object, place: str) -> Constraint:
-        """The numbers on one side of another, or equal to it."""
+        """The numbers on one side of a number, or equal to it."""
         if sign not in ("=", "<", "<=", ">", ">="):
             raise InputError(f"{place}: the comparisons are =, <, <=, > and >=, not {_shown(sign)}")
         return compared(Operator(sign), self.number(given, place))
 
     def anything_but(self, given: Any, place: str) -> Constraint:
-        """All that is there but some values, or but the texts that some patterns fit."""
+        """All present values but the given ones, or but the texts that fit the given patterns."""
         if isinstance(given, dict):
             return self.nothing_like(given, place)
         values = given if isinstance(given, list) else [given]
@@ -235,7 +235,7 @@ class _Pattern:
 
 
 _TEXT: Final = re.compile(r'"(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z)', re.DOTALL)
-"""A text, which the end ends as well: nothing is looked at twice."""
+"""A text, which the end ends as well: nothing is read twice."""
 _BRACKET: Final = re.compile(r"[\[\]{}]")
 
 
@@ -260,7 +260,7 @@ def _decoded(text: str) -> Any:
 
 
 def _check_depth(text: str) -> None:
-    """Raise `LimitError` for JSON that is too deep, before anything goes down into it."""
+    """Raise `LimitError` for JSON that is too deep, before any recursion into it."""
     if text.count("[") + text.count("{") <= RECORD_DEPTH_MAX:
         return
     depth = 0
@@ -284,7 +284,7 @@ def _no_constant(name: str) -> None:
 
 
 def _is_alternatives(value: Any) -> bool:
-    """Whether `$or` holds alternatives, and is no attribute of that name."""
+    """True if `$or` holds alternatives, and is no attribute of that name."""
     return (
         isinstance(value, list)
         and len(value) > 1
@@ -307,7 +307,7 @@ def _alike(given: Any, place: str) -> Constraint:
 
 
 def _spelled(given: Any, place: str) -> tuple[str, str | None]:
-    """A text to compare with, and the function of what is compared with it, if there is one."""
+    """A text to compare with, and the function of the value that is compared, or `None`."""
     if isinstance(given, dict) and given.keys() == {_IGNORE_CASE}:
         return _text(given[_IGNORE_CASE], f"{place}.{_IGNORE_CASE}").lower(), _LOWER
     return _text(given, place), None
@@ -342,7 +342,7 @@ def _fitting(parts: Iterable[str | Wildcard]) -> Constraint:
 
 
 def _outside(texts: Constraint) -> Constraint:
-    """All that is there but these texts, of which one test or one set of ranges tells."""
+    """All present values but these texts, which one test or one set of ranges defines."""
     return replace(c.PRESENT, strings=_other_texts(texts.strings))
 
 

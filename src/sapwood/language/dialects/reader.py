@@ -1,6 +1,6 @@
-"""Reading a dialect that is written as an expression: tokens with their places, one after another.
+"""The reader of a dialect that is written as an expression: tokens with their places.
 
-What the dialects have in common, and no more: each brings its own tokens and its own grammar.
+It has the common part of the dialects, and no more: each brings its own tokens and its own grammar.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class Reader:
-    """The tokens of a text, one at a time; `depth` bounds the recursion of whoever reads.
+    """The tokens of a text, one at a time; `depth` bounds the recursion of the parser.
 
-    `pattern` finds a token or the end, in groups that have the names of kinds in lower case, after
-    spaces. `make` makes a token of what was found, or raises `FilterSyntaxError`.
+    `pattern` matches a token or the end, in groups that have the names of kinds in lower case,
+    after spaces. `make` makes a token of a match, or raises `FilterSyntaxError`.
     """
 
     def __init__(
@@ -66,23 +66,23 @@ class Reader:
 
     @property
     def at_end(self) -> bool:
-        """Whether no token is left."""
+        """True if no token is left."""
         return self.token.kind is Kind.END
 
     def advance(self) -> Token:
-        """The token, and on to the next."""
+        """Return the token, and go on to the next."""
         token = self.token
         self.token = next(self._tokens)
         return token
 
     def accept(self, *texts: str) -> Token | None:
-        """The token if it is one of these keywords, operators or marks, and on to the next."""
+        """Return the token if it is one of these keywords, operators or marks, and go on."""
         if self.token.kind in (Kind.NAME, Kind.TEXT, Kind.NUMBER) or self.token.text not in texts:
             return None
         return self.advance()
 
     def expect(self, text: str, expectation: str) -> Token:
-        """The token, which is this one, and on to the next; `FilterSyntaxError` if it is not."""
+        """Return the token, which must be `text`, and go on; raises `FilterSyntaxError`."""
         token = self.accept(text)
         if token is None:
             raise self.error(expectation)
@@ -94,7 +94,7 @@ class Reader:
 
     @contextmanager
     def deeper(self) -> Iterator[None]:
-        """One level further in; `LimitError` beyond `limits.FILTER_NESTING_MAX`."""
+        """Enter one level further in; raises `LimitError` beyond `limits.FILTER_NESTING_MAX`."""
         self.depth += 1
         if self.depth > FILTER_NESTING_MAX:
             subject = "the nesting of the filter"

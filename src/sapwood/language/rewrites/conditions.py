@@ -1,4 +1,4 @@
-"""One condition, possibly negated, to the constraint it puts on its attribute.
+"""From one condition, possibly negated, to the constraint that it puts on its attribute.
 
 `in` and `not between` may name values of different types; a constraint holds values of all types,
 so one constraint is enough.

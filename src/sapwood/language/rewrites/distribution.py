@@ -65,7 +65,7 @@ def _intersection(boxes: list[Conjunction]) -> Conjunction | None:
 
 
 def _all_of(constraints: list[Constraint]) -> Constraint:
-    """The values in all of them: in pairs, then pairs of pairs, since large ones cost more."""
+    """The values in all constraints, by pairs, then pairs of pairs: large ones cost more."""
     while len(constraints) > 1:
         rest = constraints[-1:] if len(constraints) % 2 else []
         pairs = zip(constraints[::2], constraints[1::2], strict=False)
@@ -85,7 +85,7 @@ def _product(a: list[Conjunction], b: list[Conjunction], allowance: Allowance) -
 
 
 def _bounded(boxes: list[Conjunction], allowance: Allowance) -> list[Conjunction]:
-    """The boxes, reduced if they are too many; `LimitError` if there are still too many."""
+    """The boxes, reduced if they are too many; raises `LimitError` if they still are."""
     if len(boxes) > CONJUNCTIONS_MAX:
         boxes = reduced(boxes, allowance)
     if len(boxes) > CONJUNCTIONS_MAX:

@@ -28,9 +28,9 @@ def parse_xpath(
     empty one, they compare expanded: a name without prefix is in no namespace, so that the empty
     prefix cannot be bound.
 
-    Raises `FilterSyntaxError` with the position of what does not fit and the name of what is not
-    supported, `LimitError` for an expression beyond `bounds`, and `InputError` for what is no text
-    or no mapping of prefixes.
+    Raises `FilterSyntaxError` with the position of the first error and the name of an unsupported
+    construct, `LimitError` for an expression beyond `bounds`, and `InputError` for a value that is
+    no text or no mapping of prefixes.
     """
     path = parse(text, namespaces, bounds)
     bindings = None if namespaces is None else tuple(sorted(namespaces.items()))

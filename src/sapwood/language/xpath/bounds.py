@@ -19,9 +19,9 @@ from sapwood.limits import (
 class XPathBounds:
     """The bounds of one expression; the defaults are those of `sapwood.limits`.
 
-    `text` in characters and `nesting` in brackets apply to what was written (and `text` to the
-    normal form as well); `steps`, `predicates` and `descendants` (`//` from the document's root to
-    any leaf) to the normal form. Raises `InputError` for a bound below 1.
+    `text` in characters and `nesting` in brackets apply to the text (and `text` to the normal form
+    as well); `steps`, `predicates` and `descendants` (`//` from the document's root to any leaf) to
+    the normal form. Raises `InputError` for a bound below 1.
     """
 
     text: int = XPATH_TEXT_CHARS_MAX
@@ -36,12 +36,12 @@ class XPathBounds:
                 raise InputError(f"the bound {field.name} of expressions must be at least 1")
 
     def check_text(self, length: int, subject: str = "the length of the expression") -> None:
-        """Raise `LimitError` for more characters than that."""
+        """Raise `LimitError` for more characters than `text`."""
         if length > self.text:
             raise LimitError("XPATH_TEXT_CHARS_MAX", self.text, length, subject)
 
     def check_nesting(self, depth: int) -> None:
-        """Raise `LimitError` for brackets and parentheses nested deeper than that."""
+        """Raise `LimitError` for brackets and parentheses nested deeper than `nesting`."""
         if depth > self.nesting:
             raise LimitError(
                 "XPATH_NESTING_MAX", self.nesting, None, "the nesting of the expression"
@@ -53,7 +53,7 @@ class XPathBounds:
             raise LimitError("XPATH_STEPS_MAX", self.steps, None, "the number of steps")
 
     def check_size(self, steps: int, predicates: int, descendants: int) -> None:
-        """Raise `LimitError` for more steps, conditions or `//` on one path than that."""
+        """Raise `LimitError` for more steps, conditions or `//` on one path than the bounds."""
         for name, bound, actual, subject in (
             ("XPATH_STEPS_MAX", self.steps, steps, "the number of steps"),
             ("XPATH_PREDICATES_MAX", self.predicates, predicates, "the number of conditions"),
@@ -66,4 +66,4 @@ class XPathBounds:
 DEFAULT_BOUNDS: Final = XPathBounds()
 
 UNBOUNDED: Final = XPathBounds(*[2**31] * len(fields(XPathBounds)))
-"""For an expression that was within whatever bounds applied when it came."""
+"""For an expression that was within the bounds that applied when it was accepted."""

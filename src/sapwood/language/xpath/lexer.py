@@ -1,9 +1,9 @@
 """Text to tokens, each with its position (XPath 1.0, section 3.7).
 
-Names are those of XML 1.0, fifth edition (`sapwood.xml.names`), as documents have them. libxml2
-reads documents by these rules, too, but in XPath still names of the fourth edition: an element
-`ŉ` (U+0149) is in documents that it reads, and `//ŉ` is a syntax error there. All that it
-accepts as a name is one here.
+Names are those of XML 1.0, fifth edition (`sapwood.xml.names`), as in documents. libxml2 reads
+documents by these rules, too, but in XPath still names of the fourth edition: an element `ŉ`
+(U+0149) is in documents that it reads, and `//ŉ` is a syntax error there. Every name that it
+accepts is a name here.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ from sapwood.model.patterns.conditions import (
 from sapwood.model.patterns.pattern import TreePattern
 
 _GROWTH_MAX: Final = 4
-"""A normal form is never so many times longer than what was written: attributes and text nodes of
+"""The factor by which a normal form is longer than its text, at most: attributes and text nodes of
 any depth are written twice, and `//` may have to be added."""
 
 
@@ -63,8 +63,8 @@ def normal_form(
 def written_form(path: Path) -> Below:
     """The normal form of an expression, but for operands of conjunctions, which stay as written.
 
-    For whoever gives the order of branches a meaning, which XPath does not: the normal form sorts
-    them, and leaves out those that come again. The continuation of a path comes after predicates.
+    For callers that give the order of branches a meaning, which XPath does not: the normal form
+    sorts them, and leaves out repeated ones. The continuation of a path comes after predicates.
     """
     return _root(path, _in_order)
 

@@ -1,8 +1,8 @@
 """Tokens to syntax tree: recursive descent over the fragment.
 
 Written by hand rather than restricted from a general XPath parser (elementpath was the candidate):
-most of the work is to refuse, and a refusal should name what is not supported and stand at its
-first character, which a tree of the whole language no longer knows. The fragment's grammar is a
+most of the work is to refuse, and a refusal should name the unsupported construct and stand at its
+first character, which a tree of the whole language no longer has. The fragment's grammar is a
 dozen rules; the hard part of XPath's, names that are also operators, vanishes in recursive descent,
 which knows at each place whether an operand or an operator is due.
 """
@@ -53,7 +53,7 @@ def parse(
     """The syntax tree of an expression; see `sapwood.language.xpath.parse_xpath`.
 
     Raises `FilterSyntaxError` with the position of the first token that does not fit, `LimitError`
-    for a text that is too long or too deep, `InputError` for what is no text and no mapping.
+    for a text that is too long or too deep, `InputError` for a value that is no text or no mapping.
     """
     if not isinstance(text, str):
         raise InputError(f"an XPath is a text such as '//a[b]', not {type(text).__name__}")
@@ -64,7 +64,7 @@ def parse(
 
 
 def _check_prefixes(namespaces: Mapping[str, str]) -> None:
-    """Raise `InputError` for what is no mapping of prefixes to namespaces, as texts."""
+    """Raise `InputError` unless this is a mapping of prefixes to namespaces, as texts."""
     if not isinstance(namespaces, Mapping):
         kind = type(namespaces).__name__
         raise InputError(f"namespaces are a mapping of prefixes to namespaces, not {kind}")
@@ -128,9 +128,9 @@ class _Parser:
         return None
 
     def further_steps(self, first: Step) -> Iterator[Step]:
-        """The steps after the first one; not more than would be refused anyway.
+        """The steps after the first one, checked against the bound of steps while they are read.
 
-        What comes after the parser follows a path step by step, one call within the other.
+        Later stages follow a path step by step, one call within the other.
         """
         last = first
         for count in itertools.count(1):
@@ -261,7 +261,7 @@ class _Parser:
         return Compares(path, self.comparison(relation, literal, value))
 
     def flipped_comparison(self, start: Token, literal: Literal) -> Expression:
-        """`5 < price` means `price > 5`."""
+        """The comparison of `5 < price`, which means `price > 5`."""
         relation = self.relation()
         if relation is None:
             if isinstance(literal, float):
@@ -302,7 +302,7 @@ class _Parser:
         return Path((first, *self.further_steps(first)))
 
     def literal(self) -> Literal | None:
-        """A text or a number, if one comes."""
+        """A text or a number, if the next token is one."""
         token = self.token
         negative = token.kind is Kind.SYMBOL and token.text == "-"
         if negative and self.ahead.kind is Kind.NUMBER:
@@ -331,7 +331,7 @@ class _Parser:
         return None
 
     def unsupported_operator(self) -> str | None:
-        """What the token is in XPath, if it is an operator that is not supported."""
+        """The reason for an error, if the token is an operator of XPath that is not supported."""
         token = self.token
         if token.kind in (Kind.SYMBOL, Kind.NAME) and token.text in _ARITHMETIC:
             return f"arithmetic ({token.text}) is not supported"

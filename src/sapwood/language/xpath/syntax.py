@@ -11,7 +11,7 @@ from sapwood.model.patterns.conditions import Axis, NameTest
 
 @dataclass(frozen=True, slots=True)
 class ElementStep:
-    """`name` or `*` (`test` is `None`) with its predicates; `axis` is what stands before it."""
+    """`name` or `*` (`test` is `None`) with its predicates; `axis` is the separator before it."""
 
     axis: Axis
     test: NameTest | None
@@ -48,14 +48,14 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Exists:
-    """The path leads somewhere."""
+    """The condition that the path leads to any node."""
 
     path: Path
 
 
 @dataclass(frozen=True, slots=True)
 class Compares:
-    """Something the path leads to compares."""
+    """The condition that the comparison holds for a node that the path leads to."""
 
     path: Path
     comparison: Comparison
@@ -63,14 +63,14 @@ class Compares:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """Conjunction of two or more."""
+    """Conjunction of two or more operands."""
 
     operands: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Disjunction of two or more."""
+    """Disjunction of two or more operands."""
 
     operands: tuple[Expression, ...]
 

@@ -1,11 +1,11 @@
-"""How a pattern is reached: the path to look for, and what is left to check.
+"""The access of a pattern: the path to look for, and the condition that is left to check.
 
 A pattern is a tree; each path down it that takes no side of an `or` is *required*: no document
 matches without an element on it. The engine looks for one required path. It prefers one that ends
-at an equality (`@lang = 'en'`), since those are found by hashing, and otherwise the longest, which
-fewest documents have.
+at an equality (`@lang = 'en'`), since equalities are found by hashing, and otherwise the longest,
+which the fewest documents have.
 
-If nothing is asked on the way, what is left is a condition at the element the path leads to.
+If there is no condition on the way, a condition at the element that the path leads to is left.
 Otherwise the whole pattern is left, to be checked at the document.
 """
 
@@ -32,12 +32,12 @@ from sapwood.model.patterns.pattern import TreePattern
 PathStep: TypeAlias = tuple[Axis, NameTest | None]
 
 Subject: TypeAlias = NameTest | type[Text] | type[StringValue]
-"""What is compared: the attribute of this name, a text node, or all text."""
+"""The subject of a comparison: the attribute of this name, a text node, or all text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """Something an element has equals a literal."""
+    """The condition that a subject of an element equals a literal."""
 
     subject: Subject
     literal: Literal
@@ -45,10 +45,11 @@ class Equality:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A required path, an equality at its end if there is one, and what is left to check.
+    """A required path, an equality at its end if there is one, and the condition left to check.
 
-    `at_document` tells where: at the document, or at the element that the path leads to. `reach` is
-    the longest required path: it is cheap to see that a document does not have it.
+    `at_document` is true if that is checked at the document, false at the element that the path
+    leads to. `reach` is the longest required path: it is cheap to see that a document does not have
+    it.
     """
 
     path: tuple[PathStep, ...]
@@ -62,7 +63,7 @@ class Access:
 class _Place:
     """An element on a required path.
 
-    The steps to it, what is asked there, and whether nothing is asked on the way.
+    The steps to it, the condition there, and true (`alone`) if there is no condition on the way.
     """
 
     path: tuple[PathStep, ...]

@@ -30,12 +30,12 @@ class Column:
 
     @property
     def view(self) -> Array:
-        """What is there, without a copy; valid until the next change of length."""
+        """The values, without a copy; valid until the next change of length."""
         return self._data[: self._size]
 
     @property
     def room(self) -> Array:
-        """What is there and, after it, room with the fill value."""
+        """The values and, after them, room with the fill value."""
         return self._data
 
     def append(self, value: float) -> None:
@@ -60,7 +60,7 @@ class Column:
             self._data = grown
 
     def resize(self, size: int) -> None:
-        """Have `size` values, new ones with the fill value."""
+        """Set the length to `size`; new places have the fill value."""
         self.reserve(size)
         self._data[size : self._size] = self._fill
         self._size = size

@@ -1,4 +1,4 @@
-"""Conditions as one table of numbers, each distinct one once, operands before what holds them."""
+"""Conditions as one table of numbers, each distinct one once, operands before their users."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _BY_NUMBER: Final = MappingProxyType({number: relation for relation, number in _
 
 
 class Conditions(NamedTuple):
-    """The table as arrays; what `first` and `second` are depends on the kind.
+    """The table as arrays; `first` and `second` depend on the kind.
 
     CHILD, DESCENDANT: the test of the name, the condition there. ATTRIBUTE: the test of the name.
     ALL_OF, ANY_OF: the operands `operands[first:second]`. ATTRIBUTE, TEXT, VALUE: the comparison is
@@ -62,7 +62,7 @@ class Conditions(NamedTuple):
 
     @property
     def rows(self) -> tuple[Array, ...]:
-        """The arrays with an entry a condition: all but the operands."""
+        """The arrays with an entry for each condition: all but the operands."""
         return self[:-1]
 
 
@@ -85,12 +85,12 @@ class ConditionTable:
             *(Column(np.uint8), Column(np.int32), Column(np.float64)),
         )
         self._operands = Column(np.int32)
-        #: row, or the operands of one, to its number; `None` until somebody adds to a table that
-        #: was restored
+        #: row, or the operands of one, to its number; `None` in a restored table until a condition
+        #: is added
         self._numbers: dict[_Row | tuple[int, tuple[int, ...]], int] | None = {}
         #: literal text -> number
         self._literals: dict[str, int] = {}
-        #: kinds of comparisons there are, and whether any is with a number
+        #: the kinds of comparisons in the table; true if any is with a number
         self.kinds: set[int] = set()
         self.reads_numbers = False
         self._append(_Row(ALWAYS))
@@ -106,7 +106,7 @@ class ConditionTable:
 
     @classmethod
     def of(cls, names: Names, conditions: Conditions, literals: Iterable[str]) -> ConditionTable:
-        """The table of which these are the arrays; takes them over."""
+        """The table with these arrays, which it takes over."""
         table = cls(names)
         table._columns = tuple(Column.of(array) for array in conditions.rows)
         table._operands = Column.of(conditions.operands)

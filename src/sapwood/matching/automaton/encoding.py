@@ -25,12 +25,12 @@ Floats = npt.NDArray[np.float64]
 
 
 class Encoded(NamedTuple):
-    """The elements of a document, and what conditions ask of them.
+    """The elements of a document, and the content that conditions compare.
 
-    `parents`, `locals` and `expanded` (the numbers of the name's symbol) have one entry an element.
-    Each attribute has its element, its symbol, the number of its value among the literals
-    (`NO_TEXT` if it is none) and its value as a number (NaN if it is none); text nodes and
-    the string-values of elements likewise. What no condition asks for is left out.
+    `parents`, `locals` and `expanded` (the numbers of the name's symbol) have one entry for each
+    element. Each attribute has its element, its symbol, the number of its value among the literals
+    (`NO_TEXT` if it is none) and its value as a number (NaN if it is none); text nodes and the
+    string-values of elements likewise. Content that no condition compares is left out.
     """
 
     parents: Ints
@@ -54,14 +54,14 @@ class Encoder:
     def __init__(self, names: Names, table: ConditionTable) -> None:
         self._names = names
         self._table = table
-        #: text -> what `number()` makes of it
+        #: text -> its value by `number()`
         self._remembered: dict[str, float] = {}
 
     def encode(self, document: Document, symbols: list[int]) -> Encoded:
         """The arrays of a document; `symbols` are the numbers of its names' symbols.
 
-        One that was read without its content has none: conditions of patterns that are gone may
-        still ask for some, those of present ones do not.
+        A document that was read without its content has none here: conditions of removed patterns
+        may still compare some, those of present ones do not.
         """
         attributes: list[tuple[int, Symbol, str]] = []
         texts: list[tuple[int, str]] = []
@@ -108,7 +108,7 @@ class Encoder:
         return texts, np.array([self.as_number(value) for value in values], np.float64)
 
     def as_number(self, value: str) -> float:
-        """What `number()` makes of a text, remembered unless it is long."""
+        """The value of a text by `number()`, cached unless the text is long."""
         if len(value) > VALUE_REMEMBERED_CHARS_MAX:
             return number(value)
         known = self._remembered.get(value)

@@ -1,4 +1,4 @@
-"""The engine: adding, removing and matching."""
+"""The engine of the path automaton: adding, removing and matching."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ _KERNELS: Final = MappingProxyType(
 Slots: TypeAlias = npt.NDArray[np.int32]
 
 _DOCUMENT_WORK: Final = 16
-"""What plain kernels take longer for a document, in about microseconds, beside one for each
-pattern. Measured: 30 with 10 patterns, 180 with 100, 600 with 1,000 (workload NEWS)."""
+"""The time by which plain kernels take longer for a document, in about microseconds, besides one
+for each pattern. Measured: 30 with 10 patterns, 180 with 100, 600 with 1,000 (workload NEWS)."""
 
 
 class PathAutomatonEngine:
@@ -58,22 +58,23 @@ class PathAutomatonEngine:
 
     Matching learns: a label path that no document had before becomes a state, which costs some
     hundred microseconds at 150,000 paths and is paid once; `sapwood bench documents` shows the
-    first pass over documents beside later ones. Patterns that come or go leave the states as they
-    are: a state is told of new paths when a document next reaches it. What is learned is bounded by
-    `limits.PATH_STATES_MAX` and `limits.PATH_STATE_NODES_MAX`; a stream of documents with more
+    first pass over documents beside later ones. Adding and removing patterns leaves the states as
+    they are: a state is brought up to date when a document next reaches it. The states are bounded
+    by `limits.PATH_STATES_MAX` and `limits.PATH_STATE_NODES_MAX`; a stream of documents with more
     label paths than that begins to learn anew from time to time, and costs a new state an element
-    at worst. Nothing that was learned is saved.
+    at worst. States are not saved.
 
-    What removed patterns leave behind (paths, conditions, states that know them) is used again if
-    they come back, and dropped together with all that was learned when it is more than half of all
-    and more than `limits.PATTERN_REMAINS_MIN`.
+    The remains of removed patterns (paths, conditions, states that have them) are used again if the
+    patterns come back, and dropped together with all states when they are more than half of all and
+    more than `limits.PATTERN_REMAINS_MIN`.
 
     Threads: any number may match at the same time, beside one that folds. Documents are parsed side
     by side; learning and searching, which share tables, take turns under a lock.
 
     `kernels` names the compiled loops or their plain twins, which need no compiler and are slow
-    from some hundred patterns on. Who brings `awaiting` gets the plain ones until the compiled ones
-    are at hand: they work on the same arrays, so they are exchanged between two documents.
+    from some hundred patterns on. With `awaiting` the engine begins with the plain ones until the
+    compiled ones are at hand: they work on the same arrays, so they are exchanged between two
+    documents.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class PathAutomatonEngine:
         awaiting: Awaiting | None = None,
     ) -> None:
         self._bounds = bounds
-        #: how long compiled kernels have been done without; `None` once they are there
+        #: the account of work without compiled kernels; `None` once they are in use
         self._awaiting = awaiting
         compiled = None if awaiting is None else awaiting.at_hand()
         if compiled is not None:
@@ -95,7 +96,7 @@ class PathAutomatonEngine:
         self._begin(Tables.empty())
 
     def _begin(self, tables: Tables) -> None:
-        """Begin with the patterns of the tables, and with nothing learned."""
+        """Begin with the patterns of the tables, and without states."""
         self._names, self._paths, self._table = tables.names, tables.paths, tables.conditions
         self._encoder, self._equalities = tables.encoder, tables.equalities
         self._targets = tables.targets
@@ -111,7 +112,7 @@ class PathAutomatonEngine:
         self._states = PathStates(self._kernels)
         self._book = MarkBook()
         #: the nodes of the targets in the lists of `_by_equality`, those of their longest paths,
-        #: what is left to check of them, and which lists those were
+        #: the conditions left to check, and the starts of the lists that these were made for
         self._equality_nodes = self._equality_reaches = np.zeros(0, np.int32)
         self._equality_checks = np.zeros(0, np.int32)
         self._equality_starts = np.zeros(0, np.int64)
@@ -121,7 +122,7 @@ class PathAutomatonEngine:
         return len(self._slots)
 
     def add(self, slot: int, pattern: TreePattern) -> None:
-        """Take `slot` for `pattern`."""
+        """Put `pattern` into `slot`."""
         assert self._slots.key(slot) == GAP, f"slot {slot} is taken"
         reached = access(pattern)
         if self._awaiting is not None:
@@ -130,7 +131,7 @@ class PathAutomatonEngine:
             self._take(slot, reached, reads_content=pattern.reads_content)
 
     def remove(self, slot: int) -> None:
-        """Free `slot`; what was made for its pattern stays for a while, in case it comes back."""
+        """Free `slot`; parts of its pattern stay in the tables, in case it comes back."""
         with self._lock:
             target = self._slots.remove(slot)
             if not self._targets.leave(target):
@@ -139,7 +140,7 @@ class PathAutomatonEngine:
                     self._renew()
 
     def fold(self) -> None:
-        """Sort what was added, so that no document waits for that."""
+        """Sort the added patterns, so that no document waits for that."""
         with self._lock:
             for postings in (self._slots, self._by_node, self._by_equality):
                 postings.fold()
@@ -150,11 +151,11 @@ class PathAutomatonEngine:
         return found
 
     def match_any(self, document: Readable) -> bool:
-        """Whether any pattern accepts `document`."""
+        """True if any pattern accepts `document`."""
         return self.match_count(document) > 0
 
     def match_count(self, document: Readable) -> int:
-        """How many patterns accept `document`; writes no slots."""
+        """The number of patterns that accept `document`; writes no slots."""
         tree = self._read(document)
         with self._lock:
             slots, marks = self._search(tree)
@@ -172,7 +173,7 @@ class PathAutomatonEngine:
         return SlotBatch(offsets, np.concatenate([np.zeros(0, np.int32), *found]))
 
     def save(self, folder: Path) -> None:
-        """Write paths, conditions and targets as arrays; what was learned is learned again."""
+        """Write paths, conditions and targets as arrays; states are learned again."""
         write_tables(Folder(folder), self._tables())
 
     def load(self, folder: Path, patterns: Iterable[tuple[int, TreePattern]]) -> None:  # noqa: ARG002
@@ -208,7 +209,7 @@ class PathAutomatonEngine:
                 self._take(slot, former.access(target), reads_content=reads_content)
 
     def _target(self, reached: Access, *, reads_content: bool) -> Target:
-        """The target of a pattern: what it comes down to, in numbers."""
+        """The target of a pattern: its access, in numbers."""
         names = self._names
         path, reach = (
             [(axis, names.test(test)) for axis, test in steps]
@@ -260,9 +261,9 @@ class PathAutomatonEngine:
             return found
 
     def _search(self, document: Document) -> tuple[Lists, Marks]:
-        """Mark the targets and slots that a document reaches; whoever calls takes the marks back.
+        """Mark the targets and slots that a document reaches; the caller takes the marks back.
 
-        Raises `InputError` before anything is marked for a document without content that is needed.
+        Raises `InputError`, before any mark is set, for a document without content that is needed.
         """
         if self._targets.readers:
             _ = document.whole
@@ -301,7 +302,7 @@ class PathAutomatonEngine:
         return slots, marks
 
     def _await(self, awaiting: Awaiting) -> None:
-        """Take compiled kernels, if they are at hand now."""
+        """Use the compiled kernels if they are at hand now."""
         compiled = awaiting.compiled(_DOCUMENT_WORK + len(self._slots))
         if compiled is not None:
             self._kernels, self._awaiting = compiled, None
@@ -328,7 +329,8 @@ class PathAutomatonEngine:
         """The patterns as they are now."""
         targets, by_equality = self._targets.arrays(), self._by_equality.lists()
         if by_equality.starts is not self._equality_starts:
-            # The lists were sorted anew. Gaps stay where they are, so nodes beside them do no harm.
+            # The lists were sorted anew. Gaps stay in their places, so the nodes beside them stay
+            # valid.
             self._equality_starts = by_equality.starts
             self._equality_nodes = targets.nodes[by_equality.values]
             self._equality_reaches = targets.reaches[by_equality.values]
@@ -354,7 +356,7 @@ class PathAutomatonEngine:
         return Pairs(np.array(elements, np.int32), np.array(equalities, np.int32))
 
     def validate(self) -> None:
-        """Slots, targets and postings agree."""
+        """Check that slots, targets and postings agree."""
         for postings in (self._slots, self._by_node, self._by_equality):
             postings.validate()
         self._paths.validate()
@@ -379,6 +381,6 @@ class PathAutomatonEngine:
                 raise InvariantError("a target is not where it should be")
 
     def _is_at(self, node: int, target: int) -> bool:
-        """Whether a node leads to a target, or to the only slot of it."""
+        """True if a node leads to a target, or to the only slot of it."""
         what = int(self._plain.view[node])
         return what == FIRST_TARGET - target or (what >= 0 and self._slots.key(what) == target)

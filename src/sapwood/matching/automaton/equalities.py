@@ -1,4 +1,4 @@
-"""Equalities by number, and which of them an element of a document satisfies: by hashing."""
+"""Equalities by number, and the ones that an element of a document satisfies: by hashing."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from sapwood.xml import Document
 
 TEXT_SUBJECT: Final = -1
 VALUE_SUBJECT: Final = -2
-"""What is compared, where it is no attribute."""
+"""The compared subject where it is not an attribute: a text node, or all text of an element."""
 
 _Place: TypeAlias = tuple[int, int]
-"""The test of the element's name and what is compared: a test of an attribute's name, or one of
+"""The test of the element's name and the compared subject: a test of an attribute's name, or one of
 the two subjects above."""
 
 
 class _Tables(NamedTuple):
-    """Literal to equality, apart for texts and numbers."""
+    """Literal to equality, in separate tables for texts and numbers."""
 
     texts: tuple[dict[str, int], ...]
     numbers: tuple[dict[float, int], ...]
@@ -37,7 +37,7 @@ _SUBJECT_MASK: Final = (1 << _SUBJECT_BITS) - 1
 
 
 def _at(symbol: int, subject: int) -> int:
-    """Where a value stands, in one number: the element's symbol, and what is compared."""
+    """The place of a value as one number: the element's symbol, and the compared subject."""
     return symbol << _SUBJECT_BITS | (subject - VALUE_SUBJECT)
 
 
@@ -49,17 +49,17 @@ class Equalities:
         self._encoder = encoder
         self._texts: dict[_Place, dict[str, int]] = {}
         self._numbers: dict[_Place, dict[float, int]] = {}
-        #: equality -> the test of the element's name, what is compared, and the literal
+        #: equality -> the test of the element's name, the compared subject, and the literal
         self._made: list[tuple[int, int, Literal]] = []
-        #: what is compared, in all equalities
+        #: the compared subjects of all equalities
         self._subjects: set[int] = set()
         #: symbols of element and attribute, or of element and one of the two subjects, to tables;
-        #: forgotten when there is a new place
+        #: dropped when there is a new place
         self._of_symbols: dict[tuple[int, int], _Tables] = {}
-        #: value, and where it stands (`_at`), to the equalities it satisfies; a value is forgotten
-        #: when it is compared anew, all are when there is a new place or a new number
+        #: value and its place (`_at`) -> the equalities that it satisfies; a value is dropped when
+        #: it is compared anew, all are when there is a new place or a new number
         self._remembered: dict[str, dict[int, tuple[int, ...]]] = {}
-        #: how many of these there are
+        #: the number of entries in `_remembered`
         self._count = 0
 
     def __len__(self) -> int:
@@ -76,7 +76,7 @@ class Equalities:
         return self._made
 
     def restore(self, made: Iterable[tuple[int, int, Literal]]) -> None:
-        """Number the equalities that `made` gave, in the same way."""
+        """Add the equalities of `made` again, with the same numbers."""
         for element_test, subject, literal in made:
             self._number(element_test, subject, literal)
 
@@ -126,7 +126,7 @@ class Equalities:
         return elements, equalities
 
     def _compared(self, document: Document, symbols: list[int]) -> Iterable[tuple[int, int, str]]:
-        """What a document has to compare: element, where the value stands (`_at`), and value."""
+        """The values of a document to compare: element, place (`_at`), and value."""
         content = document.whole
         every: list[Iterable[tuple[int, int, str]]] = []
         if any(subject > 0 for subject in self._subjects):
@@ -159,7 +159,7 @@ class Equalities:
         return TEXT_SUBJECT if subject is Text else VALUE_SUBJECT
 
     def _found(self, at: int, value: str) -> tuple[int, ...]:
-        """The equalities that a value satisfies where it stands, remembered unless it is long."""
+        """The equalities that a value satisfies at its place, cached unless it is long."""
         tables = self._tables(at >> _SUBJECT_BITS, (at & _SUBJECT_MASK) + VALUE_SUBJECT)
         found = [texts[value] for texts in tables.texts if value in texts]
         if tables.numbers:
@@ -174,7 +174,7 @@ class Equalities:
         return equalities
 
     def _forget(self, value: str | None = None) -> None:
-        """Forget what a value is equal to, or what all are."""
+        """Drop the cached equalities of a value, or of all values."""
         if value is None:
             self._remembered.clear()
             self._count = 0

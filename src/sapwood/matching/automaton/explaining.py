@@ -1,4 +1,4 @@
-"""How the engine of documents finds a tree pattern."""
+"""The lookup by which the engine of documents finds a tree pattern."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sapwood.model.patterns.pattern import TreePattern
 
 
 def lookup(pattern: TreePattern) -> Lookup:
-    """What a pattern is looked up by, and whether anything of it is left to be checked then."""
+    """The access path of a pattern as a lookup, with the pattern if it is left to check."""
     found = access(pattern)
     path, equality = _path(found.path), found.equality
     if equality is not None:

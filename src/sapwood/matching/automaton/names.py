@@ -1,8 +1,8 @@
 """Names as numbers.
 
 Patterns *test* names; each distinct test has a number from 1, and `ANY` is the test of `*`. A
-document's name passes two tests at most besides that: one for its local name and one for it with
-its namespace. The pair of their numbers is the name's *symbol*; names that no pattern tests all
+document's name passes at most two tests besides that: one for its local name and one for it with
+its namespace. The pair of their numbers is the name's *symbol*; all names that no pattern tests
 have the same one.
 """
 
@@ -38,12 +38,12 @@ class Names:
     def __init__(self) -> None:
         #: test -> number, from 1 without gaps
         self._tests: dict[NameTest, int] = {}
-        #: name in a document -> number of its symbol; forgotten when tests are added
+        #: name in a document -> number of its symbol; cleared when tests are added
         self._remembered: dict[str, int] = {}
         #: symbol -> number, the inverse of `symbols`
         self._numbers: dict[Symbol, int] = {UNTESTED: 0}
         self.symbols: list[Symbol] = [UNTESTED]
-        #: the same as an array, of as many as there were when it was asked for
+        #: `symbols` as an array, perhaps without the newest ones
         self._pairs = np.array(self.symbols, np.int32)
 
     @property
@@ -76,7 +76,7 @@ class Names:
     def tests_of(
         self, symbols: Sequence[int]
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """The two numbers of each symbol, apart."""
+        """The local numbers of symbols, and their expanded numbers."""
         if len(self._pairs) != len(self.symbols):
             self._pairs = np.array(self.symbols, np.int32)
         local, expanded = np.ascontiguousarray(self._pairs[np.array(symbols, np.int32)].T)

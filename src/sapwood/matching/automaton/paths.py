@@ -14,10 +14,10 @@ from sapwood.model.patterns.conditions import Axis
 
 
 class Trie(NamedTuple):
-    """The trie as arrays: the parent of each node, the test of its step and whether it is `//`.
+    """The trie as arrays: the parent of each node, the test of its step, true for a `//` step.
 
-    The nodes of a test are a chain, so that the newest are found first: `newest[test]`, and from
-    each node the one before it with the same test, `previous[node]`; 0 where there is none.
+    The nodes of a test are a chain, the newest first: `newest[test]`, and for each node the one
+    before it with the same test, `previous[node]`; 0 where there is none.
     """
 
     parents: npt.NDArray[np.int32]
@@ -28,7 +28,7 @@ class Trie(NamedTuple):
 
 
 class PathTrie:
-    """Paths of (axis, number of a test); nodes are numbered as they come, parents first."""
+    """Paths of (axis, number of a test); nodes are numbered as they are added, parents first."""
 
     def __init__(self) -> None:
         self._parents = Column(np.int32)
@@ -37,14 +37,14 @@ class PathTrie:
         #: the nodes of each test, by node and by test: see `Trie`
         self._previous = Column(np.int32)
         self._newest = Column(np.int32)
-        #: (parent, step) -> node; `None` until somebody adds to a trie that was restored
+        #: (parent, step) -> node; `None` in a restored trie until a path is added
         self._children: dict[tuple[int, int], int] | None = {}
         for column in (self._parents, self._tests, self._descendant, self._previous):
             column.append(-1 if column is self._parents else 0)
 
     @classmethod
     def of(cls, parents: Array, tests: Array, descendant: Array) -> PathTrie:
-        """The trie of which these are the arrays; takes them over."""
+        """The trie with these arrays, which it takes over."""
         paths = cls()
         paths._parents, paths._tests = Column.of(parents), Column.of(tests)
         paths._descendant = Column.of(descendant)
@@ -63,7 +63,7 @@ class PathTrie:
         return len(self._parents)
 
     def node(self, path: Iterable[tuple[Axis, int]]) -> int:
-        """The node of a path; it and the nodes before it are made if they are not there."""
+        """The node of a path; it and the nodes before it are made if they do not exist."""
         node, children = 0, self._known_children()
         for axis, test in path:
             key = (node, 2 * test + (axis is Axis.DESCENDANT))

@@ -1,7 +1,7 @@
-"""Lists of values by key, in one array: what a key holds lies together.
+"""Lists of values by key, in one array: the values of a key lie together.
 
-New entries go to a short tail, which whoever reads looks through as a whole; when it has grown to a
-sixty-fourth of all, everything is sorted by key again. Removing leaves a gap (-1) until then.
+New entries go to a short tail, which readers search as a whole; when it has grown to a sixty-fourth
+of all, everything is sorted by key again. Removing leaves a gap (-1) until then.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from sapwood.errors import InvariantError
 from sapwood.matching.automaton.columns import Column
 
 GAP: Final = -1
-"""Where there is no value."""
+"""The value of a place without one."""
 
 FIRST_TARGET: Final = -2
-"""Where one number is a value, a gap or a key, key `k` is `FIRST_TARGET - k`."""
+"""In numbers that are a value, a gap or a key, key `k` is `FIRST_TARGET - k`."""
 
 _TAIL_MIN: Final = 1024
 _TAIL_SHARE: Final = 64
@@ -27,7 +27,7 @@ _TAIL_SHARE: Final = 64
 class Lists(NamedTuple):
     """`values[starts[key]:starts[key + 1]]`, and the pairs `tail_keys`, `tail_values`.
 
-    Keys beyond `len(starts) - 2` have nothing but the tail; `GAP` values are to be passed over.
+    Keys beyond `len(starts) - 2` have values in the tail only; `GAP` values are to be skipped.
     """
 
     starts: npt.NDArray[np.int64]
@@ -44,7 +44,7 @@ class Postings:
         self._values: npt.NDArray[np.int32] = np.zeros(0, np.int32)
         self._tail_keys = Column(np.int32)
         self._tail_values = Column(np.int32)
-        #: value -> its key, GAP where it is not there
+        #: value -> its key, GAP for a value that is not there
         self._keys = Column(np.int32, GAP)
         #: value -> its place in `_values`, or past their end in the tail
         self._places = Column(np.int64, GAP)
@@ -52,7 +52,7 @@ class Postings:
 
     @classmethod
     def of(cls, keys: npt.NDArray[np.int32]) -> Postings:
-        """What each value's key is (`GAP` for none) as postings; takes the array over."""
+        """The postings for the key of each value (`GAP` for none); takes the array over."""
         postings = cls()
         postings._keys = Column.of(keys, GAP)
         postings._places.resize(len(keys))
@@ -62,7 +62,7 @@ class Postings:
 
     @property
     def keys(self) -> npt.NDArray[np.int32]:
-        """Value to key, `GAP` where it is not there; `of` makes the same lists of it."""
+        """The key of each value, `GAP` for none; `of` makes the same lists of it."""
         keys: npt.NDArray[np.int32] = self._keys.view
         return keys
 
@@ -111,7 +111,7 @@ class Postings:
         return Lists(self._starts, self._values, self._tail_keys.view, self._tail_values.view)
 
     def fold(self) -> None:
-        """Sort again if there is any tail."""
+        """Sort again if the tail is not empty."""
         if len(self._tail_keys):
             self._sort()
 
@@ -127,7 +127,7 @@ class Postings:
         self._tail_values = Column(np.int32)
 
     def validate(self) -> None:
-        """Raise `InvariantError` unless every value is where it is said to be, and once."""
+        """Raise `InvariantError` unless every value is once in its list and place."""
         starts, values, tail_keys, tail_values = Lists(
             self._starts, self._values, self._tail_keys.view, self._tail_values.view
         )

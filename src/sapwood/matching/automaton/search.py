@@ -1,4 +1,4 @@
-"""What a search for one document works with, besides the states."""
+"""The inputs of a search for one document, besides the states."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _ROUND_MAX: Final = 2**31 - 2**20
 
 
 class Targets(NamedTuple):
-    """What patterns come down to, each distinct one once.
+    """The targets of patterns, each distinct one once.
 
     The node of the access path and of the longest required one, the condition that is left, and
-    whether that is to be checked at the document.
+    true where that is to be checked at the document.
     """
 
     nodes: npt.NDArray[np.int32]
@@ -34,12 +34,12 @@ class Targets(NamedTuple):
 class Patterns(NamedTuple):
     """The patterns as arrays.
 
-    `plain` has for each node what the path alone matches: nothing (`postings.GAP`), one slot, or a
-    target with several (`postings.FIRST_TARGET - target`). `slots` lists slots by target,
-    `by_node` and `by_equality` the other targets. What is asked of the targets in
-    `by_equality.values` lies side by side, so that memory is read in order: `equality_nodes` are
-    their nodes, `equality_reaches` the nodes of their longest required paths, and
-    `equality_checks` what is left to check, twice the condition and 1 more if at the document.
+    `plain` has for each node the match of the path alone: none (`postings.GAP`), one slot, or a
+    target with several (`postings.FIRST_TARGET - target`). `slots` lists slots by target, `by_node`
+    and `by_equality` the other targets. The data of the targets in `by_equality.values` lies side
+    by side, so that memory is read in order: `equality_nodes` are their nodes, `equality_reaches`
+    the nodes of their longest required paths, and `equality_checks` twice the condition that is
+    left to check, and 1 more if at the document.
     """
 
     plain: npt.NDArray[np.int32]
@@ -67,7 +67,7 @@ class Pairs(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Elements that are alike to the patterns: one state, and one equality that they satisfy.
+    """Groups of elements that patterns do not distinguish: of one state and one equality.
 
     The first groups are those of the states, in their order, without an equality (-1); the others
     follow in the order of their states (`states` holds places in the list of states). `bits` has a
@@ -88,20 +88,20 @@ class Candidates(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Conditions, and the document they are asked of."""
+    """Conditions, and the document that they are evaluated on."""
 
     conditions: Conditions
     document: Encoded
 
 
 class Marks(NamedTuple):
-    """What is marked in this round.
+    """The marks of this round.
 
     `words` is a bit for each slot, `conditions` one for each condition, all clear between rounds;
     `reached` is a bit for each node that any state reaches. `targets` holds the round in which each
-    was last marked, `nodes` and `equalities` a number of its own for each state from
-    `first_mark` on; `groups` is the group of each equality, and `rows` the row of each condition,
-    that are marked.
+    target was last marked, `nodes` and `equalities` a number of its own for each state from
+    `first_mark` on; `groups` is the group of each marked equality, and `rows` the row of each
+    marked condition.
     """
 
     words: npt.NDArray[np.uint64]
@@ -117,7 +117,7 @@ class Marks(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """How many there are of each of what is marked."""
+    """The sizes of the arrays of marks, one for each kind of thing that can be marked."""
 
     slots: int
     targets: int
@@ -141,7 +141,7 @@ class MarkBook:
         self._next_mark = 1
 
     def begin(self, sizes: Sizes) -> Marks:
-        """The marks for a new round, with room for so many of each."""
+        """The marks for a new round, with room for `sizes` of each kind."""
         if max(self._round, self._next_mark + sizes.states) > _ROUND_MAX:
             self._clear()
         columns: tuple[tuple[Column, int], ...] = (

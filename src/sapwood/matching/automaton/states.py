@@ -3,13 +3,13 @@
 State 0 is the document; any other state is its parent's label path and one more symbol. It *holds*
 the trie's nodes whose paths lead to an element with that label path, ascending. A node belongs to a
 state if its step's test passes the symbol and its parent is held by the state's parent, or, for a
-`//` step, by any state above. Nodes are numbered with parents first, and what a state holds among
-the first `known` nodes never changes; so a state is brought up to date by looking at newer nodes,
-and all states of a document are, together, when it has been walked.
+`//` step, by any state above. Nodes are numbered with parents first, and the nodes that a state
+holds among the first `known` ones never change; so a state is brought up to date by testing newer
+nodes, and all states of a document are, together, when it has been walked.
 
 The table is a cache: it depends on the trie and on nothing else, and when it has grown beyond
 `limits.PATH_STATES_MAX` or `limits.PATH_STATE_NODES_MAX` it is begun anew. A state that grows moves
-to a place half as large again as it needs, so what was left behind stays in proportion.
+to a place half as large again as it needs, so the places left behind stay in proportion.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ class Held(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """What it takes to bring `states` up to date; they are ascending, so parents come first.
+    """The input to bring `states` up to date; they are ascending, so parents come first.
 
-    By state: `parents`, the two numbers of its symbol (`locals`, `expanded`), how many nodes it has
-    `seen`, and where it holds its nodes, as in `Held`, with `rooms` for more. `above` and `beside`
-    may be marked, for each node, with `mark` and numbers after it, one for each of `states`.
+    By state: `parents`, the two numbers of its symbol (`locals`, `expanded`), the number of nodes
+    that it has `seen`, and the place of its nodes, as in `Held`, with `rooms` for more. `above` and
+    `beside` may be marked, for each node, with `mark` and numbers after it, one for each of
+    `states`.
     """
 
     trie: Trie
@@ -91,9 +92,9 @@ class PathStates:
             self._clear()
 
     def state(self, parent: int, number: int, symbol: Symbol) -> int:
-        """The state of a symbol below another state, made if it is not there.
+        """The state of a symbol below another state, made if it does not exist.
 
-        `made` has the answer from then on: `parent << 32 | number` to state.
+        `made` has it from then on: `parent << 32 | number` to state.
         """
         key = parent << _SYMBOL_BITS | number
         state = self.made.get(key)
@@ -102,7 +103,7 @@ class PathStates:
         return state
 
     def join(self, trie: Trie, states: npt.NDArray[np.int32]) -> None:
-        """Bring states up to date; they are ascending, and those above them are among them."""
+        """Bring states up to date; they are ascending, and include all states above them."""
         known = len(trie.parents)
         if not len(states) or self._seen.view[states].min() == known:
             return
@@ -123,11 +124,11 @@ class PathStates:
         self._mark += len(states)
 
     def held(self) -> Held:
-        """What the states hold, each as far as it was brought up to date."""
+        """The nodes that the states hold, each as far as it was brought up to date."""
         return Held(self._starts.view, self._sizes.view, self._nodes.view)
 
     def _clear_marks(self) -> None:
-        #: node -> the last mark of a state above which it was held, and of one right above
+        #: node -> the last mark of a state for which a state above held it, or the one right above
         self._above = Column(np.int32)
         self._beside = Column(np.int32)
         self._mark = 1
@@ -138,9 +139,9 @@ class PathStates:
         #: state -> the two numbers of its symbol
         self._locals = Column(np.int32)
         self._expanded = Column(np.int32)
-        #: state -> how many of the trie's nodes it has looked at
+        #: state -> the number of the trie's nodes that it has tested
         self._seen = Column(np.int64)
-        #: state -> where in `_nodes` it holds its nodes, how many, and how many it has room for
+        #: state -> the place of its nodes in `_nodes`, their number, and its room for nodes
         self._starts = Column(np.int64)
         self._sizes = Column(np.int32)
         self._rooms = Column(np.int32)

@@ -1,6 +1,6 @@
 """The tables of an engine as files: arrays that are mapped into memory, and one JSON document.
 
-What is read is checked before it is used, since compiled code trusts every index in it.
+The arrays are checked before they are used, since compiled code trusts every index in them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _TYPES: Final[Mapping[str, Any]] = MappingProxyType(
 
 
 class _Header(msgspec.Struct):
-    """What is no array: how many patterns, and the tests of names in the order of their numbers."""
+    """The content that is no array: the number of patterns, and the tests of names by number."""
 
     format: str
     version: int
@@ -176,12 +176,12 @@ def _equalities(arrays: Mapping[str, Array]) -> list[tuple[int, int, str | float
 
 
 def _within(array: Array, low: int, high: int) -> bool:
-    """Whether every value is at least `low` and below `high`."""
+    """True if every value is at least `low` and below `high`."""
     return not len(array) or bool(array.min() >= low and array.max() < high)
 
 
 def _check_trie(arrays: Mapping[str, Array], tests: int) -> bool:
-    """Parents come before what they hold; node 0 is the document."""
+    """True if parents come before their children, and node 0 is the document."""
     parents, of_tests = arrays["trie_parents"], arrays["trie_tests"]
     size = len(parents)
     return (
@@ -194,7 +194,7 @@ def _check_trie(arrays: Mapping[str, Array], tests: int) -> bool:
 
 
 def _check_conditions(arrays: Mapping[str, Array], tests: int) -> bool:
-    """Operands come before what holds them; condition 0 asks nothing."""
+    """True if operands come before their users, and condition 0 always holds."""
     table = Conditions(*(arrays[f"condition_{name}"] for name in Conditions._fields))
     size = len(table.kinds)
     if not size or any(len(column) != size for column in table.rows):
@@ -228,7 +228,7 @@ def _operands_come_first(numbers: Array, first: Array, second: Array, operands: 
 
 
 def _check_texts(arrays: Mapping[str, Array], tests: int) -> bool:
-    """Texts lie one after the other, and equalities have their texts and names."""
+    """True if texts lie one after the other, and equalities have their texts and names."""
     for name in ("literal", "equality"):
         offsets = arrays[f"{name}_offsets"]
         if not len(offsets) or offsets[0] or offsets[-1] != len(arrays[f"{name}_bytes"]):
@@ -247,7 +247,7 @@ def _check_texts(arrays: Mapping[str, Array], tests: int) -> bool:
 
 
 def _check_targets(arrays: Mapping[str, Array], _tests: int) -> bool:
-    """Targets and slots lead to what there is."""
+    """True if targets and slots refer to existing nodes, equalities, conditions and targets."""
     columns = [arrays[name] for name in _TYPES if name.startswith("target_")]
     size = len(columns[0])
     return (

@@ -1,7 +1,7 @@
-"""All that patterns come down to, apart from what is made of it to search fast.
+"""The tables of an engine's patterns, apart from the ones derived from them to search fast.
 
 Names, paths, conditions, equalities, targets, and the target of each slot: an engine can be made of
-these tables, and they are what is saved.
+these tables, and they are saved.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Ints = npt.NDArray[np.int32]
 class Tables(NamedTuple):
     """The tables; `of_slots` is the target of each slot, `GAP` for a free one.
 
-    `encoder` remembers what it read and is not saved.
+    `encoder` has a cache of numbers and is not saved.
     """
 
     names: Names
@@ -47,7 +47,7 @@ class Tables(NamedTuple):
         return cls(names, PathTrie(), conditions, encoder, equalities, TargetTable(), no_slots)
 
     def access(self, target: int) -> Access:
-        """What a target was made of."""
+        """The access that a target was made of."""
         fields, tests = self.targets[target], self.names.tests
         path, reach = (
             tuple(

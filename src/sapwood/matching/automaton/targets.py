@@ -1,4 +1,4 @@
-"""What patterns come down to, each distinct one once: a *target* (`access.py`), in numbers."""
+"""Targets: the access of patterns (`access.py`) in numbers, each distinct one once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_EQUALITY: Final = -1
 
 
 class Target(NamedTuple):
-    """The access path's node, the equality at its end, what is left to check, and where.
+    """The access path's node, the equality at its end, the condition left to check, and its place.
 
     `reach` is the node of the longest required path. `equality` is `NO_EQUALITY` where there is
     none. `reads_content` follows from the others.
@@ -29,12 +29,12 @@ class Target(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the path alone is asked for."""
+        """True if the path alone decides a match."""
         return self.equality == NO_EQUALITY and self.condition == ALWAYS_ID
 
 
 class TargetTable:
-    """Targets by number, and how many patterns each one has; it only ever grows.
+    """Targets by number, each with the number of its patterns; it only ever grows.
 
     A target without patterns stays, in case one comes back.
     """
@@ -46,18 +46,18 @@ class TargetTable:
         self._conditions = Column(np.int32)
         self._at_document = Column(np.bool_)
         self._reading = Column(np.bool_)
-        #: target -> its number; `None` until somebody adds to a table that was restored
+        #: target -> its number; `None` in a restored table until a target is added
         self._numbers: dict[Target, int] | None = {}
-        #: target -> how many patterns it has
+        #: target -> the number of its patterns
         self.users = Column(np.int32)
-        #: how many targets have no pattern
+        #: the number of targets without patterns
         self.unused = 0
-        #: how many patterns ask for content
+        #: the number of patterns that read content
         self.readers = 0
 
     @classmethod
     def of(cls, columns: tuple[Array, ...], of_slots: Array) -> TargetTable:
-        """The table of which these are the columns (see `columns`); takes them over.
+        """The table with these columns (see `columns`), which it takes over.
 
         `of_slots` is the target of each pattern.
         """
@@ -88,7 +88,7 @@ class TargetTable:
         return tuple(column.view for column in columns)
 
     def number(self, target: Target) -> int:
-        """The number of a target; made, without patterns, if it is not there."""
+        """The number of a target; added, without patterns, if it is new."""
         if self._numbers is None:
             rows = zip(*(column.tolist() for column in self.columns()), strict=True)
             self._numbers = {Target(*row): number for number, row in enumerate(rows)}
@@ -106,7 +106,7 @@ class TargetTable:
         return number
 
     def use(self, number: int) -> int:
-        """Count one pattern more; how many it has now."""
+        """Count one pattern more; returns the new number."""
         self.users.view[number] += 1
         self.readers += int(self._reading.view[number])
         users = int(self.users.view[number])
@@ -114,7 +114,7 @@ class TargetTable:
         return users
 
     def leave(self, number: int) -> int:
-        """Count one pattern less; how many it has now."""
+        """Count one pattern less; returns the new number."""
         self.users.view[number] -= 1
         self.readers -= int(self._reading.view[number])
         users = int(self.users.view[number])
@@ -122,7 +122,7 @@ class TargetTable:
         return users
 
     def arrays(self) -> Targets:
-        """What a search reads of them."""
+        """The arrays of the targets that a search reads."""
         return Targets(
             self._nodes.view, self._reaches.view, self._conditions.view, self._at_document.view
         )

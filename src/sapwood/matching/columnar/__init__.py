@@ -10,28 +10,28 @@ through every array by hand.
                   numbers and texts, cut at each constant that a filter mentions. A value has one
                   *rank* in the domain, a constraint is a few rank ranges. Whatever the types, one
                   comparison of small integers decides, and it decides exactly.
-   `derived.py`   how a text ends and what it reads as are constraints on attributes beside it.
+   `derived.py`   the end of a text and its readings are constraints on attributes beside it.
 3. `access.py`    each conjunction lies in one cluster, chosen by its most selective constraint
-                  (its access predicate); `sampling.py` learns from matched records which that is.
+                  (its access predicate); `sampling.py` finds selectivity from matched records.
 4. `grids.py`     where two constraints together leave far fewer, they are looked up at once.
-   `literals.py`  what a pattern requires within a text is found by an automaton, all at once.
+   `literals.py`  texts that patterns require are found by an automaton, all in one pass.
 5. `bitmaps.py`   large clusters have bitmaps, which rule out most entries 64 at a time.
-6. `columns.py`   the arrays of a segment, in cluster order, in one buffer; `segment.py` keeps it
-                  with the marks of what was removed. `build.py` is the way from rows to a segment.
+6. `columns.py`   the arrays of a segment, in cluster order, in one buffer; `segment.py` holds it
+                  with the marks of removed conjunctions. `build.py` makes a segment of rows.
 7. `batch.py`     records as bytes, and a kernel's matches; `searching.py` calls kernels.
-8. `snapshot.py`  what a match reads, as it was at one moment, and matching with `kernels`;
-                  `like_checks.py` verifies what neither ranks nor literals decide.
-9. `compaction.py` when the memtable becomes a segment, and which segments are joined; `saving.py`
-                  writes an engine's files.
-10. `engine.py`   all of it together: changes, and which snapshot a match gets.
+8. `snapshot.py`  all that a match reads, as it was at one moment, and matching with `kernels`;
+                  `like_checks.py` verifies predicates that neither ranks nor literals decide.
+9. `compaction.py` when the memtable becomes a segment, and the choice of segments to join;
+                  `saving.py` writes an engine's files.
+10. `engine.py`   the engine: changes, and the snapshot that a match gets.
 
 Source: our own. That a subscription is found by its rarest predicate is as old as Le Subscribe
 (Fabret and others 2001); what is particular are domains, bitmaps within a cluster, and grids.
 
 Cost: a record pays for the entries that its lookups lead to, a bit for each of some twenty
-attributes where there are bitmaps, and a cache line for each candidate that is left; then for what
-it matches. An addition is a few rebuilds of its conjunctions, some microseconds each. It wins from
-a thousand filters on, whatever they say; below, and where every other operation is a change,
+attributes where there are bitmaps, and a cache line for each candidate that is left; then for its
+matches. An addition is a few rebuilds of its conjunctions, some microseconds each. The engine wins
+from a thousand filters on, of whatever form; below, and where every other operation is a change,
 `counting` does without preparation.
 """
 

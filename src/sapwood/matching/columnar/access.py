@@ -1,25 +1,26 @@
-"""Where each conjunction is found: its access constraint and the clusters that follow from it.
+"""The access constraint of each conjunction, and the clusters that follow from it.
 
 A conjunction is looked up through one of its constraints only, the one that the fewest records are
-expected to satisfy. All conjunctions that one lookup finds form a *cluster*; there are four kinds:
+expected to satisfy. All conjunctions that one lookup finds form a *cluster*; there are five kinds:
 
 * `points`: one cluster for each single value. A constraint of finitely many values lies in the
   cluster of each, unless they are very many. The lookup is exact.
 * `ordered`: ranges of an attribute, sorted by one end. One-sided ranges with the same open side are
-  one cluster; what a value satisfies is its beginning, and the lookup is exact for one range.
+  one cluster; a value satisfies the ranges at its beginning, and the lookup is exact for one range.
   Ranges with two sides are sorted by the lower one, and those of about the same width are one
-  cluster: what a value may satisfy begins no more than the greatest width below it. About every
-  second of these is satisfied (all, if all are equally wide), so the constraint is evaluated again.
-* `grids`: pairs of constraints, see there.
-* `literals`: texts that a pattern requires, see there. What a record's texts have in them leads to
-  these.
+  cluster: the ranges that a value may satisfy begin no more than the greatest width below it. About
+  every second of these is satisfied (all, if all are equally wide), so the constraint is evaluated
+  again.
+* `grids`: pairs of constraints, see `grids.py`.
+* `literals`: texts that a pattern requires, see `literals.py`. The literals in a record's texts
+  lead to these clusters.
 * `scan`: conjunctions without any constraint that needs a present value. They are candidates for
   every record.
 
-How many records satisfy a constraint is estimated from the filters themselves, on the assumption
-that people ask for what is published (the share of a value among all values asked for on the
-attribute, and the share of the domain's constants that a range holds), and from records that were
-matched (`sampling`), as far as there are any.
+The number of records that satisfy a constraint is estimated from the filters themselves, on the
+assumption that people subscribe to what is published (the share of a value among all values that
+filters of the attribute name, and the share of the domain's constants that a range holds), and from
+records that were matched (`sampling`), as far as there are any.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ _CHANCE_MAX: Final = 0.9
 """A present value of the right type is likely, but never as certain as in a scan."""
 
 _UNSEEN_POINTS: Final = 10.0
-"""Added to the count of values asked for, so that one lone filter does not look like certainty."""
+"""Added to the count of values in filters, so that one lone filter does not look like certainty."""
 
 _ASSUMED_RECORDS: Final = 16.0
-"""Sampled records that weigh as much as what the filters alone make likely."""
+"""Sampled records that weigh as much as the estimate from the filters alone."""
 
 BAND_LOSS: Final = 1.5
 """Candidates in a cluster of two-sided ranges for each one that satisfies the access constraint."""
@@ -60,7 +61,7 @@ _BAND_MIN: Final = 32
 
 
 class Kind(IntEnum):
-    """How a conjunction is looked up."""
+    """The kind of lookup that finds a conjunction."""
 
     SCAN = 0
     POINTS = 1
@@ -72,14 +73,14 @@ class Kind(IntEnum):
 
 
 class Shape(NamedTuple):
-    """What access selection wants to know of `c` constraints."""
+    """The properties of `c` constraints that access selection reads."""
 
     owner: Ints  # [c] conjunction
     attribute: Ints  # [c]
-    ranges: Ints  # [c] how many
+    ranges: Ints  # [c] the number of them
     low: Ints  # [c] first rank
     high: Ints  # [c] last rank
-    kind: Ints  # [c] how this constraint would be looked up
+    kind: Ints  # [c] the kind of lookup that would find this constraint
     zone_low: Ints  # [c] first rank of its type, or of any present value
     zone_high: Ints  # [c]
     chance: Floats  # [c] estimated share of records that satisfy it
@@ -95,7 +96,7 @@ class Choice(NamedTuple):
 
 
 class OrderedTable(NamedTuple):
-    """The ordered clusters; number `k` of the table is cluster `k`."""
+    """The ordered clusters; row `k` of the table is cluster `k`."""
 
     start: Ints  # [a + 1] groups them by attribute
     is_up_to: Flags
@@ -120,26 +121,26 @@ class Tables(NamedTuple):
 
 
 class Buckets(NamedTuple):
-    """What is in the buckets of grids: one for each pair of bucket and conjunction."""
+    """The content of the buckets of grids: one row for each pair of bucket and conjunction."""
 
     conjunction: Ints
     bucket: Ints
-    buckets: int  # how many there are
+    buckets: int  # the number of buckets
 
 
 class LiteralClusters(NamedTuple):
-    """What is in the clusters of literals: one for each pair of literal and conjunction."""
+    """The content of the clusters of literals: one row for each literal and conjunction."""
 
     conjunction: Ints
     literal: Ints
-    literals: int  # how many there are
+    literals: int  # the number of literals
 
 
 NO_LITERALS: Final = LiteralClusters(np.zeros(0, np.int64), np.zeros(0, np.int64), 0)
 
 
 class Entries(NamedTuple):
-    """Where conjunctions lie: one entry for each pair of cluster and conjunction.
+    """The places of conjunctions: one entry for each pair of cluster and conjunction.
 
     `key` orders an ordered cluster: the first rank for FROM and BAND; for UP_TO the last rank,
     subtracted from `KEY_MAX`, so that the satisfied entries come first in both.
@@ -151,7 +152,7 @@ class Entries(NamedTuple):
 
 
 def shape(rows: Outline, ranked: Ranked, attributes: int, sampled: Sampled | None = None) -> Shape:
-    """How each constraint would be looked up, and how selective it is."""
+    """The kind of lookup and the selectivity of each constraint."""
     owner = np.repeat(np.arange(len(rows.slot)), np.diff(rows.constraint_start))
     ranges = np.diff(rows.range_start)
     low = ranked.low[rows.range_start[:-1]].astype(np.int64)
@@ -227,7 +228,7 @@ def evaluation_order(shapes: Shape, choice: Choice) -> Ints:
     return np.argsort(shapes.owner * 4.0 + chance, kind="stable")
 
 
-def clusters(  # noqa: PLR0917 - all that is known of the segment by now
+def clusters(  # noqa: PLR0917 - all results for the segment so far
     rows: Outline,
     ranked: Ranked,
     shapes: Shape,
@@ -235,7 +236,7 @@ def clusters(  # noqa: PLR0917 - all that is known of the segment by now
     buckets: Buckets,
     literals: LiteralClusters = NO_LITERALS,
 ) -> tuple[Tables, Entries]:
-    """Number the clusters, and put every conjunction into its own."""
+    """Number the clusters, and put every conjunction into its clusters."""
     ordered_tables, ordered = _ordered(ranked.domains, shapes, choice)
     taken = len(ordered_tables.is_up_to)
     points_base, points, taken = _points(rows, ranked, shapes, choice, taken)
@@ -286,7 +287,7 @@ def _ordered(domains: Domains, shapes: Shape, choice: Choice) -> tuple[OrderedTa
 
 
 def _widths(group: Ints, width: Ints) -> Ints:
-    """For each range the class of its width, by powers of two; small classes join the next."""
+    """The class of each range's width, by powers of two; small classes join the next one."""
     width_class = np.frexp(width.astype(np.float64))[1].astype(np.int64)
     classes, member, size = np.unique(
         group * 64 + width_class, return_inverse=True, return_counts=True
@@ -299,7 +300,7 @@ def _widths(group: Ints, width: Ints) -> Ints:
             target[at] = -1
         else:
             joining = 0
-    # What is to join takes over the first class to its right that does not.
+    # A class that is to join gets the number of the first class to its right that is not.
     for at in range(len(classes) - 2, -1, -1):
         if target[at] < 0:
             target[at] = target[at + 1]
@@ -328,7 +329,7 @@ def _points(
 
 
 def _point_chances(rows: Outline, ranked: Ranked, is_points: Flags) -> Floats:
-    """For constraints of single values the share of those values among all asked for."""
+    """For constraints of single values, their share among all single values of the attribute."""
     ranges = np.diff(rows.range_start)
     of_points = np.repeat(is_points, ranges)
     on = np.repeat(rows.attribute, ranges)[of_points]
@@ -343,5 +344,5 @@ def _point_chances(rows: Outline, ranked: Ranked, is_points: Flags) -> Floats:
 
 
 def _starts(attributes: Ints, domains: Domains) -> Ints:
-    """Where each attribute's group begins in a column of sorted attributes."""
+    """The begin of each attribute's group in a column of sorted attributes."""
     return np.searchsorted(attributes, np.arange(len(domains.number_start)))

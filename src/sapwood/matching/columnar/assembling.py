@@ -14,7 +14,7 @@ from sapwood.matching.columnar.segment import Segment
 from sapwood.model.publication import Record
 
 SAMPLED_MIN: Final = 64
-"""Records in the sample that say something about all."""
+"""Records in a sample that is large enough to judge the statistics of a segment."""
 
 _STALE_FACTOR: Final = 2.0
 _STALE_CANDIDATES: Final = 64.0
@@ -28,7 +28,7 @@ def segment_of(
     predicates: Sequence[LikePredicate],
     sample: tuple[Record, ...],
 ) -> Segment | None:
-    """The segment of some conjunctions, `None` if there are none.
+    """The segment of `rows`, `None` if there are none.
 
     Its access constraints suit the records of the sample.
     """
@@ -41,14 +41,14 @@ def segment_of(
 def mean_candidates(
     segment: Segment, searcher: Searcher, sample: tuple[Record, ...]
 ) -> float | None:
-    """Entries that a record of the sample leads to on average; `None` without a sample."""
+    """The mean number of entries that a record of the sample leads to; `None` without a sample."""
     return searcher.looked_up(segment, sample) / len(sample) if sample else None
 
 
 def has_stale_statistics(
     segment: Segment, before: float | None, searcher: Searcher, sample: tuple[Record, ...]
 ) -> bool:
-    """Whether records lead to many more entries of a segment than `before`, when it was built.
+    """True if records lead to many more entries of a segment than `before`, when it was built.
 
     Statistics are stale, too, where no record had been matched by then.
     """

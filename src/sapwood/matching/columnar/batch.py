@@ -1,8 +1,8 @@
-"""Records as bytes that kernels read, and what kernels say about them.
+"""Records as bytes that kernels read, and the results that kernels return.
 
-To write a value into an array from Python costs as much as to match it. So all records of a batch
-are written by one call, as MessagePack: names and values, each value with its type. Which attribute
-a name is, and which rank a value is in, compiled code finds out without the interpreter lock.
+Writing a value into an array from Python costs as much as matching it. So all records of a batch
+are written by one call, as MessagePack: names and values, each value with its type. Compiled code
+looks up the attribute of each name and the rank of each value without the interpreter lock.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ REPEATS: Final = 1
 """Flag of a kernel: a slot may be there more than once."""
 
 UNREADABLE: Final = 2
-"""Flag of a kernel: a record holds what no record may, and nothing was matched."""
+"""Flag of a kernel: a record holds a value that no record may hold, and nothing was matched."""
 
 FLAGS, RECORDS, HEAD = range(3)
-"""What a kernel tells first: flags, and of how many records it tells. The last number is how many
-elements that takes."""
+"""The head of a kernel's result: flags, and the number of records that it covers. The last number
+is the length of the head."""
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
 
 class SegmentMatches(NamedTuple):
-    """What a segment says about `n` records.
+    """The result of a segment for `n` records.
 
     Record `i` matches `slots[offsets[i]:offsets[i + 1]]`, in no particular order, and may match the
     conjunctions `unverified[unverified_offsets[i]:unverified_offsets[i + 1]]`, which have pattern
-    checks. `repeats` tells that a slot may be there more than once.
+    checks. If `repeats`, a slot may be there more than once.
     """
 
     offsets: I64  # [n + 1]
@@ -51,10 +51,11 @@ class SegmentMatches(NamedTuple):
 
     @classmethod
     def of(cls, result: I32, records: int) -> SegmentMatches:
-        """Read what a kernel told of so many records, or of the first ones of these.
+        """Read the result of a kernel for `records` records; it may cover only the first of these.
 
-        That is: flags; of how many records it tells; for each of all records how many slots it has
-        and how many unverified matches (records, records); all slots; all unverified matches.
+        `result` has: flags; the number of records that it covers; for each of all records the
+        number of its slots and that of its unverified matches (records, records); all slots; all
+        unverified matches.
         """
         count = result.item(RECORDS)
         offsets, unverified_offsets = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
@@ -68,11 +69,11 @@ class SegmentMatches(NamedTuple):
 
 
 def encoded(records: Sequence[Record]) -> bytes:
-    """An array of maps from name to value in MessagePack.
+    """The records as an array of maps from name to value in MessagePack.
 
     Texts with half of a surrogate pair, which are no UTF-8, are written as binary data. Raises
-    `InvalidValueError` for what no record may hold, as far as MessagePack does not hold it either;
-    kernels find the rest (`UNREADABLE`).
+    `InvalidValueError` for values that no record may hold, as far as MessagePack does not hold them
+    either; kernels find the rest (`UNREADABLE`).
     """
     try:
         return _ENCODER.encode(records)
@@ -82,7 +83,7 @@ def encoded(records: Sequence[Record]) -> bytes:
 
 
 def refusal(records: Sequence[Record]) -> InvalidValueError:
-    """What to raise for records that kernels cannot read."""
+    """The error to raise for records that kernels cannot read."""
     for record in records:
         for name, value in record.items():
             if isinstance(value, int) and not INTEGER_MIN <= value <= INTEGER_MAX:
@@ -123,20 +124,21 @@ NAME_HEAD: Final = 2
 """Words before the first column."""
 
 DERIVED_HEAD: Final = 1
-"""Words before the first attribute, in what is said of derived ones."""
+"""Words before the first attribute, in the table of derived ones."""
 
 
 def name_table(names: Iterable[Attribute]) -> U64:
     """The names of the attributes 0, 1, 2, ... as 64-bit words, one after the other.
 
-    How many there are (a), and where derived ones begin, or 0 if there are none; the first eight
-    bytes of each name, as numbers that sort alike, sorted (a); of each name, in the same order,
-    where its bytes begin and its number (a, each in half a word); where they end (1); the place of
-    each attribute in that order (a); the bytes. Derived attributes have names that no record has.
+    The number of names (a), and the place where derived ones begin, or 0 if there are none; the
+    first eight bytes of each name, as numbers in the order of the names, sorted (a); of each name,
+    in the same order, the begin of its bytes and its number (a, each in half a word); the end of
+    the last one (1); the place of each attribute in that order (a); the bytes. Derived attributes
+    have names that no record has.
 
-    Then, if there are derived attributes: where the table of casing begins, if they need it; where
-    those of each attribute begin, and the last ones end (a + 1); of each its function and its
-    number (each in half a word); and the table (`casing.casing_words`).
+    Then, if there are derived attributes: the place of the table of casing, if they need it; the
+    begin of the derived attributes of each attribute, and the end of the last ones (a + 1); of each
+    its function and its number (each in half a word); and the table (`casing.casing_words`).
     """
     attributes = list(names)
     own, derived = _names_of(attributes), _derivations(attributes)
@@ -150,7 +152,7 @@ def name_table(names: Iterable[Attribute]) -> U64:
 
 
 def _derivations(attributes: Sequence[Attribute]) -> U64:
-    """What is derived from each attribute, with the place of the table of casing still to come."""
+    """The derived attributes of each attribute, with the place of the table of casing still 0."""
     numbers = {name: number for number, name in enumerate(attributes)}
     found = sorted(
         (numbers.get(one.attribute, -1), int(one.function) << PLACE_BITS | number)

@@ -1,22 +1,22 @@
-"""Bitmaps: which entries of a large cluster an attribute's value can satisfy, 64 in one step.
+"""Bitmaps: the entries of a large cluster that an attribute's value can satisfy, 64 in one step.
 
 A *partition* is a cluster, or all buckets of a grid, that is large enough for bitmaps. The domain
 of an attribute is cut into 7 to 15 *bins* of as many ranks each, so that they hold about as many
 constants each, whatever the values. Each bin has a bitmap with a bit for every entry of the
-partition: whether the entry's constraint on the attribute accepts any rank of the bin (set, too,
+partition: it is set if the entry's constraint on the attribute accepts any rank of the bin (and
 where there is no constraint). One more bitmap, number 0, stands for absence. (It is a binned bitmap
 index.) The conjunction of the bitmaps that a record's ranks select leaves few candidates, which are
 then evaluated exactly.
 
 Bitmaps are worth their memory, a bit for each entry and bin, on the attributes that most entries
-constrain; each partition says which these are. The bitmaps of a partition lie in blocks of 512
+constrain; each partition has a list of its own. The bitmaps of a partition lie in blocks of 512
 entries: within a block, a cache line of each bitmap after the other, attribute by attribute. So a
 lookup reads whole cache lines of one place. With 2 attributes of 8 bitmaps each, a partition of 600
 entries has 10 words a bitmap: a block of 16 times 8 words, and one of 16 times 2 words.
 
 Source: bit sets by attribute and value interval are known from REIN and its kin (Qian and others
-2014). Those span all subscriptions and are of those that fail; these are of one partition, which a
-lookup has cut out of all already.
+2014). Their bit sets span all subscriptions and mark those that fail; these bitmaps are of one
+partition, which a lookup has cut out of all already, and mark those that may match.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sapwood.matching.columnar.ranking import Domains
 from sapwood.matching.columnar.rows import Ints, Outline, selection
 
 PARTITION_MIN: Final = 64
-"""Entries of a partition, and of what a lookup leads to, at the least: bits of one word."""
+"""Entries of a partition, and entries that a lookup leads to, at the least: bits of one word."""
 
 _BITMAPS_MAX: Final = 16
 _BITMAPS_MIN: Final = 8
@@ -44,7 +44,7 @@ _BYTES_MAX: Final = 114
 _CONJUNCTION_BYTES: Final = 14
 _CONSTRAINT_BYTES: Final = 9
 _TEXT_BYTES: Final = 24
-"""What conjunctions and constraints take otherwise, and about what a text does."""
+"""Other bytes of conjunctions and constraints, and about those of a text."""
 
 _USE_MIN: Final = 1 / 64
 """Share of a partition's entries that the bitmaps of an attribute must rule out."""
@@ -54,7 +54,7 @@ _DENSE_PAIRS_MAX: Final = 1 << 24
 
 
 class BitmapLayout(NamedTuple):
-    """The partitions, and which attributes have bitmaps in each of them."""
+    """The partitions, and the attributes that have bitmaps in each of them."""
 
     first: Ints  # [p] entry, ascending
     last: Ints  # [p]
@@ -63,11 +63,11 @@ class BitmapLayout(NamedTuple):
     word: Ints  # [p] the partition's first word
     words: int  # of all bitmaps
     bins: int  # bitmaps of each attribute
-    scale: Ints  # [a] what turns a rank into its bin: `rank * scale >> 32`
+    scale: Ints  # [a] turns a rank into its bin: `rank * scale >> 32`
 
 
 class FillTask(NamedTuple):
-    """What filling bitmaps needs to know; rank ranges by their first and last rank."""
+    """The input of `fill_bitmaps`; rank ranges by their first and last rank."""
 
     partition_first: Ints  # [p] entry
     partition_last: Ints  # [p]
@@ -100,7 +100,7 @@ class EntryRanges(NamedTuple):
 
 
 def entry_ranges(tables: Tables, grids: Grids, cluster_start: Ints) -> EntryRanges:
-    """All clusters but those of grids, and all grids."""
+    """The entry ranges of all clusters but those of grids, and of all grids."""
     is_bucket = np.zeros(tables.clusters, np.bool_)
     is_bucket[tables.first_bucket : tables.first_literal] = True
     alone = np.flatnonzero(~is_bucket)
@@ -120,7 +120,7 @@ def entry_ranges(tables: Tables, grids: Grids, cluster_start: Ints) -> EntryRang
     )
 
 
-def bitmap_layout(  # noqa: PLR0917 - all that is known of the segment by now
+def bitmap_layout(  # noqa: PLR0917 - all results for the segment so far
     rows: Outline,
     shapes: Shape,
     choice: Choice,
@@ -139,7 +139,7 @@ def bitmap_layout(  # noqa: PLR0917 - all that is known of the segment by now
     partition = np.repeat(number, np.diff(start))
     owner = np.repeat(conjunctions, np.diff(start))
     use = 1.0 - shapes.chance[constraints]
-    # The lookup has seen to these.
+    # The lookup implies or narrows these constraints.
     use[(choice.constraint[owner] == constraints) | (choice.second[owner] == constraints)] = 0.0
     pair, total = _totals(partition * attributes + shapes.attribute[constraints], use, attributes)
     partition_of, attribute = np.divmod(pair, max(1, attributes))
@@ -168,7 +168,7 @@ def bitmap_layout(  # noqa: PLR0917 - all that is known of the segment by now
 
 
 def _bitmap_count(words: int, rows: Outline, domains: Domains) -> int:
-    """As many as memory allows, if one of each attribute takes so many words."""
+    """The bitmaps for each attribute that memory allows, if one for each takes `words` words."""
     constants = domains.numbers.itemsize // 2 * len(domains.numbers) + _TEXT_BYTES * len(
         domains.texts
     )

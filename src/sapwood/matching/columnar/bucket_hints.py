@@ -1,8 +1,8 @@
-"""Bucket hints: from a number to about its rank among the constants of a domain.
+"""Bucket hints: from a number to its approximate rank among the constants of a domain.
 
 The interval from the least constant to the greatest is cut into buckets of equal width, and a
-bucket hint says how many constants lie in the buckets before each. So a number is compared with
-those of its own bucket alone: a few where constants lie evenly, and never more than there are.
+bucket hint is the number of constants in the buckets before each. So a number is compared with the
+constants of its own bucket alone: a few where constants lie evenly, and all of them at worst.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _CONSTANTS_MIN: Final = 32
 """A domain with fewer needs no bucket hint: halving it twice is enough."""
 
 _BUCKET_CONSTANTS: Final = 8
-"""Constants for each bucket, whose place takes as much memory as one of them or half of one."""
+"""Constants for each bucket; the place of a bucket takes as much memory as one of them or half."""
 
 
 class BucketHints(NamedTuple):
     """The bucket hints of `a` domains.
 
-    Line `i` has the places `start[i]` up to `start[i + 1]`: one for each bucket and one more, or
+    Domain `i` has the places `start[i]` up to `start[i + 1]`: one for each bucket and one more, or
     none if it needs no bucket hint or its constants are too far apart, or too close, for floats. A
     number not below the least constant is in bucket `(number - least) * scale`, rounded down, or in
     the last one.
@@ -49,7 +49,7 @@ def bucket_hints(domains: Domains) -> BucketHints:
     used, least, scale = used[is_good], least[is_good], scale[is_good]
     start = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(np.where(buckets > 0, buckets + 1, 0), out=start[1:])
-    # How many constants each bucket has, and the last one's place for the end.
+    # The number of constants in each bucket, shifted by one, as sums follow.
     owner = np.repeat(np.arange(len(used)), counts[used])
     of_used = np.repeat(buckets > 0, counts)
     bucket = ((domains.numbers[of_used] - least[owner]) * scale[owner]).astype(np.int64)

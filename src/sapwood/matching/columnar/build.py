@@ -1,4 +1,4 @@
-"""From rows to a segment: rank, choose, cluster, and lay everything out in cluster order."""
+"""From rows to a segment: rank, choose, cluster, and lay out all columns in cluster order."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from sapwood.matching.texts import packed
 
 
 class BuildingKernels(BitmapKernels, LiteralKernels, Protocol):
-    """The module that does what takes too long in Python."""
+    """The module with the building steps that take too long in Python."""
 
 
 def build(
@@ -51,11 +51,11 @@ def build(
     patterns: Patterns,
     sample: Sample | None = None,
 ) -> Segment:
-    """The segment of some conjunctions on the attributes `0 .. attributes - 1`.
+    """The segment of the conjunctions of `rows` on the attributes `0 .. attributes - 1`.
 
-    `patterns` tell what its checks are. `sample` is of what has been matched; it tells which
-    constraints are selective.
-    Takes a few microseconds for each conjunction, most of it sorting.
+    `patterns` has the predicates of its checks. `sample` has records that have been matched; it
+    shows which constraints are selective. Takes a few microseconds for each conjunction, most of it
+    sorting.
     """
     return build_ranked(RankedRows(rows.outline, rank(rows, attributes)), kernels, patterns, sample)
 
@@ -120,7 +120,7 @@ def build_ranked(
 
 
 class _Layout(NamedTuple):
-    """Everything in cluster order."""
+    """Entries, conjunctions and constraints in cluster order."""
 
     entries: Entries
     ordered: int  # entries in ordered clusters
@@ -186,7 +186,7 @@ def _domain_columns(domains: Domains) -> dict[str, Array]:
 
 
 def _held_by_singles(domains: Domains) -> npt.NDArray[np.bool_]:
-    """Which domains have only numbers that 32 bits hold exactly."""
+    """True for each domain with only numbers that 32 bits hold exactly."""
     with np.errstate(over="ignore"):
         lost = domains.numbers != domains.numbers.astype(np.float32)
     lost |= domains.remainders != 0
@@ -253,7 +253,7 @@ def _literal_columns(found: Literals, first_literal: int) -> dict[str, Array]:
 def _block_columns(
     task: FillTask, slot: I32, is_implied: npt.NDArray[np.bool_]
 ) -> dict[str, Array]:
-    """Constraints of one range have its ranks in their block, others a number in `several`."""
+    """The columns of blocks: the ranks of a single range, or the place of several in `several`."""
     first, ranges = task.range_start[:-1], np.diff(task.range_start)
     has_several = ranges > 1
     widths = task.range_high - task.range_low
@@ -284,7 +284,7 @@ def _block_columns(
 
 
 def _annex(rows: Outline, layout: _Layout, implied: Ints) -> tuple[Annex, U8]:
-    """The annex, and marks that say which conjunctions have checks that lookups do not imply."""
+    """The annex, and the marks: checks that no lookup implies, shared slots."""
     checks: Checks = rows.checks
     is_open = (checks.flags & DECIDED) == 0
     is_open[implied] = False
@@ -307,13 +307,13 @@ def _annex(rows: Outline, layout: _Layout, implied: Ints) -> tuple[Annex, U8]:
 
 
 def _prefixes(texts: Sequence[bytes]) -> npt.NDArray[np.uint64]:
-    """The first eight bytes of each text as a number that sorts alike; short texts end in zeros."""
+    """The first eight bytes of each text as a number in their order; short texts end in zeros."""
     joined = b"".join(text[:8].ljust(8, b"\0") for text in texts)
     return np.frombuffer(joined, ">u8").astype(np.uint64)
 
 
 def _starts(counts: Ints) -> Ints:
-    """Where groups of these sizes begin, and where the last one ends."""
+    """The begins of groups of these sizes, and the end of the last one."""
     starts = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=starts[1:])
     return starts

@@ -1,9 +1,9 @@
 """Lower case as Python has it, as a table for kernels.
 
 Characters have a lower case of their own, whatever stands around them, but for the Greek sigma: at
-the end of a word it is another one. To tell, `cased` characters are looked for around it, past
-those that are `ignorable` there (Unicode, section 3.13, `Final_Sigma`). Which characters are what
-is found out from `str.lower` itself, so that kernels say what Python says in any version.
+the end of a word it is another one. To decide that, `cased` characters are searched around it, past
+characters that are `ignorable` there (Unicode, section 3.13, `Final_Sigma`). The class of each
+character is found by calls of `str.lower` itself, so that kernels agree with Python in any version.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _LOOKED_AT: Final = (
     *range(0x1B0, 0x200),
     *range(0xE00, 0xE10),
 )
-"""The pages that have characters with case, or past which one looks; a test looks at all others."""
+"""The pages of characters that have case, or that are ignorable; a test checks all others."""
 
 
 @lru_cache(1)
 def casing_words() -> U64:
-    """`PAGES` words, the place of each page or 0; then pages, of an entry for each character.
+    """The table: `PAGES` words, the place of each page or 0; then pages of an entry a character.
 
     Takes some 20 ms, once.
     """
@@ -61,7 +61,7 @@ def _page(first: int) -> list[int]:
     chars = [chr(code) for code in range(first, first + _PAGE)]
     if not first:
         return [_entry(char, (char + "Σ").lower(), ("A" + char + "Σ").lower()) for char in chars]
-    # A space ends a word, so all are asked at once.
+    # A space ends a word, so one call lowers all characters.
     alone = ("Σ ".join(chars) + "Σ").lower()
     within = ("A" + "Σ A".join(chars) + "Σ").lower()
     last = chr(SMALL_SIGMA)
@@ -71,7 +71,7 @@ def _page(first: int) -> list[int]:
 
 
 def _entry(char: str, alone: str, within: str) -> int:
-    """What a character is, from what becomes of it and a sigma behind it, alone and in a word."""
+    """The entry of a character, from the lower case of it and a sigma behind it."""
     lower = alone[:-1]
     kind = CASED if alone[-1] == _FINAL else IGNORABLE if within[-1] == _FINAL else 0
     if lower == char and not kind:

@@ -1,9 +1,9 @@
-"""What kernels read of a segment: named columns, all in one block of memory.
+"""The columns of a segment that kernels read: named arrays, all in one block of memory.
 
-A compiled function takes some 60 ns for each array that it is handed, and a segment has thirty. So
-they lie in one array of 64-bit words, the *segment buffer*: a table of contents, then one column
-after the other. A kernel takes the columns that it needs out of it (`kernels.views`), some
-nanoseconds for each. A segment buffer is also what is saved and mapped: one file.
+A compiled function takes some 60 ns for each array argument, and a segment has thirty. So they lie
+in one array of 64-bit words, the *segment buffer*: a table of contents, then one column after the
+other. A kernel takes the columns that it needs out of it (`kernels.views`), some nanoseconds for
+each. A segment buffer is also what is saved and mapped: one file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SLOT_MASK: Final = (1 << 31) - 1
 """The bits of a block's first word that are the slot."""
 
 IMPLIED_BIT: Final = 31
-"""The bit of a block's first word that tells that the lookup implies the last constraint."""
+"""The bit of a block's first word that is set if the lookup implies the last constraint."""
 
 BLOCK_END: Final = 2
 """Words after the last block, so that a kernel may read on where a block has no constraint."""
@@ -50,13 +50,13 @@ BITMAPS_FROM: Final = 24
 """Entries of a candidate range for which bitmaps are worth reading."""
 
 ROOT_LABELS: Final = 256
-"""The root of an automaton says for each byte which state it leads to."""
+"""The labels of an automaton's root: a state for each byte."""
 
 DEAD: Final = 1
 """Mark: the conjunction was removed."""
 
 CHECKED: Final = 2
-"""Mark: the conjunction has pattern checks, so that a candidate is a match only after those."""
+"""Mark: the conjunction has pattern checks, so that a candidate is a match only if these pass."""
 
 SHARED: Final = 4
 """Mark: its slot has further conjunctions, so that it may be found more than once."""
@@ -85,7 +85,7 @@ _LINE_WORDS: Final = 8
 class Columns(NamedTuple):
     """The columns of a segment with `a` attributes, `n` conjunctions and `e` entries.
 
-    A rank range is kept as its first rank and its *width*, the number of steps to its last one:
+    A rank range is stored as its first rank and its *width*, the number of steps to its last one:
     `rank - low <= width`, in unsigned arithmetic, is the whole test.
 
     Attribute `i` has the numbers `number_start[i]` up to `number_start[i + 1]` of `numbers`, or
@@ -94,12 +94,11 @@ class Columns(NamedTuple):
     all are 0.
 
     A block is all that a kernel reads of a candidate, in one cache line or two: its slot, with a
-    bit for whether the lookup implies its last constraint, which then need not be evaluated; the
+    bit that is set if the lookup implies its last constraint, which then need not be evaluated; the
     first rank and the width of the range of each constraint, in the order of evaluation (or the
     number of the constraint in `several`, and `SEVERAL`); and the attributes of these, of
-    `attribute_bits` each, as many as fit into a word. So many constraints take `1 + 2 c + ceil(c
-    bits / 32)` words: `kernels.blocks` shows one. docs/matching.md shows every column of eight
-    filters.
+    `attribute_bits` each, as many as fit into a word. `c` constraints take `1 + 2 c + ceil(c bits /
+    32)` words: `kernels.blocks` shows one. docs/matching.md shows every column of eight filters.
     """
 
     # Domains: from a value to its rank (`ranking.Domains`; `text_prefixes` are the first eight
@@ -258,7 +257,7 @@ def columns_of(buffer: U64) -> Columns:
 
 
 def is_whole(buffer: Array) -> bool:
-    """Whether an array is a whole segment buffer by its table of contents."""
+    """True if an array is a whole segment buffer by its table of contents."""
     if buffer.dtype != np.uint64 or buffer.ndim != 1 or len(buffer) < _FIRST:
         return False
     at = _FIRST
@@ -271,7 +270,7 @@ def is_whole(buffer: Array) -> bool:
 
 
 def _end(at: int, size: int) -> int:
-    """The word after a column of so many bytes that begins at word `at`."""
+    """The word after a column of `size` bytes that begins at word `at`."""
     words = -(-size // _WORD_BYTES)
     return at + words + -words % _LINE_WORDS
 
@@ -293,7 +292,7 @@ def _narrowed(column: Array, kind: type[np.generic]) -> Array:
 
 
 def block_starts(columns: Columns) -> npt.NDArray[np.int64]:
-    """Where every block begins and the last one ends, also where the column is left out."""
+    """The begin of every block and the end of the last, also where the column is left out."""
     stride = int(columns.block_stride[0])
     if stride:
         return np.arange(0, len(columns.blocks) - BLOCK_END + 1, stride)
@@ -303,7 +302,7 @@ def block_starts(columns: Columns) -> npt.NDArray[np.int64]:
 def block_start_of(
     columns: Columns, conjunctions: npt.NDArray[np.integer[Any]]
 ) -> npt.NDArray[np.int64]:
-    """Where the blocks of some conjunctions begin."""
+    """The begins of the blocks of `conjunctions`."""
     stride = int(columns.block_stride[0])
     if stride:
         return conjunctions.astype(np.int64) * np.int64(stride)
@@ -312,6 +311,6 @@ def block_start_of(
 
 
 def block_count(columns: Columns) -> int:
-    """How many blocks there are."""
+    """The number of blocks."""
     stride = int(columns.block_stride[0])
     return (len(columns.blocks) - BLOCK_END) // stride if stride else len(columns.block_start) - 1

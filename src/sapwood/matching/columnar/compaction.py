@@ -1,4 +1,4 @@
-"""Compaction: when the memtable becomes a segment, and which segments are joined."""
+"""Compaction: when the memtable becomes a segment, and the choice of segments to join."""
 
 from __future__ import annotations
 
@@ -32,40 +32,44 @@ class CompactionPolicy:
     smallest: int = 4096
     #: filters in the memtable that a match may try one by one; they are objects of some kilobytes
     #: each
-    memtable_max: int = 1024
-    #: filters of the memtable that a kernel tries in the time of one without
+    memtable_max: int = 2048
+    #: filters of the memtable without an equality that a kernel tries in the time of one that is
+    #: tried in Python
     tried_at_once: int = 50
-    #: filters that are made a segment at once if they come together; it takes about as long as
-    #: matches will take that try so many one by one
+    #: the cost for a batch of a kernel that tries filters, whatever their number
+    trial_cost: int = 2
+    #: filters that become rows at once if they are added together; making a segment of them takes
+    #: about as long as matches that try as many one by one
     bulk_min: int = 256
-    #: conjunctions that were written into rows before they become a segment, even if nobody matches
+    #: conjunctions of rows that become a segment even if no match comes
     frozen_max: int = 32_768
     #: conjunctions of a segment that a match, an addition or a removal makes: a quarter of a second
-    #: to two thirds, depending on how much they say. Larger ones are made by `fold` alone
+    #: to two thirds, depending on their constraints. Larger ones are made by `fold` alone
     joined_max: int = 65_536
-    #: the same where a worker joins segments beside the caller, who waits 6 to 10 ms for so many, 3
-    #: to 5 us each; of 1024 it would be 5 to 8 us each, and as `alike_max` of these make no segment
-    #: of the next larger kind, everything would be joined once more
+    #: the same where a worker joins segments beside the caller. The caller waits 6 to 10 ms for
+    #: this many, 3 to 5 us each; of 1024 it would be 5 to 8 us each, and as `alike_max` of these
+    #: make no segment of the next larger kind, everything would be joined once more
     poured_max: int = 2048
-    #: segments of about the same size that a worker joins, whether or not anybody matches
+    #: segments of about the same size that a worker joins, even if no match comes
     alike_max: int = 16
-    #: records that were matched since a segment was last made, after which filters seem to have
-    #: come for now, as they do when none was made for a moment: a worker joins all that is there,
-    #: unless that is the largest segment and next to nothing beside it, one conjunction in so many,
-    #: or more than those that came have brought: each lets so many be joined for this reason
+    #: records that were matched since a segment was last made, after which additions are taken to
+    #: have ended for now, as they are when no segment was made for a moment: a worker then joins
+    #: all segments. It does not where there is next to nothing beside the largest one (one
+    #: conjunction in `quiet_share`), nor more than the added conjunctions have brought: each allows
+    #: `quiet_moves` to be joined for this reason
     quiet_after: int = 4096
     quiet_share: int = 64
     quiet_moves: int = 8
     #: segments that are joined all at once then; of more, all but the largest are joined first,
-    #: which takes half of the time as a rule, and matches search two until the rest is done; and
-    #: before these as many small ones as make up one conjunction of so many there, in no time
+    #: which takes half of the time as a rule, and matches search two until the rest is done. Before
+    #: these, the small ones are joined that make up one conjunction in `small_share`, in no time
     few: int = 3
     small_share: int = 8
-    #: conjunctions of a segment for whose access constraints records are looked at. That takes some
-    #: milliseconds, and to try so many by a kernel less than two microseconds: of what comes a few
-    #: at a time segments are made a hundred times a second, and joined before long
+    #: conjunctions of a segment from which on its access constraints are chosen by sampled records.
+    #: That takes some milliseconds, while a kernel tries as many in less than two microseconds:
+    #: additions of a few at a time make a hundred segments a second, which are joined before long
     sampled_min: int = 512
-    #: what a match costs more for each further segment
+    #: the cost of each further segment for a match
     segment_cost: int = 6
     #: the cost of any compaction
     compaction_cost: int = 2000
@@ -76,8 +80,8 @@ class CompactionPolicy:
 class SegmentEntry(NamedTuple):
     """A segment and its number, which no other segment in the same state has.
 
-    `mean_candidates` is how many entries a record led to on average when it was built, `None` where
-    nothing was known of records.
+    `mean_candidates` is the mean number of entries that a record led to when it was built, `None`
+    where no records were known.
     """
 
     serial: int
@@ -87,28 +91,28 @@ class SegmentEntry(NamedTuple):
 
 @dataclass(slots=True)
 class Account:
-    """What joins may cost.
+    """The budget of joins.
 
-    Filters that come for ever, a few at a time, have everything joined no more often than they, or
-    matches, have paid for: so each is moved a number of times that does not depend on how long
-    others go on to come.
+    Additions that go on for ever, a few at a time, have everything joined no more often than they,
+    or matches, have paid for: so each conjunction is moved a number of times that does not depend
+    on how long additions go on.
     """
 
-    #: what matches have cost for there being several segments, less what joins did that were paid
-    #: for by that
+    #: the cost for matches of searching several segments, less the cost of joins that were paid for
+    #: by it
     searched: int = 0
-    #: what they have cost for there being one beside the largest, since that was last joined
+    #: the cost for matches of one segment beside the largest, since that was last joined
     beside: int = 0
-    #: conjunctions that may be joined as filters have come for now
+    #: conjunctions that may be joined because additions have ended for now
     brought: int = 0
 
     def matched(self, policy: CompactionPolicy, records: int, segments: int) -> None:
-        """So many records were searched for in so many segments."""
+        """Charge the cost of matching `records` records in `segments` segments."""
         self.searched += policy.segment_cost * records * (segments - 1)
         self.beside += policy.segment_cost * records
 
     def came(self, policy: CompactionPolicy, conjunctions: int, others: int) -> None:
-        """A segment of so many conjunctions was made of what came, beside others of so many."""
+        """Credit a new segment of added conjunctions, beside `others` in all other segments."""
         most = policy.quiet_moves * (conjunctions + others)
         self.brought = min(self.brought + policy.quiet_moves * conjunctions, most)
 
@@ -118,7 +122,7 @@ class Account:
         chosen: Sequence[SegmentEntry],
         segments: Sequence[SegmentEntry],
     ) -> None:
-        """Some of all segments are joined."""
+        """Debit the join of `chosen` among all `segments`."""
         conjunctions = _size(chosen)
         self.searched = max(0, self.searched - join_cost(policy, chosen))
         self.brought = max(0, self.brought - conjunctions)
@@ -127,26 +131,27 @@ class Account:
 
 
 class State(NamedTuple):
-    """What changes read and replace; matches read a `Snapshot` that is made of it."""
+    """The state that changes read and replace; matches read a `Snapshot` that is made of it."""
 
     #: from the oldest to the newest
     segments: tuple[SegmentEntry, ...]
-    #: conjunctions on their way into a segment; before they are there nothing is matched
+    #: conjunctions on their way into a segment; nothing is matched before they are in one
     frozen_rows: RowWriter
     #: slot -> its filter
     memtable: dict[int, Trial]
-    #: where each slot is: a segment's serial, IN_MEMTABLE, FROZEN, NOWHERE (its filter accepts
+    #: slot -> its location: a segment's serial, IN_MEMTABLE, FROZEN, NOWHERE (its filter accepts
     #: nothing) or FREE
     slot_locations: npt.NDArray[np.int16]
 
 
 def first_to_join(policy: CompactionPolicy, sizes: Sequence[int], newer: int) -> int:
-    """The first of the segments that the newer rows have caught up with, by powers of two.
+    """The first segment of those that the newer rows are to be joined with, by powers of two.
 
-    `sizes` are those of the segments, from the oldest to the newest, and `newer` conjunctions are
-    to become one. Joining from there on makes no segment of more than `policy.joined_max`, unless
-    the newer rows alone do. No two segments that could be joined have sizes of the same power of
-    two. With `smallest` 4, the sizes 40, 9, 5 and 6 newer ones, 5 is joined (11), and then 9 (20).
+    `sizes` are those of the segments, from the oldest to the newest, and `newer` is the number of
+    conjunctions that are to become one. Joining from there on makes no segment of more than
+    `policy.joined_max`, unless the newer rows alone do. No two segments that could be joined have
+    sizes of the same power of two. With `smallest` 4, the sizes 40, 9, 5 and 6 newer ones, 5 is
+    joined (11), and then 9 (20).
     """
     first = len(sizes)
     for at in reversed(range(len(sizes))):
@@ -163,14 +168,14 @@ def to_join(
 ) -> Sequence[SegmentEntry]:
     """The segments that a worker joins next; none if they may stay as they are.
 
-    First come those with more removed conjunctions than others, together; then all up to a size
-    of which there are `policy.alike_max` (sizes are alike within a factor of 16); then all, where
-    so many records have come since the last segment that filters have come for now (`quiet`), not
-    for a few beside a large one, and as far as those that came have brought enough: many small ones
-    first, the largest segment last; and then as many of the smallest as the matches have paid for
-    that had to search each of them. With the sizes 1,000,000, 2,000, 66 and 70, the last two are
-    joined for 2,816, the last three for 14,816, and all for six million, if the largest alone and
-    what is beside it have cost as much.
+    First come the segments with more removed conjunctions than live ones, together; then all up to
+    a size of which there are `policy.alike_max` (sizes are alike within a factor of 16); then all,
+    if `quiet`, the number of records since the last segment, shows that additions have ended for
+    now: but not for a few conjunctions beside a large segment, and only as far as the additions
+    have brought enough; many small segments first, the largest one last. Then come as many of the
+    smallest as the matches have paid for that had to search each of them. With the sizes 1,000,000,
+    2,000, 66 and 70, the last two are joined for 2,816, the last three for 14,816, and all for six
+    million, if the largest alone and the segments beside it have cost as much.
     """
     sparse = [entry for entry in segments if entry.segment.dead > entry.segment.live]
     if sparse:
@@ -200,7 +205,7 @@ def to_join(
 
 
 def join_due(policy: CompactionPolicy, segments: Sequence[SegmentEntry], account: Account) -> int:
-    """What matches will have cost (`Account.searched`) when they have paid for a join."""
+    """The value of `Account.searched` at which matches have paid for a join."""
     cost = join_cost(policy, sorted(segments, key=_live)[:2])
     if len(segments) > 2:
         return cost
@@ -208,7 +213,7 @@ def join_due(policy: CompactionPolicy, segments: Sequence[SegmentEntry], account
 
 
 def join_cost(policy: CompactionPolicy, segments: Iterable[SegmentEntry]) -> int:
-    """What it costs to join some segments."""
+    """The cost of joining segments."""
     return policy.compaction_cost + policy.conjunction_cost * _size(segments)
 
 
@@ -223,7 +228,7 @@ def _live(entry: SegmentEntry) -> int:
 
 
 def _size(segments: Iterable[SegmentEntry]) -> int:
-    """The conjunctions of some segments."""
+    """The live conjunctions of `segments`."""
     return sum(map(_live, segments))
 
 
@@ -232,5 +237,5 @@ def _size_class(policy: CompactionPolicy, conjunctions: int) -> int:
 
 
 def _tier(policy: CompactionPolicy, entry: SegmentEntry) -> int:
-    """Segments with sizes of one tier are about equally large: within a factor of 16."""
+    """The size class of a segment: sizes of one tier are equal within a factor of 16."""
     return _size_class(policy, entry.segment.live) // 4

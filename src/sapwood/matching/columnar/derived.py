@@ -1,18 +1,18 @@
-"""Derived attributes: what follows from the text of an attribute, as an attribute beside it.
+"""Derived attributes: values that follow from the text of an attribute, as attributes beside it.
 
 A text that ends in `ing` begins, read backwards, with `gni`: a range of texts. A text that reads as
-an integer below 10 has an integer that is: a range of numbers. So a suffix and a *reading*
+an integer below 10 has such an integer: a range of numbers. So a suffix and a *reading*
 (`model.readings`) become constraints on derived attributes, which have domains, ranks and clusters
-like all others. They are worked out once for each record, by compiled code.
+like all others. Compiled code computes their values once for each record.
 
-What a derived attribute holds, for the value of the attribute that it comes from::
+The values of a derived attribute, by the value of the attribute that it comes from::
 
     value                           reversed    lower           integer      timestamp
     absent, or no text              absent      absent          absent       absent
     a text without such a reading                               false        false
     a text                          backwards   in lower case   an integer   the instant in UTC
 
-Where a conjunction accepts values that are no texts as well, so it does absence here.
+Where a conjunction accepts values that are no texts as well, it accepts absence here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sapwood.model.strings import complement as other_texts
 
 
 class Function(IntEnum):
-    """What is made of a text; kernels know the numbers."""
+    """The function from a text to the derived value; kernels know the numbers."""
 
     REVERSED = 0
     LOWER = 1
@@ -42,18 +42,18 @@ class Function(IntEnum):
 
 
 class Derived(NamedTuple):
-    """An attribute that is made from another one's texts."""
+    """An attribute that is derived from the texts of another one."""
 
     function: Function
     attribute: str
 
     @property
     def key(self) -> bytes:
-        """Bytes that no attribute has for its name: they are no UTF-8, whatever follows."""
+        """The bytes of a name that no attribute has: they are no UTF-8, whatever follows."""
         return b"\xff%d" % self.function + text_bytes(self.attribute)
 
     def value(self, text: str) -> Value:
-        """What is derived from a text."""
+        """The value that is derived from a text."""
         if self.function is Function.REVERSED:
             return text[::-1]
         read = FUNCTIONS[self.function.name.lower()](text)
@@ -61,21 +61,21 @@ class Derived(NamedTuple):
 
 
 Attribute: TypeAlias = str | Derived
-"""What a segment knows a domain of."""
+"""An attribute for which a segment has a domain."""
 
 CONSTANT_BYTES_MAX: Final = 240
-"""Bytes of a constant of a derived attribute: kernels make no more of a derived text than tells it
-from those. What is longer is tried instead, or cut where that says less."""
+"""Bytes of a constant of a derived attribute: kernels derive no more of a text than distinguishes
+it from these. A longer constant is tried instead, or cut where that is a weaker constraint."""
 
 _UNREADABLE: Final = Constraint(booleans=frozenset((False,)))
 _NO_TEXT_IS_REFUSED: Final = Strings((("", None),))
 
 
 class Deduced(NamedTuple):
-    """What the tests of a constraint say of derived attributes."""
+    """The constraints on derived attributes that the tests of a constraint imply."""
 
     constraints: tuple[tuple[Function, Constraint], ...]
-    #: those tests, required or forbidden ones (true), that the constraints are as strict as
+    #: the tests, each with true if it is forbidden, to which the constraints are equivalent
     decided: frozenset[tuple[TextTest, bool]]
 
 
@@ -93,7 +93,7 @@ def deduced(constraint: Constraint) -> Deduced:
         own = decided.setdefault(function, [])
         if is_exact:
             own.append((test, fails))
-    # What nothing satisfies has no range; that the tests contradict each other they find out.
+    # An empty constraint has no range; the tests themselves reject every text then.
     held = {function: one for function, one in held.items() if not one.is_empty}
     has_others = constraint.absent or bool(constraint.booleans) or bool(constraint.numbers)
     return Deduced(
@@ -103,7 +103,7 @@ def deduced(constraint: Constraint) -> Deduced:
 
 
 def text_tests(strings: Strings) -> Iterator[tuple[TextTest, bool]]:
-    """The tests of a set of texts, each with whether it is forbidden to pass it."""
+    """The tests of a set of texts, each with true if a text must not pass it."""
     for test in strings.required:
         yield test, False
     for test in strings.forbidden:
@@ -111,7 +111,7 @@ def text_tests(strings: Strings) -> Iterator[tuple[TextTest, bool]]:
 
 
 def _part(test: TextTest, *, fails: bool) -> tuple[Function, Constraint, bool] | None:
-    """What a test says of a derived attribute, and whether that is all it says."""
+    """The constraint that a test implies, with its function and true if it is equivalent."""
     found = _of_reading(test, fails=fails) if isinstance(test, Reading) else None
     if isinstance(test, Pattern):
         found = _of_suffix(test, fails=fails)

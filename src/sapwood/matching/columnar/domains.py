@@ -1,4 +1,4 @@
-"""The domain of an attribute: all it may hold, as one row of ranks.
+"""The domain of an attribute: all values that it may hold, as one row of ranks.
 
 In the order of the ranks (k distinct numbers and m distinct texts are mentioned by filters)::
 
@@ -11,8 +11,8 @@ Single values have odd ranks, gaps even ones; ranks 2 and 5 + 2k are not used. A
 sorted list of rank ranges that do not touch. Since every constant of every filter has a rank of
 its own, comparing ranks is comparing values, exactly.
 
-The ends of a range are kept as a code and, where the end is at a constant, the place of that
-constant in a table. The code says on which side of the constant the end lies.
+An end of a range is stored as a code and, where the end is at a constant, the place of that
+constant in a table. The code gives the side of the constant on which the end lies.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FIRST_TEXT_RANK: Final = FIRST_NUMBER_RANK + 2
 
 
 class Low(IntEnum):
-    """Where a range begins."""
+    """The begin of a range."""
 
     ABSENT = 0
     FALSE = 1
@@ -50,7 +50,7 @@ class Low(IntEnum):
 
 
 class High(IntEnum):
-    """Where a range ends, the end included."""
+    """The end of a range, which is included."""
 
     ABSENT = 0
     FALSE = 1
@@ -85,7 +85,7 @@ _LAST_OF: Final = MappingProxyType(
         **dict.fromkeys((Low.FIRST_TEXT, Low.AT_TEXT), High.LAST_TEXT),
     }
 )
-"""Where the type ends in which a range begins."""
+"""From the begin of a range to the end of its type."""
 
 _NEXT_OF: Final = MappingProxyType(
     {
@@ -95,7 +95,7 @@ _NEXT_OF: Final = MappingProxyType(
         High.LAST_NUMBER: Low.FIRST_TEXT,
     }
 )
-"""Where the next type begins."""
+"""From the end of a type to the begin of the next type."""
 
 _AT_NUMBER_LOW: Final = Low.AT_NUMBER
 _AT_NUMBER_HIGH: Final = High.AT_NUMBER
@@ -168,7 +168,7 @@ def text_range(low: str, high: str | None) -> RankRange:
 def constraint_of(
     found: Iterable[RankRange], checks: Iterable[tuple[TextTest, bool]]
 ) -> Constraint:
-    """The constraint whose ranges and pattern checks (pattern, forbidden) these are."""
+    """The constraint with these ranges and pattern checks (pattern, forbidden)."""
     absent, booleans = False, set[bool]()
     numbers: list[Interval] = []
     texts: list[tuple[str, str | None]] = []
@@ -189,7 +189,7 @@ def constraint_of(
 
 
 def _parts(rank_range: RankRange) -> Iterator[RankRange]:
-    """The run cut where one type ends and the next begins."""
+    """The range cut where one type ends and the next begins."""
     while _zone(rank_range.high) > _zone(rank_range.low):
         end = _LAST_OF[rank_range.low]
         yield RankRange(rank_range.low, rank_range.low_constant, end, None)
@@ -198,7 +198,7 @@ def _parts(rank_range: RankRange) -> Iterator[RankRange]:
 
 
 def _zone(end: Low | High) -> int:
-    """Which type an end is of; the codes of both sides agree on that."""
+    """The type of an end, as a code; the codes of both sides agree on that."""
     return min(end, Low.FIRST_NUMBER) if end < Low.FIRST_TEXT else Low.FIRST_TEXT
 
 

@@ -5,29 +5,29 @@ rows, and enough rows become a segment. A match compacts earlier, when trying th
 about as much as a compaction will, so neither a burst of additions nor a burst of matches pays for
 the other. Segments are joined like the digits of a binary counter (Bentley and Saxe 1980, the
 logarithmic method), but none of these joins makes a segment of more than
-`CompactionPolicy.joined_max` conjunctions. That bounds what one match, addition or removal may have
-to wait for, and what an addition costs in all: a few rebuilds of some microseconds each. The price
-is that n conjunctions may be in `n / joined_max` segments, and a match searches each of them.
+`CompactionPolicy.joined_max` conjunctions. That bounds the time that one match, addition or removal
+may have to wait, and the total cost of an addition: a few rebuilds of some microseconds each. The
+price is that n conjunctions may be in `n / joined_max` segments, and a match searches each of them.
 
-`fold` is the full compaction: one segment, with all access constraints chosen anew from what was
-added and matched. It takes some microseconds for each conjunction, most of it outside the
+`fold` is the full compaction: one segment, with all access constraints chosen anew from all filters
+and sampled records. It takes some microseconds for each conjunction, most of it outside the
 interpreter lock, and may run in a thread of its own beside everything else.
 
-A segment remembers how many entries a record of the sample led to when it was built. When other
-records come, and lead to far more, the *statistics* of the segment are stale, and access
+A segment stores the mean number of entries that a record of the sample led to when it was built.
+When other records come, and lead to far more, the *statistics* of the segment are stale, and access
 constraints are chosen anew: by `fold`, and by a match where the segment is small enough and has
 been matched often enough since.
 
 A removal marks conjunctions (a tombstone is one bit); a segment with more marked than unmarked ones
 is built again, which is paid for by the removals. Segments too large for that wait for `fold`.
 
-Where a *worker* is at hand (`matching.beside`), nobody waits for a join: a change or a match makes
-a small segment at most, of what was added since, and the worker joins and rebuilds segments of any
-size while changes and matches go on (`compaction.to_join` says which and when), and when nothing
-has been added for a moment. What is removed
-meanwhile is removed from the joined segment before that takes its place; which slots lie in it is
-told by the number of one of the segments it was made of, and by *aliases* for the others, until
-these have been renumbered, some thousands at a time.
+Where a *worker* is at hand (`matching.beside`), no caller waits for a join: a change or a match
+makes at most a small segment, of the filters added since, and the worker joins and rebuilds
+segments of any size while changes and matches go on (`compaction.to_join` decides which and when),
+and when no filter has been added for a moment. Filters that are removed meanwhile are removed from
+the joined segment before that takes its place. A slot of it is located by the number of one of the
+segments that it was made of, and for the other ones by *aliases*, until their slots have been
+renumbered, some thousands at a time.
 
 Threads: a change holds the lock, and publishes its result as a new `Snapshot`. A match takes the
 published one, in one read, and sees nothing else. A compaction leaves the former snapshot published
@@ -78,7 +78,7 @@ of a table, or from its bytes."""
 class ColumnarEngine(MergeTree):
     """Access predicates over columns (see `sapwood.matching.columnar`).
 
-    `kernels` are the compiled ones unless others are given, as tests do.
+    `kernels` are the compiled ones by default; tests pass others.
 
     #: _published, where it is not `None`, holds every filter; _state.frozen_rows is empty then
     """
@@ -93,23 +93,25 @@ class ColumnarEngine(MergeTree):
         return self._taken
 
     def add(self, slot: int, filter: Filter) -> None:
-        """Take `slot` for `filter`; an amortized few rebuilds of its conjunctions."""
+        """Put `filter` into `slot`; amortized a few rebuilds of its conjunctions."""
         with self._lock:
             slot_locations = self._room_for(slot)
             assert slot_locations[slot] == FREE, f"slot {slot} is taken"
             self._published = None
             self._taken += 1
             slot_locations[slot] = IN_MEMTABLE
+            self._settled = 0
             memtable = self._state.memtable
             trial = memtable[slot] = Trial(filter)
-            if self._state.segments:
-                self._triable.add(slot, filter, trial.attributes())
+            is_triable = bool(self._state.segments)
+            if not (is_triable and self._triable.add(slot, filter, trial.form())):
+                self._odd[slot] = trial
             if len(memtable) > self._policy.memtable_max:
                 self._freeze_memtable()
                 self._compact_if_many()
 
     def add_many(self, filters: Sequence[tuple[int, Filter]]) -> None:
-        """Take each slot for its filter; enough of them become one segment, when there is time."""
+        """Put each filter into its slot; a large batch becomes rows at once."""
         if len(filters) < self._policy.bulk_min:
             for slot, wanted in filters:
                 self.add(slot, wanted)
@@ -124,7 +126,7 @@ class ColumnarEngine(MergeTree):
             self._compact_if_many()
 
     def _compact_if_many(self) -> None:
-        """Make a segment of what is frozen, if that is much: a match does it otherwise."""
+        """Make a segment of the frozen rows if there are many; otherwise a match does that."""
         policy = self._policy
         most = policy.frozen_max if worker() is None else policy.poured_max
         if len(self._state.frozen_rows) >= most:
@@ -143,9 +145,9 @@ class ColumnarEngine(MergeTree):
             if location == IN_MEMTABLE:
                 self._published = None
                 del memtable[slot]
-                if slot in self._triable:
+                if self._odd.pop(slot, None) is None:
                     self._triable.remove(slot)
-            elif location != NOWHERE:  # marks of segments are those that matches look at
+            elif location != NOWHERE:  # matches look at the marks of segments themselves
                 entry = self._entry_at(location)
                 entry.segment.remove(slot, self._kernels.loaded)
                 if entry in self._compacting:
@@ -156,8 +158,8 @@ class ColumnarEngine(MergeTree):
     def filter(self, slot: int) -> Filter:
         """The filter in a slot, equal to the one that was added, but without its source.
 
-        Integer constants beyond 64 bits, which no text and no record can hold, come back as others
-        that compare alike with all values of records.
+        Integer constants beyond 64 bits, which no text and no record can hold, come back as other
+        integers that compare alike with all values of records.
         """
         with self._lock:
             if self._state.slot_locations[slot] == FROZEN:
@@ -172,7 +174,7 @@ class ColumnarEngine(MergeTree):
             return restoring.filter_of(segment, slot, list(self._attributes), self._predicates)
 
     def holds(self, slot: int) -> bool:
-        """Whether a slot is taken."""
+        """True if a slot is taken."""
         slot_locations = self._state.slot_locations
         return slot < len(slot_locations) and bool(slot_locations[slot] != FREE)
 
@@ -182,7 +184,7 @@ class ColumnarEngine(MergeTree):
         return slots
 
     def memory(self) -> Mapping[str, int]:
-        """Bytes of each column of all segments together, and of what is not in segments."""
+        """Bytes of each column of all segments together, and of the parts beside segments."""
         segments, frozen_rows, memtable, slot_locations = self._state
         published, searcher = self._published, self._searcher
         found: dict[str, int] = {}
@@ -200,7 +202,7 @@ class ColumnarEngine(MergeTree):
         return found | others
 
     def touched_bytes(self, records: Sequence[Record]) -> float:
-        """Bytes of lookups, bitmaps and conjunctions that matching a record reads, on average."""
+        """The mean bytes of lookups, bitmaps and conjunctions that matching a record reads."""
         snapshot = self._published or self._published_snapshot()
         return snapshot.touched_bytes(records)
 
@@ -211,17 +213,17 @@ class ColumnarEngine(MergeTree):
         return slots
 
     def match_any(self, record: Record) -> bool:
-        """Whether any filter accepts `record`; stops at the first one that surely does."""
+        """True if any filter accepts `record`; stops at the first verified match."""
         return len(self.found(record, 1)) > 0
 
     def match_count(self, record: Record) -> int:
-        """How many filters accept `record`."""
+        """The number of filters that accept `record`."""
         return len(self.found(record))
 
     def match_slots(self, records: Sequence[Record]) -> SlotBatch:
         """The matches of many records: one call of the kernel for each segment.
 
-        The kernel ranges without the interpreter lock; what is left in Python is some hundred
+        The kernel runs without the interpreter lock; the rest, in Python, is some hundred
         nanoseconds a record to write it for the kernel. Rows of a table are read where they are.
         """
         found = self.found_many(records)
@@ -235,14 +237,14 @@ class ColumnarEngine(MergeTree):
         return self._snapshot_for(records).found(records, limit)
 
     def reads(self, attribute: str) -> bool:
-        """Whether a filter reads an attribute, or did when segments were joined last."""
+        """True if a filter reads an attribute, or one did when segments were joined last."""
         snapshot = self._published or self._published_snapshot()
         return attribute in snapshot.searcher.numbers or any(
-            added.reads(attribute) for _, added in snapshot.memtable
+            added.reads(attribute) for added in snapshot.memtable.values()
         )
 
     def flattener(self) -> Flattener | None:
-        """What makes `EncodedRecords`; `None` while all filters are in the memtable."""
+        """The maker of `EncodedRecords`; `None` while all filters are in the memtable."""
         if not self._state.segments:
             return None
         return flattener_of(self._kernels.loaded.flatten_records)
@@ -257,16 +259,16 @@ class ColumnarEngine(MergeTree):
         """The matches of many records, the slots of each in any order; see `match_slots`.
 
         Ends after the record with which some segment, or the memtable, has `max_matches` matches or
-        more. `limit` sure matches of a record are enough.
+        more. `limit` verified matches of a record are enough.
         """
         return self._snapshot_for(records).found_many(records, max_matches, limit)
 
     def fold(self) -> None:
-        """Join everything into one segment whose access constraints are chosen anew.
+        """Join all segments and the memtable into one segment, with new access constraints.
 
         May run in one thread beside any other use. Does nothing if another thread is folding or
-        joining segments, or if there is one segment already, without removed conjunctions and as
-        good as it can be.
+        joining segments, or if there is one segment already, without removed conjunctions and with
+        statistics that are not stale.
         """
         if self._compaction_lock.acquire(blocking=False):
             try:
@@ -275,9 +277,9 @@ class ColumnarEngine(MergeTree):
                 self._compaction_lock.release()
 
     def save(self, folder: Path) -> None:
-        """Fold everything into one segment and write its arrays."""
+        """Fold all filters into one segment and write its arrays."""
         store = Folder(folder)
-        with self._compaction_lock:  # another thread that folds is waited for
+        with self._compaction_lock:  # waits for another thread that folds
             self._compact_all()
         segments = self._state.segments
         mean_candidates = segments[0].mean_candidates if segments else None
@@ -290,9 +292,9 @@ class ColumnarEngine(MergeTree):
     def load(
         self,
         folder: Path,
-        filters: Iterable[tuple[int, Filter]],  # noqa: ARG002 - the arrays say enough
+        filters: Iterable[tuple[int, Filter]],  # noqa: ARG002 - the arrays suffice
     ) -> None:
-        """Map what `save` wrote; no filter is read."""
+        """Map the arrays that `save` wrote; no filter is read."""
         assert not len(self), "an engine is loaded when it is empty"
         store = Folder(folder)
         names = saving.read_names(store)
@@ -315,7 +317,7 @@ class ColumnarEngine(MergeTree):
         self._taken = int(np.count_nonzero(slot_locations != FREE))
 
     def validate(self) -> None:
-        """Every taken slot is where `slot_locations` says, and nowhere else."""
+        """Check that every taken slot is in the place of its `slot_locations`, and in no other."""
         segments, frozen_rows, memtable, slot_locations = self._state
         found = np.where(slot_locations == NOWHERE, slot_locations, np.int16(FREE))
         found[list(memtable)] = IN_MEMTABLE
@@ -338,9 +340,7 @@ class ColumnarEngine(MergeTree):
             raise InvariantError("the count of taken slots is wrong")
         published = self._published
         if published is not None and (
-            published.segments is not segments
-            or dict(published.memtable) != memtable
-            or len(frozen_rows)
+            published.segments is not segments or published.memtable != memtable or len(frozen_rows)
         ):
             raise InvariantError("what matches read is not what there is")
 
@@ -378,9 +378,12 @@ class ColumnarEngine(MergeTree):
                 finally:
                     self._lock.release()
         if snapshot.memtable:
-            tried = len(snapshot.odd) + len(self._triable) / self._policy.tried_at_once
+            policy, tried = self._policy, float(len(snapshot.odd))
+            if snapshot.rows is not None:
+                tried += snapshot.rows.unplaced / policy.tried_at_once
+                self._settled += policy.trial_cost
             self._tried += int(tried * len(records))
-            # Whoever comes second matches what there is.
+            # A thread that does not get the lock matches against this snapshot.
             if self._is_compaction_due(snapshot) and self._lock.acquire(blocking=False):
                 try:
                     if self._published is snapshot:
@@ -401,13 +404,14 @@ class ColumnarEngine(MergeTree):
             return self._publish()
 
     def _is_compaction_due(self, snapshot: Snapshot) -> bool:
-        """Whether trying the memtable has cost about as much as a compaction will."""
+        """True if trying the memtable has cost about as much as a compaction will."""
         newer = len(snapshot.memtable)
         if newer > self._policy.memtable_max:
             return True
-        if self._tried <= self._policy.compaction_cost:
+        tried = self._tried + self._settled
+        if tried <= self._policy.compaction_cost:
             return False
         first = self._first_to_join(newer)
         joining = sum(entry.segment.live for entry in snapshot.segments[first:])
         cost = self._policy.conjunction_cost * (newer + joining)
-        return self._tried > self._policy.compaction_cost + cost
+        return tried > self._policy.compaction_cost + cost

@@ -1,8 +1,8 @@
-"""How the columnar engine finds a filter: what each of its conjunctions is looked up by.
+"""The lookups by which the columnar engine finds a filter, one for each of its conjunctions.
 
-Segments are built from rows by ranking constants, guessing how selective each constraint is, and
-choosing the one to look up (`access.py`, `grids.py`). The same is done here with one filter beside
-others, and told instead of built.
+Segments are built from rows by ranking constants, estimating the selectivity of each constraint,
+and choosing the one to look up (`access.py`, `grids.py`). The same is done here with one filter
+beside others, and reported instead of built.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _ALL: Final = ALL_STRINGS.ranges
 
 
 def lookups(filter: Filter, beside: Iterable[Filter] = ()) -> tuple[Lookup, ...]:
-    """How each conjunction of a filter is found, in an index with others beside it.
+    """The lookup of each conjunction of a filter, in an index with the filters `beside` it.
 
-    Takes some microseconds for each conjunction of all of them.
+    Takes some microseconds for each conjunction of all filters.
     """
     attributes: dict[Attribute, int] = {}
     predicates = LikePredicates()
@@ -88,7 +88,7 @@ def _by_literal(
 def _patterns(
     conjunction: Conjunction, texts: Mapping[str, str], implied: LikePredicate | None = None
 ) -> tuple[str, ...]:
-    """Constraints of which some test has to be tried on a text, but for one that is implied."""
+    """The constraints with a test that is tried on a text, but for the implied test."""
     found: list[str] = []
     for name, constraint in conjunction.constraints:
         decided = deduced(constraint).decided
@@ -110,7 +110,7 @@ def _lookup(
     way = _way(Kind(int(choice.kind[at])), chosen, shapes)
     if way is Way.INTERVAL and isinstance(used[0], Derived):
         way = Way.SUFFIX if used[0].function is Function.REVERSED else way
-    # What a lookup implies need not be compared again: that of a lone constraint may be.
+    # An exact lookup implies its constraint, which need not be compared again.
     implied = by if choice.is_exact[at] else []
     texts = {name: print_constraint(name, one) for name, one in conjunction.constraints}
     patterns = _patterns(conjunction, texts)

@@ -1,11 +1,11 @@
-"""Flat records straight from the bytes that they came as.
+"""Flat views of records, made straight from the bytes in which the records arrived.
 
 A record travels in MessagePack, nested as its publisher has it. To decode it, to flatten it and to
 encode the flat view for the matching kernels takes longer than to match it. One kernel does all
-three at once, in the bytes as they came, and hands over what the matching kernels read.
+three at once, in the bytes as they came, and writes the input of the matching kernels.
 
-It never says anything else than Python does: where a record is not plainly in order, the verdict is
-DOUBTFUL, and the caller decodes that record, and gets the record or the error that it always got.
+Its results never differ from those of Python: where a record is not plainly in order, the verdict
+is DOUBTFUL, and the caller decodes that record and gets the same record or error as ever.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from sapwood.model.publication import ManyValued, Record, flatten
 __all__ = ["DOUBTFUL", "NONE", "READ", "FlatRecords", "Flattener", "flat_records", "flattener_of"]
 
 READ, NONE, DOUBTFUL, WITH_ARRAYS = range(4)
-"""Verdicts: the flat view is there; there is no record, but `nil`; Python has to look at it; it is
-in order, and has an array that is not empty. The last one is a kernel's alone: what is made of such
-records has their flat views, and says READ."""
+"""Verdicts: the record has a flat view; there is no record, but `nil`; Python has to read it; it is
+in order, and has an array that is not empty. The last one is a kernel's alone: Python makes the
+flat views of such records, with the verdict READ."""
 
 GROWTH: Final = 4
 ROOM_BYTES: Final = 64
-"""A flat view takes at most so many times the bytes of its record, and so many more: members of
-nested objects repeat the names of these. One that takes more is doubtful."""
+"""A flat view takes at most `GROWTH` times the bytes of its record, and `ROOM_BYTES` more: members
+of nested objects repeat the names of these. One that takes more is doubtful."""
 
 SCRATCH_USED: Final = 2 * ATTRIBUTES_MAX
 SCRATCH_LEFT: Final = SCRATCH_USED + ATTRIBUTES_MAX
@@ -41,8 +41,8 @@ SCRATCH_FIRST: Final = SCRATCH_LEFT + RECORD_DEPTH_MAX
 SCRATCH_LAST: Final = SCRATCH_FIRST + RECORD_DEPTH_MAX
 SCRATCH: Final = SCRATCH_LAST + RECORD_DEPTH_MAX
 """The parts of the kernel's scratch: a table of names, a power of two; the places in it that are
-taken; how many members are left at each depth; where the name of the object there begins, and
-where it ends. The last number is the size of all."""
+taken; for each depth the members that are left, and the begin and the end of the object's name.
+The last number is the size of all."""
 
 _EMPTY: Final = b"\x80"
 
@@ -70,18 +70,18 @@ class Kernel(Protocol):
 
         The records come one after the other. `out` has `GROWTH` times the bytes from the first one
         to the last, `ROOM_BYTES` for each, and `HEADER_BYTES`; a record without room is DOUBTFUL.
-        `offsets[i]` tells where each flat view begins, and where the last one ends, and
-        `verdicts[i]` what was found. `scratch` has `SCRATCH` elements, and those before
-        `SCRATCH_USED` are 0, and left so. Releases the interpreter lock.
+        `offsets[i]` is the begin of each flat view, and the last element the end of the last one;
+        `verdicts[i]` is the verdict on the record. `scratch` has `SCRATCH` elements, and those
+        before `SCRATCH_USED` are 0, and left so. Releases the interpreter lock.
         """
 
 
 class FlatRecords(NamedTuple):
-    """What was made of `n` records: their flat views, and a verdict on each.
+    """The flat views of `n` records, and a verdict on each.
 
-    `encoded` is one array of `n` maps, as `EncodedRecords` has it; what is not READ is an empty map
-    there. Map `i` is `encoded[offsets[i]:offsets[i + 1]]`. `several` are the places of those with
-    an attribute that has several values, as in `EncodedRecords`.
+    `encoded` is one array of `n` maps, as in `EncodedRecords`; a record that is not READ is an
+    empty map there. Map `i` is `encoded[offsets[i]:offsets[i + 1]]`. `several` has the places of
+    the records with an attribute that has several values, as in `EncodedRecords`.
     """
 
     encoded: bytes
@@ -91,17 +91,17 @@ class FlatRecords(NamedTuple):
 
     @property
     def is_all_read(self) -> bool:
-        """Whether there is a flat view of every record."""
+        """True if every record has a flat view."""
         return not self.verdicts.any()
 
     @property
     def records(self) -> EncodedRecords:
-        """All of them as records to match; those that were not READ are empty."""
+        """All records in the form for matching; those that were not READ are empty."""
         return EncodedRecords(self.encoded, self.offsets, self.several)
 
 
 def _with_arrays(found: FlatRecords, data: bytes, starts: I64, ends: I64) -> FlatRecords:
-    """The same with the flat views of records that hold arrays, which are made in Python."""
+    """`found` with the flat views of records that hold arrays, which are made in Python."""
     encoded, offsets = found.encoded, found.offsets.tolist()
     verdicts, sizes = found.verdicts, np.diff(found.offsets)
     pieces: list[bytes] = []
@@ -123,7 +123,7 @@ def _with_arrays(found: FlatRecords, data: bytes, starts: I64, ends: I64) -> Fla
 
 
 def _flat_view(record: bytes) -> Record | None:
-    """The flat view of a record in MessagePack; `None` where that is an error."""
+    """The flat view of a record in MessagePack; `None` where flattening is an error."""
     try:
         return flatten(_DECODER.decode(record)).record
     except (ValueError, InputError):
@@ -131,7 +131,7 @@ def _flat_view(record: bytes) -> Record | None:
 
 
 class _Desk:
-    """What a kernel writes into: its scratch, and the arrays of a batch of one record."""
+    """The memory that a kernel writes: its scratch, and the arrays of a batch of one record."""
 
     __slots__ = ("ends", "offsets", "out", "scratch", "starts", "verdicts")
 
@@ -147,12 +147,13 @@ class Flattener:
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        #: one for each call that was under way at the same time
+        #: idle desks; one for each of the calls that ran at the same time
         self._desks: list[_Desk] = []
 
     def flatten(self, data: bytes, starts: I64, ends: I64) -> FlatRecords:
-        """What is made of the records `data[starts[i]:ends[i]]`, one after the other."""
-        # Copies, since other arrays (cut out of a table, say) would be compiled for anew.
+        """The flat views of the records `data[starts[i]:ends[i]]`, one after the other."""
+        # Copies, since arrays of other types (cut out of a table, say) would need another
+        # compilation.
         starts, ends = np.array(starts, np.int64), np.array(ends, np.int64)
         count = len(starts)
         size = min(len(data), ends.item(-1) - starts.item(0)) if count else 0
@@ -167,7 +168,7 @@ class Flattener:
         return found
 
     def flatten_one(self, record: bytes) -> EncodedRecords | None:
-        """The flat view of one record, if that was READ; in a third of the time of a batch."""
+        """The flat view of one record, or `None` unless READ; in a third of the time of a batch."""
         desk = self._desk()
         size = desk.ends[0] = len(record)
         out = desk.out if size <= _SHORT else np.empty(_room(size, 1), np.uint8)
@@ -187,17 +188,17 @@ class Flattener:
 
 
 def _room(size: int, count: int) -> int:
-    """The bytes that the flat views of so many records, of so many bytes, may take."""
+    """The bytes that the flat views of `count` records, of `size` bytes, may take."""
     return GROWTH * size + ROOM_BYTES * count + HEADER_BYTES
 
 
 def flat_records(data: bytes, starts: I64, ends: I64) -> FlatRecords:
-    """What is made of the records `data[starts[i]:ends[i]]`, which are MessagePack or hostile.
+    """The flat views of the records `data[starts[i]:ends[i]]`, which are MessagePack or hostile.
 
-    They come one after the other in `data`, and what is between them is not looked at. READ is what
-    `Publication` accepts and `wire.publications` lets travel, and the flat view is that of
-    `Publication.record`. Everything is DOUBTFUL while compiled kernels are not at hand: nothing is
-    compiled here, so nobody waits.
+    They come one after the other in `data`, and the bytes between them are not read. The verdict is
+    READ for records that `Publication` accepts and `wire.publications` lets travel, and the flat
+    view is that of `Publication.record`. Every record is DOUBTFUL while compiled kernels are not at
+    hand: nothing is compiled here, so no caller waits.
     """
     kernels = RECORDS.compiled
     if kernels is not None:
@@ -209,5 +210,5 @@ def flat_records(data: bytes, starts: I64, ends: I64) -> FlatRecords:
 
 @lru_cache(4)
 def flattener_of(kernel: Kernel) -> Flattener:
-    """The one of a kernel that everybody shares, with all that is written into."""
+    """The flattener of a kernel; all callers share it and its memory."""
     return Flattener(kernel)

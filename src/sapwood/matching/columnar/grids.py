@@ -3,17 +3,18 @@
 Where many conjunctions constrain the same two attributes by single values or by ranges with two
 sides, they lie in a *grid* (a grid file, Nievergelt and others 1984, of their lower ends): each
 attribute's domain is cut into slices of about as many constants each, and a pair of slices is a
-bucket. What a record may satisfy lies in the buckets from the slice of its value less the greatest
-width back to the slice of its value; for single values, whose width is none, that is one bucket. A
-lookup leaves few candidates, which are then evaluated exactly, for about the price of two random
-reads; so a grid must have enough conjunctions to be worth being looked up for every record. Ranges
-need many more than single values: they are looked up in rows of buckets, and what else they would
-be found by has bitmaps of few attributes, of which a word rules out 64 candidates.
+bucket. The conjunctions that a record may satisfy lie in the buckets from the slice of its value
+less the greatest width back to the slice of its value; for single values, whose width is none, that
+is one bucket. A lookup leaves few candidates, which are then evaluated exactly, for about the price
+of two random reads; so a grid must have enough conjunctions to be worth being looked up for every
+record. Ranges need many more than single values: they are looked up in rows of buckets, and the
+clusters that they would otherwise be in have bitmaps of few attributes, of which a word rules out
+64 candidates.
 
-The fewer grids there are, the fewer lookups a record needs. So attributes are dealt to teams, one
-fewer than conjunctions usually have constraints: then two constraints of each are on attributes of
-one team, and pairs within teams are preferred. (That every triple of twenty attributes holds one of
-90 pairs out of 190 is Turan's theorem.)
+The fewer grids there are, the fewer lookups a record needs. So attributes are divided into teams,
+one fewer than the usual number of a conjunction's constraints: then two constraints of each are on
+attributes of one team, and pairs within teams are preferred. (That every triple of twenty
+attributes holds one of 90 pairs out of 190 is Turan's theorem.)
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ _TRIED_MAX: Final = 8
 """Constraints of a conjunction that are tried in pairs, so that a long one costs no more."""
 
 _OTHER_TEAM: Final = 2.0
-"""How much more selective a pair must be to be preferred to one within a team."""
+"""The factor by which a pair must be more selective to be preferred to one within a team."""
 
 _SECOND_BEST: Final = 4.0
-"""How much more selective than a single constraint a pair must be that is not the best of all."""
+"""The factor by which a pair that is not the best must be more selective than one constraint."""
 
 _MEMBERS_MIN: Final = 64
 """Conjunctions that are worth a grid at the least."""
@@ -49,21 +50,21 @@ _RANGE_SLICES: Final = (16, 64)
 touches; those of the second lie in a row."""
 
 _LOOKUP_COST: Final = 160.0
-"""What a look into a row of buckets costs in candidates."""
+"""The cost of a lookup in a row of buckets, in candidates."""
 
 _POINT_LOOKUP_COST: Final = (4.0, 60.0)
 _CACHED_CONJUNCTIONS: Final = 16_384
-"""The same for the bucket of two single values: at least, and at most. While all is near the
-processor a look takes 12 ns, and a candidate 3 to 9; of a million conjunctions buckets come from
-memory, in 90 ns, and bitmaps make a candidate of a large cluster cost little more than one. In
-between it costs a candidate more for each so many conjunctions."""
+"""The same for the bucket of two single values: at least, and at most. While everything is in the
+processor's caches a lookup takes 12 ns, and a candidate 3 to 9; of a million conjunctions buckets
+come from memory, in 90 ns, and bitmaps make a candidate of a large cluster cost little more than
+one. In between a lookup costs one candidate more for each `_CACHED_CONJUNCTIONS`."""
 
 _WIDTH_BITS: Final = 5
 _NO_WIDTH: Final = 0
 
 
 class Grids(NamedTuple):
-    """The directory of `g` grids; bucket `b` of all is cluster `b` of theirs."""
+    """The directory of `g` grids; bucket `b` of all grids is cluster `b` of the buckets."""
 
     start: Ints  # [a + 1] groups them by the first attribute
     second: Ints  # [g] the second attribute
@@ -95,10 +96,10 @@ class _Pairs(NamedTuple):
 
 
 def paired(shapes: Shape, choice: Choice, domains: Domains) -> Paired:
-    """The conjunctions for which two constraints are the better lookup than the one chosen."""
+    """The conjunctions for which a lookup by two constraints is better than the chosen one."""
     conjunctions = len(choice.kind)
     by_literal = choice.kind == Kind.LITERAL
-    if by_literal.any():  # these are found already
+    if by_literal.any():  # literals find these already
         kind = np.where(by_literal[shapes.owner], int(Kind.SCAN), shapes.kind)
         shapes = shapes._replace(kind=kind)
     cost = np.minimum(np.where(shapes.kind == Kind.BAND, BAND_LOSS, 1.0) * shapes.chance, 1.0)
@@ -116,7 +117,7 @@ def paired(shapes: Shape, choice: Choice, domains: Domains) -> Paired:
         found, first, second, both = pairs
         pairs = _Pairs(found[:0], first[:0], second[:0], both[:0])
     elif not is_kept.all():
-        # Whose best pair is that of few may have a good one among those of many.
+        # A conjunction whose best pair is rare may have a good pair among the frequent ones.
         is_moved = np.ones(conjunctions, np.bool_)
         is_moved[pairs.conjunction[is_kept[grid]]] = False
         pairs = _best_pairs(shapes, cost, sides, conjunctions, codes[is_kept])
@@ -129,7 +130,7 @@ def paired(shapes: Shape, choice: Choice, domains: Domains) -> Paired:
 
 
 def with_pairs(choice: Choice, pairs: Paired) -> Choice:
-    """The choice, where conjunctions in grids are looked up there."""
+    """`choice` with the conjunctions of grids looked up there."""
     kind, constraint, second = choice.kind.copy(), choice.constraint.copy(), choice.second.copy()
     is_exact, members = choice.is_exact.copy(), pairs.buckets.conjunction
     kind[members] = Kind.GRID
@@ -139,7 +140,7 @@ def with_pairs(choice: Choice, pairs: Paired) -> Choice:
 
 
 def _lookup_costs(pairs: _Pairs, shapes: Shape, conjunctions: int) -> Floats:
-    """What a look into the grid of each pair costs in candidates, of so many conjunctions."""
+    """The cost of a lookup in the grid of each pair, in candidates."""
     is_point = shapes.kind == Kind.POINTS
     of_points = is_point[pairs.first] & is_point[pairs.second]
     walk = np.where(is_point[pairs.first], 1.0, 1.0 + _RANGE_SLICES[0] * shapes.chance[pairs.first])
@@ -153,7 +154,7 @@ def _best_pairs(
 ) -> _Pairs:
     """For each conjunction the most selective pair among those of its first few constraints.
 
-    If it is told which pairs of sides are `allowed`, ascending, it takes no other.
+    With `allowed`, the codes of pairs of sides, ascending, other pairs are not taken.
     """
     is_usable = (shapes.kind == Kind.BAND) | ((shapes.kind == Kind.POINTS) & (shapes.ranges == 1))
     usable = np.flatnonzero(is_usable)
@@ -184,7 +185,7 @@ def _best_pairs(
 
 
 def _teams(attribute: Ints, count: Ints) -> Ints:
-    """The team of each attribute; those that are used most are dealt out first."""
+    """The team of each attribute; the attributes that are used most are assigned first."""
     several = count[count > 1]
     teams = max(1, int(np.median(several)) - 1) if len(several) else 1
     uses = np.bincount(attribute, minlength=1)
@@ -194,7 +195,7 @@ def _teams(attribute: Ints, count: Ints) -> Ints:
 
 
 def _widths(shapes: Shape) -> Ints:
-    """For each constraint a class of its width: single values, then by powers of four.
+    """The class of each constraint's width: single values, then powers of four.
 
     Widths are relative to the least on the attribute, so that ranges of about one width share a
     class.
@@ -217,7 +218,7 @@ def _ordered(first: Ints, second: Ints, shapes: Shape, sides: Ints) -> tuple[Int
 
 
 def _code(first: Ints, second: Ints, sides: Ints) -> Ints:
-    """Another number for each pair of sides."""
+    """A number for each pair of sides, different for different pairs."""
     return sides[first] * (int(sides.max(initial=0)) + 1) + sides[second]
 
 
@@ -264,11 +265,11 @@ class _Side(NamedTuple):
     attribute: Ints
     is_point: npt.NDArray[np.bool_]
     last: Ints  # the last rank of the domain
-    slices_max: Ints  # slices that make sense
+    slices_max: Ints  # the greatest number of slices that is useful
     reach: Ints
 
     def scale(self, slices: Ints) -> Ints:
-        """What turns a rank into its slice, if there are so many."""
+        """The scales that turn a rank into its slice, for these numbers of slices."""
         exact = self.is_point & (slices == self.slices_max)
         return np.where(exact, 1 << (SCALE_BITS - 1), (slices << SCALE_BITS) // (self.last + 1))
 

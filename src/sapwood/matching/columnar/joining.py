@@ -1,8 +1,8 @@
-"""Conjunctions of several segments in one, by their ranks alone.
+"""The union of several segments' conjunctions, made from their ranks alone.
 
-A segment has the constants of each attribute sorted, and says of every constraint between which of
-them it lies. So domains are united, and of each former domain a table says which rank has become
-which; no constant is looked at for each constraint that has it.
+A segment has the constants of each attribute sorted, and of every constraint the two constants
+between which it lies. So domains are united, and for each former domain a table maps former ranks
+to new ones; constants are compared once each, and not for each constraint that has them.
 
 One segment knows the numbers 3 and 7 of an attribute, another one 5 and 7. In the united domain 3,
 5, 7 the ranks of the first one become, as the ends of ranges (below, at, and above each)::
@@ -94,10 +94,11 @@ def kept(rows: RankedRows, mask: Flags) -> RankedRows:
 
 
 class _Lines(NamedTuple):
-    """Every rank of every domain, one behind the other; a place is `start[attribute] + rank`.
+    """All ranks of all domains, one behind the other; a place is `start[attribute] + rank`.
 
-    `step` counts from the first rank of the numbers, or of the texts: 0 and all even ones are gaps,
-    the constants `constant`, `constant + 1` ... have 1, 3, .... Texts come behind all numbers.
+    `step` counts from the first rank of the numbers, or of the texts: step 0 and all even ones are
+    gaps, the constants `constant`, `constant + 1` ... have the steps 1, 3, .... Texts come behind
+    all numbers.
     """
 
     start: Ints  # [a]
@@ -125,7 +126,7 @@ def _lines(domains: Domains) -> _Lines:
     rank = np.arange(len(attribute)) - start[attribute]
     text_rank = domains.text_ranks()[attribute]
     in_texts = rank >= text_rank
-    # The rank between numbers and texts is no end of a range, and is none of either here.
+    # The rank between numbers and texts is no end of a range; it counts as neither here.
     in_numbers = (rank >= FIRST_NUMBER_RANK) & (rank < text_rank - 1)
     text_start = len(domains.numbers) + domains.text_start[:-1]
     counts = np.where(
@@ -150,7 +151,7 @@ def _ends(part: RankedRows, lines: _Lines) -> _Ranges:
 
 
 def _used(ends: _Ranges, lines: _Lines) -> Flags:
-    """Of each constant, texts behind numbers, whether a range begins or ends there."""
+    """For each constant, texts behind numbers, true if a range begins or ends there."""
     constants = lines.in_numbers | lines.in_texts
     used = np.zeros(int((lines.step[constants] % 2).sum()), np.bool_)
     begins, is_end = (np.zeros(len(lines.rank), np.bool_) for _ in range(2))
@@ -165,9 +166,9 @@ def _used(ends: _Ranges, lines: _Lines) -> Flags:
 def _united(
     parts: Sequence[Domains], used: Sequence[Flags], attributes: int
 ) -> tuple[Domains, list[Ints]]:
-    """The domains of all constants that are used, and for each part where its own have come.
+    """The domains of all used constants, and for each part the new places of its constants.
 
-    Places count from the first number, or text, of the attribute; those of others are 0.
+    Places count from the first number, or text, of the attribute; those of unused constants are 0.
     """
     number_used = [one[: len(part.numbers)] for part, one in zip(parts, used, strict=True)]
     text_used = [one[len(part.numbers) :] for part, one in zip(parts, used, strict=True)]
@@ -221,7 +222,7 @@ def _owners(start: Ints) -> Ints:
 
 
 def _moved(lines: _Lines, places: Ints, united: Domains) -> tuple[Ranks, Ranks]:
-    """Of each former rank what it is as a low end, and as a high end, in the united domains."""
+    """For each former rank its rank in the united domains, as a low end and as a high end."""
     on, step = lines.attribute, lines.step
     in_order = np.append(places, 0)  # for ends that are at no constant
     before = np.clip(lines.constant + (step - 1) // 2, 0, len(places))

@@ -1,8 +1,8 @@
-"""What ranks cannot say: general `like` patterns, and what texts read as.
+"""Predicates that ranks do not decide: general `like` patterns, and readings of texts.
 
-Conjunctions with such patterns are found like all others, through their other constraints; only
-the candidates are then checked. A *like predicate* is a pair of attribute and pattern. However many
-conjunctions share one, it is tried once for each record.
+Conjunctions with such predicates are found like all others, through their other constraints; only
+the candidates are then checked. A *like predicate* is a pair of attribute and pattern. It is tried
+once for each record, however many conjunctions share it.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _ESCAPE: Final = "\\"
 _PATTERN: Final = "l"
 _READING: Final = "r"
 _ANY_NAME: Final = "a"
-"""The attribute in the text of a reading, which goes with each by itself."""
+"""A placeholder: the attribute in the text of a reading, which is stored beside it."""
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 class LikePredicates:
-    """The engine's numbered like predicates; they only ever become more.
+    """The engine's numbered like predicates, to which new ones are only ever added.
 
-    Whoever matches is handed those of one moment (`known`), never this.
+    A match reads the predicates of one moment (`known`), never this object.
 
     #: _known is a beginning of _probes
     """
@@ -52,7 +52,7 @@ class LikePredicates:
         self._known: tuple[LikePredicate, ...] = ()
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of like predicates."""
         return len(self._predicates)
 
     def number(self, attribute: str, pattern: TextTest) -> int:
@@ -65,7 +65,7 @@ class LikePredicates:
         return number
 
     def known(self) -> tuple[LikePredicate, ...]:
-        """All like predicates by number, as they are now; takes a copy if there are new ones."""
+        """All like predicates by number, as they are now; copies the list if there are new ones."""
         if len(self._known) < len(self._predicates):
             self._known = tuple(self._predicates)
         return self._known
@@ -80,7 +80,7 @@ class LikePredicates:
             yield attribute, _written(test)
 
     def restore(self, texts: Sequence[tuple[str, str]]) -> None:
-        """Take over what `texts` gave."""
+        """Add the like predicates that `texts` yielded."""
         for attribute, text in texts:
             self.number(attribute, _read(text))
 
@@ -91,7 +91,7 @@ def verify(
     predicates: Sequence[LikePredicate],
     records: Sequence[Record],
 ) -> Flags:
-    """Which of the unverified conjunctions are matches after all.
+    """True for each unverified conjunction that is a match after all.
 
     Each pair of a record and a like predicate is tried once. It is numbered `record *
     len(predicates) + predicate`: of 3 like predicates, number 7 is like predicate 1 tried on record
@@ -128,7 +128,7 @@ def _outcomes(
 
 
 def _outcome(predicate: LikePredicate, record: Record) -> int:
-    """Whether the attribute is no text, or fits the pattern, or does not."""
+    """The outcome: the attribute is no text, or fits the pattern, or does not."""
     attribute, pattern = predicate
     value = record.get(attribute)
     if not isinstance(value, str):
@@ -137,14 +137,14 @@ def _outcome(predicate: LikePredicate, record: Record) -> int:
 
 
 def _written(test: TextTest) -> str:
-    r"""A mark and a pattern, in which `\` escapes; another and the condition on what is read."""
+    r"""A test as text: a mark and a pattern, in which `\` escapes, or a mark and a condition."""
     if isinstance(test, Reading):
         return _READING + print_text_test(_ANY_NAME, test)
     return _PATTERN + "".join(map(_token, test.tokens))
 
 
 def _read(text: str) -> TextTest:
-    """The test that was written so."""
+    """The test of a text that `_written` made."""
     if text.startswith(_PATTERN):
         return Pattern.parse(text[1:], _ESCAPE)
     (conjunction,) = parse_filter(text[1:]).conjunctions

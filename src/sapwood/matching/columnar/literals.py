@@ -5,9 +5,9 @@ longest run of characters of a pattern that it requires: it lies in the cluster 
 an automaton finds all literals that occur in a text, in one pass over it (Aho and Corasick 1975).
 
 The automaton of an attribute is a trie of the literals' bytes. Its states are numbered level by
-level, those of one level in the order of what leads to them, so the children of a state have
-consecutive numbers. The *fail* state of a state is the longest proper end of what leads to it that
-is a state as well; its *output* is the longest literal that ends there. Of `he`, `her`, `she`::
+level, those of one level in the order of their paths, so the children of a state have consecutive
+numbers. The *fail* state of a state is the longest proper end of its path that is a state as well;
+its *output* is the longest literal that ends there. Of `he`, `her`, `she`::
 
     state    0    1   2   3    4    5    6
     path          h   s   he   sh   her  she
@@ -37,17 +37,17 @@ from sapwood.model.readings import Reading
 from sapwood.model.strings import TextTest
 
 BYTES_MAX: Final = 64
-"""Bytes of a literal; of a longer run of characters these are the last ones."""
+"""The length of a literal in bytes, at most; of a longer run of characters the last ones count."""
 
 _FIRST_CHANCE: Final = 64.0
 _BYTE_CHANCE: Final = 1 / 16
 _CHANCE_MAX: Final = 0.9
 _CHANCE_MIN: Final = 1e-6
-"""How likely a text is to have a literal of so many bytes, as far as nothing else is known."""
+"""The chance that a text has a literal, by the length of that, where nothing else is known."""
 
 _WHOLE_GAIN: Final = 4.0
-"""Candidates of a literal that is all that a pattern says cost so many times less than others, of
-which each has to be searched for the pattern."""
+"""The factor by which a candidate is cheaper whose literal is equivalent to the pattern: any other
+candidate has to be searched for the pattern."""
 
 _SAMPLED_BYTES: Final = 1 << 15
 """Bytes of sampled texts that literals are searched for."""
@@ -68,12 +68,12 @@ class LiteralKernels(Protocol):
 
 
 class Literal(NamedTuple):
-    """What a pattern requires of the text of an attribute, in lower case or as it is."""
+    """A text that a pattern requires within an attribute's text, in lower case or as it is."""
 
     attribute: str
     is_lower: bool
     text: bytes
-    is_whole: bool  # the pattern says nothing more
+    is_whole: bool  # the literal is equivalent to the pattern
 
 
 class Patterns(NamedTuple):
@@ -87,7 +87,7 @@ NO_PATTERNS: Final = Patterns((), {})
 
 
 class Literals(NamedTuple):
-    """The literals that conjunctions are found by: a few automata, and who lies in which cluster.
+    """The literals that conjunctions are found by: automata, and the conjunctions of each cluster.
 
     Automaton `k` is of `attribute[k]`, ascending, and has the states `start[k]` up to `start[k +
     1]`. The children of state `s` there are `child[s + k]` up to `child[s + k + 1]`, as an
@@ -97,17 +97,17 @@ class Literals(NamedTuple):
     attribute: Ints  # [m]
     is_lower: U8  # [m]
     start: Ints  # [m + 1]
-    root: U32  # [256 m] which state a byte leads to, or 0
+    root: U32  # [256 m] the state that a byte leads to, or 0
     child: U32  # [states + m]
     label: U8  # [states]
     fail: U32  # [states]
     output: U32  # [states] 1 + the number of a literal, or 0
     next: U32  # [l] likewise
     conjunction: Ints  # ascending
-    literal: Ints  # of each of these
-    chance: Floats  # estimated share of records that have it
-    check: Ints  # of which check the literal is
-    is_whole: Flags  # whether the literal is all that the check says
+    literal: Ints  # the literal of each conjunction
+    chance: Floats  # estimated share of records that have the literal
+    check: Ints  # the check that the literal comes from
+    is_whole: Flags  # true if the literal is equivalent to the check
 
     @property
     def implied(self) -> Ints:
@@ -116,7 +116,7 @@ class Literals(NamedTuple):
 
     @property
     def clusters(self) -> LiteralClusters:
-        """Which conjunctions lie where."""
+        """The conjunctions of each literal's cluster."""
         return LiteralClusters(self.conjunction, self.literal, len(self.next))
 
 
@@ -142,7 +142,7 @@ _NO_LITERALS: Final = Literals(
 
 
 def literal_of(predicate: LikePredicate) -> Literal | None:
-    """The longest literal that every text has which passes; `None` if there is none."""
+    """The longest literal in every text that passes a predicate; `None` if there is none."""
     attribute, test = predicate
     if isinstance(test, Pattern):
         return _longest(attribute, test, is_lower=False, is_all=True)
@@ -170,7 +170,7 @@ def _longest(attribute: str, test: Pattern, *, is_lower: bool, is_all: bool) -> 
     return Literal(attribute, is_lower, cut, is_all and test.is_infix and cut == longest)
 
 
-def found_by_literals(  # noqa: PLR0917 - all that is known of the segment by now
+def found_by_literals(  # noqa: PLR0917 - all results for the segment so far
     checks: Checks,
     shapes: Shape,
     choice: Choice,
@@ -178,7 +178,7 @@ def found_by_literals(  # noqa: PLR0917 - all that is known of the segment by no
     kernels: LiteralKernels,
     sample: Sequence[Record] = (),
 ) -> Literals:
-    """The conjunctions for which a literal is a better lookup than the constraint chosen."""
+    """The conjunctions for which a literal is a better lookup than the chosen constraint."""
     conjunctions = len(choice.kind)
     is_usable = (checks.flags & (ALONE | FORBIDDEN | DECIDED)) == ALONE
     places = np.flatnonzero(is_usable)
@@ -197,7 +197,8 @@ def found_by_literals(  # noqa: PLR0917 - all that is known of the segment by no
     has_one = choice.constraint >= 0
     alone[has_one] = shapes.chance[choice.constraint[has_one]]
     chance = np.clip(_FIRST_CHANCE * _BYTE_CHANCE ** size[order], _CHANCE_MIN, _CHANCE_MAX)
-    # To search sampled texts takes some microseconds, so it is done where there is another way.
+    # To search sampled texts takes some microseconds, so it is done only where another lookup
+    # competes.
     contested = np.flatnonzero(alone[owner] < _CHANCE_MAX / 2)
     if len(contested) and sample:
         asked, back = np.unique(which[contested], return_inverse=True)
@@ -217,7 +218,7 @@ def found_by_literals(  # noqa: PLR0917 - all that is known of the segment by no
 
 
 def with_literals(choice: Choice, found: Literals) -> Choice:
-    """The choice, where conjunctions that have a better literal are looked up by that."""
+    """`choice` with the conjunctions that have a better literal looked up by that."""
     if not len(found.conjunction):
         return choice
     kind, constraint, is_exact = (
@@ -231,7 +232,7 @@ def with_literals(choice: Choice, found: Literals) -> Choice:
 
 
 def _seen(wanted: Sequence[Literal], sample: Sequence[Record]) -> tuple[Floats, int]:
-    """In how many sampled records each literal occurs, and of how many records that is said."""
+    """The number of sampled records with each literal, and the number of records searched."""
     texts: dict[tuple[str, bool], list[bytes]] = {}
     counts = np.zeros(len(wanted))
     left, records = _SAMPLED_BYTES * max(1, len({one[:2] for one in wanted})), 0
@@ -254,7 +255,7 @@ def _seen(wanted: Sequence[Literal], sample: Sequence[Record]) -> tuple[Floats, 
 
 
 class _Users(NamedTuple):
-    """Conjunctions and which of some literals each is found by; see `Literals`."""
+    """Conjunctions and the literal by which each is found; see `Literals`."""
 
     conjunction: Ints
     literal: Ints
@@ -269,7 +270,7 @@ def _automata(
     attributes: Mapping[Attribute, int],
     kernels: LiteralKernels,
 ) -> Literals:
-    """The automata of some literals."""
+    """The automata of the chosen literals."""
     groups: dict[tuple[int, bool], list[int]] = {}
     for at, one in enumerate(chosen):
         groups.setdefault((attributes[one.attribute], one.is_lower), []).append(at)
@@ -316,11 +317,11 @@ class _Automaton(NamedTuple):
     fail: Ints
     output: Ints
     next: Ints
-    number: Ints  # of each text in its order
+    number: Ints  # the number of each text in its order
 
 
 def _moved(part: _Automaton, states: int, literals: int) -> _Automaton:
-    """An automaton behind others, which have so many states and literals."""
+    """An automaton placed behind others, which have `states` and `literals` in all."""
 
     def moved(numbers: Ints, by: int) -> Ints:
         return np.where(numbers > 0, numbers + by, 0)

@@ -1,13 +1,15 @@
-"""The log-structured merge tree below the columnar engine: where filters are, and how they move.
+"""The log-structured merge tree below the columnar engine: the places of filters, and their moves.
 
-`ColumnarEngine` says what is done when, and why; here is what changes and joins do. Whoever changes
-the tree holds its lock. Joins hold it to begin and to end, and build outside it.
+`ColumnarEngine` decides what is done when, and why; this module has the changes and joins
+themselves. A thread that changes the tree holds its lock. Joins hold it to begin and to end, and
+build outside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from threading import Lock
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -37,23 +39,24 @@ from sapwood.matching.columnar.joining import joined
 from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.literals import LikePredicate
 from sapwood.matching.columnar.ranking import RankedRows, rank
-from sapwood.matching.columnar.rows import RowWriter, Slots
+from sapwood.matching.columnar.rows import RowWriter, Slots, slots_of
 from sapwood.matching.columnar.searching import LazyKernels, Searcher
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.columnar.snapshot import Snapshot
+from sapwood.matching.columnar.trial import Trial
 from sapwood.matching.columnar.tried_rows import TriedFilters
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 
 SAMPLED_MAX: Final = 256
-"""Records that are kept to tell which constraints are selective; the latest ones."""
+"""Records that are kept to estimate the selectivity of constraints; the latest ones."""
 
 SAMPLED_EVERY: Final = 31
-"""One match in so many keeps its record. A prime: where the same records come again and again, a
-number that divides theirs would find the same few each time, and clusters would follow these."""
+"""One match in this many keeps its record. A prime: where the same records come again and again, a
+divisor of their number would find the same few each time, and clusters would follow these."""
 
 _STALE_RECORDS: Final = 2 * SAMPLED_EVERY * SAMPLED_MAX
-"""Matched records between two checks of the statistics: twice what the sample reaches back."""
+"""Matched records between two checks of the statistics: twice as many as the sample spans."""
 
 _RENUMBERED: Final = 1 << 14
 """Slots that are renumbered at once, in a tenth of a millisecond."""
@@ -63,7 +66,7 @@ _REMOVED_AT_ONCE: Final = 256
 
 
 class MergeTree:
-    """Memtable, frozen rows and segments, and what matches read of them.
+    """Memtable, frozen rows and segments, and the snapshot of them that matches read.
 
     #: _published, where it is not `None`, holds every filter; _state.frozen_rows is empty then
     #: _aliases are empty but between the end of a join and the renumbering of its slots
@@ -75,57 +78,60 @@ class MergeTree:
         self._attributes: dict[Attribute, int] = {}
         self._predicates = LikePredicates()
         self._kernels = kernels
-        #: for the first so many attributes; `_named` brings it up to date
+        #: knows the first attributes, perhaps not all; `_named` brings it up to date
         self._searcher = Searcher(self._attributes, self._kernels)
         self._state = State((), self._writer(), {}, np.full(64, FREE, np.int16))
-        #: of the memtable what a kernel tries, once there are segments
-        self._triable = TriedFilters(self._attributes, self._predicates)
-        #: all that a match reads; `None` if something was added or removed since the last match
+        #: the filters of the memtable that a kernel tries, once there are segments
+        self._triable = TriedFilters(self._attributes, self._predicates, self._kernels)
+        #: the rest of the memtable
+        self._odd: dict[int, Trial] = {}
+        #: all that a match reads; `None` if filters were added or removed since the last match
         self._published: Snapshot | None = None
         self._taken = 0
         #: filters of the memtable tried since the last compaction
         self._tried = 0
+        #: the cost of batches for the trial of rows since a filter was last added: as long as
+        #: filters come, a compaction would not save it
+        self._settled = 0
         #: records in matches so far, which several threads may miscount
         self._matched = 0
-        #: `_matched` when a segment was last made of what was added, or so much less that filters
-        #: have come for now
+        #: `_matched` when a segment was last made of added filters, or less by `quiet_after` once
+        #: additions have ended for now
         self._poured_at = 0
-        #: segments that were made of what was added, and whether a worker is to look for more
+        #: the number of segments made of added filters; true while a worker is to look for more
         self._pours = 0
         self._is_watched = False
-        #: whether a worker has been asked since what to join now that filters have come
+        #: true if the worker was called after additions had ended for now (`quiet_after`)
         self._was_quiet = False
         #: `_matched` when statistics were last checked
         self._statistics_checked = 0
         #: records that were matched, the latest last; replaced as a whole
         self._sample: tuple[Record, ...] = ()
-        #: whoever replaces any of the above, or changes what is in it, holds this; but for the
-        #: counts and the sample, of which something may be lost
+        #: held while any of the above is replaced or its content changed; but for the counts and
+        #: the sample, in which an update may be lost
         self._lock = Lock()
-        #: held during a full compaction
+        #: held during a full compaction and by a worker's joins
         self._compaction_lock = Lock()
-        #: the segments that `fold` or a worker is joining, which nobody else replaces, and the
+        #: the segments that `fold` or a worker is joining, which no other thread replaces, and the
         #: slots that were removed from them since
         self._compacting: tuple[SegmentEntry, ...] = ()
         self._removed: list[int] = []
-        #: numbers of former segments -> that of the segment that has their conjunctions by now
+        #: number of a former segment -> that of the segment with its conjunctions by now
         self._aliases: dict[int, int] = {}
-        #: what joins may cost, and what the least one costs
+        #: the budget of joins, and the cost of the least join
         self._account = Account()
         self._join_due = 0
-        #: a worker is at it, or about to be
+        #: true while a worker joins segments, or is about to
         self._has_worker = False
 
     def _publish(self) -> Snapshot:
-        """Let matches read what there is by now; the lock is held, and no rows are frozen."""
+        """Publish a snapshot of the present state; the lock is held, and no rows are frozen."""
         segments, frozen_rows, memtable, _ = self._state
         assert not len(frozen_rows), "frozen rows are in no segment"
-        every = tuple(memtable.items())
-        rows, odd = None, every
-        if len(self._triable):
-            rows = self._triable.rows()
-            odd = tuple(one for one in every if one[0] not in self._triable)
-        published = Snapshot(segments, every, self._named(), self._predicates.known(), rows, odd)
+        rows = self._triable.rows() if len(self._triable) else None
+        searcher, predicates = self._named(), self._predicates.known()
+        tried, odd = MappingProxyType(dict(memtable)), MappingProxyType(dict(self._odd))
+        published = Snapshot(segments, tried, searcher, predicates, rows, odd)
         self._published = published
         return published
 
@@ -135,7 +141,7 @@ class MergeTree:
         return self._searcher
 
     def _is_statistics_check_due(self) -> bool:
-        """Whether enough was matched since the last check to pay for one and for building."""
+        """True if matches since the last check have paid for another one and for building."""
         return self._matched - self._statistics_checked >= max(_STALE_RECORDS, self._taken)
 
     def _writer(self) -> RowWriter:
@@ -143,10 +149,14 @@ class MergeTree:
 
     def _freeze_memtable(self) -> None:
         """Write all filters of the memtable into rows."""
-        memtable = self._state.memtable
-        self._freeze((slot, trial.filter) for slot, trial in memtable.items())
+        filters = [(slot, trial.filter) for slot, trial in self._state.memtable.items()]
+        if self._state.segments and len(filters) >= self._policy.bulk_min:
+            self._freeze_many(filters, slots_of(filters))
+        else:
+            self._freeze(filters)
         self._state = self._state._replace(memtable={})
         self._triable.clear()
+        self._odd = {}
 
     def _freeze(self, filters: Iterable[tuple[int, Filter]]) -> None:
         """Write filters into rows."""
@@ -165,7 +175,7 @@ class MergeTree:
         slot_locations[frozen_rows.slots_from(before)] = FROZEN
 
     def _room_for(self, slot: int) -> npt.NDArray[np.int16]:
-        """Where slots are, with a place for this one; the lock is held."""
+        """The locations of slots, with a place for `slot`; the lock is held."""
         slot_locations = self._state.slot_locations
         if slot >= len(slot_locations):
             slot_locations = _grown(slot_locations, slot + 1)
@@ -173,9 +183,9 @@ class MergeTree:
         return slot_locations
 
     def _first_to_join(self, newer: int) -> int:
-        """The first of the segments that so many newer conjunctions are joined with here and now.
+        """The first segment of those that `newer` conjunctions are joined with by this thread.
 
-        None are where a worker joins them.
+        Where a worker joins segments, there are none.
         """
         segments = self._state.segments
         if worker() is not None:
@@ -187,12 +197,12 @@ class MergeTree:
         return free + first_to_join(self._policy, sizes, newer)
 
     def _compact_newest(self) -> Snapshot:
-        """Join the frozen rows, and the segments that they have caught up with, into one segment.
+        """Join the frozen rows, and the segments that are due with them, into one segment.
 
         The memtable stays as it is.
         """
         segments, frozen_rows, _, slot_locations = self._state
-        self._tried = 0
+        self._tried, self._settled = 0, 0
         self._poured_at, self._was_quiet = self._matched, False
         self._pours += 1
         others = sum(entry.segment.live for entry in segments)
@@ -215,7 +225,7 @@ class MergeTree:
         return self._publish()
 
     def _rebuild_sparse(self, entry: SegmentEntry) -> None:
-        """Build a segment again of which most was removed, if it is not too large."""
+        """Build a segment again that has mostly removed conjunctions, if it is not too large."""
         if not self._call_worker() and entry.segment.live <= self._policy.joined_max:
             segments, _, _, slot_locations = self._state
             at = segments.index(entry)
@@ -229,7 +239,7 @@ class MergeTree:
         others: tuple[SegmentEntry, ...],
         slot_locations: npt.NDArray[np.int16],
     ) -> tuple[SegmentEntry, ...]:
-        """The segment of some rows, entered in `slot_locations`; none if they are empty."""
+        """The segment of `rows`, entered in `slot_locations`; none if there are no rows."""
         serial = free_serial(others, self._aliases)
         segment, mean = self._made(rows, self._named(), self._predicates.known(), self._sample)
         if segment is None:
@@ -244,9 +254,9 @@ class MergeTree:
         predicates: Sequence[LikePredicate],
         sample: tuple[Record, ...],
     ) -> tuple[Segment | None, float | None]:
-        """The segment of some rows, if there are any, and the candidates of a record there.
+        """The segment of `rows`, if there are any, and the mean candidates of a record there.
 
-        For a small one the sample is not looked at, and candidates are not known.
+        For a small one the sample is not used, and the candidates are `None`.
         """
         is_small = len(rows.outline.slot) < self._policy.sampled_min
         segment = segment_of(rows, searcher, predicates, () if is_small else sample)
@@ -255,16 +265,16 @@ class MergeTree:
         return segment, mean_candidates(segment, searcher, sample)
 
     def _entry_at(self, location: int) -> SegmentEntry:
-        """The segment that the number of a slot's location stands for."""
+        """The segment with the number of a slot's location."""
         serial = self._aliases.get(location, location)
         return next(entry for entry in self._state.segments if entry.serial == serial)
 
     def _is_stale(self, entry: SegmentEntry) -> bool:
-        """Whether a segment would be better if it were built again."""
+        """True if building a segment again would improve it."""
         return entry.segment.dead > 0 or self._has_stale_statistics(entry)
 
     def _has_stale_statistics(self, entry: SegmentEntry) -> bool:
-        """Whether records lead to many more entries of a segment than when it was built."""
+        """True if records lead to many more entries of a segment than when it was built."""
         if entry.segment.conjunctions < self._policy.sampled_min:
             return False
         return has_stale_statistics(
@@ -283,10 +293,10 @@ class MergeTree:
                 again = self._built(rows, segments, slot_locations)
                 self._replace_segments((*segments[:at], *again, *segments[at + 1 :]))
 
-    # Joins beside everybody else ---------------------------------------------------------------
+    # Joins beside all other threads ------------------------------------------------------------
 
     def _call_worker(self) -> bool:
-        """Let a worker join what is to be joined; whether there is one. The lock is held."""
+        """Let a worker join segments if any are due; false without a worker. The lock is held."""
         called = worker()
         if called is None:
             return False
@@ -296,7 +306,7 @@ class MergeTree:
         return True
 
     def _watch(self, called: Worker) -> None:
-        """Let a worker look after a moment whether filters have come for now; the lock is held."""
+        """Let a worker check after a moment that additions have ended; the lock is held."""
         pours = self._pours
 
         def look() -> None:
@@ -314,7 +324,7 @@ class MergeTree:
         called.later(look)
 
     def _work(self) -> None:
-        """Join segments as long as some are to be joined."""
+        """Join segments as long as any are due."""
         with self._compaction_lock:
             try:
                 if self._is_statistics_check_due():
@@ -334,7 +344,7 @@ class MergeTree:
         return chosen
 
     def _join_next(self) -> bool:
-        """Join the segments that are next; whether there were any."""
+        """Join the segments that are due next; false if there are none."""
         with self._lock:
             chosen = self._next_to_join()
             if not chosen:
@@ -356,7 +366,7 @@ class MergeTree:
                 self._join(searcher, sample)
 
     def _compact_all(self) -> None:
-        """Join everything into one segment; no other thread does."""
+        """Join all segments and rows into one; no other thread is joining."""
         with self._lock:
             self._freeze_memtable()
             if len(self._state.frozen_rows):
@@ -370,15 +380,15 @@ class MergeTree:
         self._join(searcher, sample)
 
     def _begin(self, chosen: Sequence[SegmentEntry]) -> tuple[Searcher, tuple[Record, ...]]:
-        """Begin to join some segments; the lock is held."""
+        """Begin to join the chosen segments; the lock is held."""
         self._compacting, self._removed = tuple(chosen), []
         return self._named(), self._sample
 
     def _join(self, searcher: Searcher, sample: tuple[Record, ...]) -> None:
-        """Join the segments that this was begun with, and put the joined one in their place."""
+        """Join the segments that `_begin` got, and put the joined one in their place."""
         predicates = self._predicates.known()
         try:
-            # Nobody keeps the parts: they take more memory than the segment.
+            # No reference to the parts is held: they take more memory than the segment.
             rows = joined(
                 [entry.segment.ranked_rows() for entry in self._compacting], len(searcher.numbers)
             )
@@ -396,7 +406,7 @@ class MergeTree:
                 self._compacting, self._removed = (), []
 
     def _remove_all(self, segment: Segment | None, slots: Iterable[int]) -> None:
-        """Remove slots from a segment, as far as they are there."""
+        """Remove those of the slots that a segment has."""
         if segment is not None:
             for slot in slots:
                 segment.remove(slot, self._kernels.loaded)
@@ -414,7 +424,7 @@ class MergeTree:
         self._replace_segments(tuple(kept))
 
     def _renumber(self) -> None:
-        """Let every slot of a joined segment have its number, so that there are no aliases."""
+        """Give every slot of a joined segment its number as location, and drop the aliases."""
         if not self._aliases:
             return
         others, (entry,) = [*self._aliases], self._compacting

@@ -1,19 +1,19 @@
 r"""The bytes of many filters (`model.packing`), read into columns by one call of a kernel.
 
-Most filters are conjunctions of one range each for some attributes, and that is what the kernel
-reads; of all others it says that they are *odd*, and Python reads them. Two filters, `a = 5 and
-b > 'x'` and `a <= 7.5`, are three constraints:
+Most filters are conjunctions of one range each for some attributes, which is what the kernel reads;
+all others it marks as *odd*, and Python reads them. Two filters, `a = 5 and b > 'x'` and `a <=
+7.5`, are three constraints:
 
     constraint   0                1                 2
-    name         0                1                 0             a and b, by where they stand first
+    name         0                1                 0             a and b, by first occurrence
     low, high    AT_NUMBER twice  AT_TEXT,          FIRST_NUMBER,
                                   LAST_TEXT         AT_NUMBER
     low_at       0                0                 0
     high_at      0                0                 1
     numbers      5.0, 7.5
-    texts        where "x\0" stands, its first byte and the one beyond
+    texts        the place of "x\0": its first byte and the one beyond
     owner        0, 1             the filter of each conjunction
-    starts       0, 2, 3          where the constraints of each conjunction begin
+    starts       0, 2, 3          the begins of the constraints of each conjunction
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ CONSTRAINT_BYTES: Final = 5
 """Fewer bytes has no constraint: `a is null` has six, of which one is its name."""
 
 CONJUNCTIONS, CONSTRAINTS, NUMBERS, TEXTS, NAMES, COUNTS = range(6)
-"""What a kernel counts."""
+"""The places of the numbers that a kernel counts."""
 
 
 class Kernel(Protocol):
-    """What reads forms."""
+    """The compiled function that reads forms."""
 
     def __call__(  # noqa: PLR0917 - compiled code takes arrays apart
         self,
@@ -58,14 +58,14 @@ class Kernel(Protocol):
         """Read the forms that end at `ends` in `data`, one after the other.
 
         Writes the codes of both ends of each range to `codes`, their constants' places to `places`,
-        where texts and names begin and end to `texts` and `names`, and `counts`. `table` has a
-        power of two elements, all 0, at least twice as many as there may be constraints. A filter
-        that is odd leaves nothing behind.
+        the begins and ends of texts and names to `texts` and `names`, and `counts`. `table` has a
+        power of two elements, all 0, at least twice as many as there may be constraints. An odd
+        filter leaves nothing behind.
         """
 
 
 class Forms(NamedTuple):
-    """What was read of some filters; see the module."""
+    """The columns that were read of some filters; see the module."""
 
     data: bytes
     owner: I64  # [conjunctions] ascending
@@ -81,18 +81,18 @@ class Forms(NamedTuple):
     is_odd: U8  # [filters]
 
     def constants(self) -> list[str]:
-        """All texts, in their order."""
+        """All text constants, in their order."""
         data = self.data
         return [data[first:last].decode() for first, last in self.texts.tolist()]
 
     def attribute(self, number: int) -> str:
-        """A name."""
+        """The name with a number."""
         first, last = self.names[number].tolist()
         return self.data[first:last].decode()
 
 
 def read_forms(kernel: Kernel, packed: Sequence[bytes]) -> Forms:
-    """The columns of some filters' bytes."""
+    """The columns of the bytes of packed filters."""
     data = b"".join(packed)
     count, most = len(packed), len(data) // CONSTRAINT_BYTES + 1
     owner, starts = np.empty(most + count, np.int64), np.zeros(most + count + 1, np.int64)

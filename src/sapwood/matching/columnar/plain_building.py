@@ -1,4 +1,4 @@
-"""What building a segment takes, in plain Python: where no kernels are to be loaded."""
+"""The building steps of a segment in plain Python, where no kernels are to be loaded."""
 
 from sapwood.matching.columnar.bitmaps import fill_bitmaps
 from sapwood.matching.columnar.literals import find_fail_states

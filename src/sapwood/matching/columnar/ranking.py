@@ -1,6 +1,6 @@
 """From values to ranks: the domains of a segment's attributes.
 
-Ranking replaces every constant by its rank among the constants of its attribute. It is what makes
+Ranking replaces every constant by its rank among the constants of its attribute. It makes
 evaluation exact and small: a 64-bit integer, a float and a text all become a number of ranks.
 """
 
@@ -45,11 +45,11 @@ class Domains(NamedTuple):
     texts: Sequence[bytes]
 
     def number_counts(self) -> Ints:
-        """How many numbers are on each domain."""
+        """The count of numbers on each domain."""
         return np.diff(self.number_start)
 
     def text_counts(self) -> Ints:
-        """How many texts are on each domain."""
+        """The count of texts on each domain."""
         return np.diff(self.text_start)
 
     def text_ranks(self) -> Ints:
@@ -62,7 +62,7 @@ class Domains(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """Runs as ranks, both ends included, and the domains they are on."""
+    """Ranges as ranks, both ends included, and the domains that they are on."""
 
     domains: Domains
     low: Ranks
@@ -77,7 +77,7 @@ class RankedRows(NamedTuple):
 
 
 class _Ends(NamedTuple):
-    """What a code of `domain.Low` or `domain.High` says about the rank of its end.
+    """The formula from codes of `domains.Low` or `domains.High` to the rank of an end.
 
     The rank is `base`, and two more for each number on the domain where `after_numbers` is set, for
     each text where `after_texts` is set, and for each rank where the end is at a constant.
@@ -202,7 +202,7 @@ def distinct(on: Ints, keys: tuple[npt.NDArray[np.generic], ...], attributes: in
 
 
 def _arranged(on: Ints, keys: tuple[npt.NDArray[np.generic], ...]) -> Ints:
-    """The order by attribute, then by keys, the last of these first: `lexsort`, but faster.
+    """The order by attribute, then by keys, the last key first: `lexsort`, but faster.
 
     The most significant key is a number or a place; sorting it at once and then only grouping by
     attribute, which a radix sort does, takes a fraction of a general sort by all.
@@ -217,7 +217,7 @@ def _arranged(on: Ints, keys: tuple[npt.NDArray[np.generic], ...]) -> Ints:
 
 
 def sorted_texts(texts: Sequence[bytes], used: Ints) -> tuple[Ints, list[bytes]]:
-    """The sorted table of the texts at the `used` places, and for each of those its place in it."""
+    """The sorted table of the texts at the `used` places, and the place in it of each of `used`."""
     distinct, which = np.unique(used, return_inverse=True)
     wanted = [texts[place] for place in distinct.tolist()]
     table = sorted(set(wanted))
@@ -226,6 +226,6 @@ def sorted_texts(texts: Sequence[bytes], used: Ints) -> tuple[Ints, list[bytes]]
 
 
 def _split(values: Ints, first: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """The values of the elements that `first` counts, and the rest."""
+    """The values of the first elements, those where `first` is true, and of the rest."""
     count = int(np.count_nonzero(first))
     return values[:count], values[count:]

@@ -31,10 +31,10 @@ from sapwood.model.strings import TextTest
 def filter_of(
     segment: Segment, slot: int, names: Sequence[Attribute], predicates: LikePredicates
 ) -> Filter:
-    """The filter of which the segment holds the conjunctions in `slot`.
+    """The filter whose conjunctions the segment holds in `slot`.
 
-    `names` are those of the attributes by number. Equal to the filter that was added as long as
-    that had no integer constant beyond 64 bits.
+    `names` are the attributes by number. The filter is equal to the one that was added unless that
+    had an integer constant beyond 64 bits.
     """
     conjunctions = (
         _conjunction(segment, conjunction, names, predicates)
@@ -51,7 +51,7 @@ def _conjunction(
     constraints = []
     for attribute, ranks in zip(*block(columns, conjunction), strict=True):
         name = names[attribute]
-        if isinstance(name, Derived):  # it follows from a check
+        if isinstance(name, Derived):  # the check that it is derived from restores it
             continue
         mine = [(pattern, forbidden) for on, pattern, forbidden in checks if on == name]
         constraints.append((name, constraint_of(_ranges(columns, ranks, attribute), mine)))
@@ -105,7 +105,7 @@ def _domain(columns: Columns, attribute: int) -> _Domain:
 
 def _low_end(columns: Columns, domain: _Domain, rank: int) -> tuple[Low, Constant]:
     if rank < FIRST_NUMBER_RANK:
-        # Absence and false have the code that is their rank.
+        # The codes of absence and false are their ranks.
         return (Low.TRUE if rank == TRUE_RANK else Low(rank)), None
     if rank == FIRST_NUMBER_RANK:
         return Low.FIRST_NUMBER, None

@@ -7,7 +7,8 @@ built from it. Attributes and pattern like predicates are numbered by the engine
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from math import inf
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
@@ -32,6 +33,8 @@ Slots: TypeAlias = npt.NDArray[np.int32]
 
 _AT_NUMBER_LOW: Final = int(Low.AT_NUMBER)
 _AT_NUMBER_HIGH: Final = int(High.AT_NUMBER)
+_AT_TEXT_LOW: Final = int(Low.AT_TEXT)
+_AT_TEXT_HIGH: Final = int(High.AT_TEXT)
 """Looked up once, as in `domains`."""
 
 _LOWER: Final = Function.LOWER.name.lower()
@@ -51,7 +54,7 @@ class Checks(NamedTuple):
     """Pattern checks that conjunctions need beyond their rank ranges.
 
     `owner` (ascending) is the conjunction, `predicate` the engine's number of a pair of attribute
-    and pattern, and `flags` say what is known of it. Values that are no texts pass.
+    and pattern, and `flags` are `FORBIDDEN`, `DECIDED` and `ALONE`. Values that are no texts pass.
     """
 
     owner: Ints
@@ -94,14 +97,14 @@ class Rows(NamedTuple):
 
     @property
     def outline(self) -> Outline:
-        """All but the ends of ranges."""
+        """All columns but those of the ends of ranges."""
         return Outline(
             self.slot, self.constraint_start, self.attribute, self.range_start, self.checks
         )
 
 
 class PredicateNumbers(Protocol):
-    """Numbers pairs of attribute and pattern."""
+    """A table that assigns numbers to pairs of attribute and pattern."""
 
     def number(self, attribute: str, pattern: TextTest) -> int:
         """The number of a pair, a new one if it has none yet."""
@@ -110,7 +113,7 @@ class PredicateNumbers(Protocol):
 class RowWriter:
     """Collects conjunctions into `Rows`.
 
-    `attributes` (name to number) and `predicates` are the engine's; what is new is numbered.
+    `attributes` (name to number) and `predicates` are the engine's; new ones get numbers.
     """
 
     def __init__(self, attributes: dict[Attribute, int], predicates: PredicateNumbers) -> None:
@@ -125,6 +128,8 @@ class RowWriter:
         self._numbers = array("d")
         self._remainders = array("h")
         self._texts: dict[str, int] = {}
+        #: the bytes of the first of these
+        self._encoded: list[bytes] = []
         self._checks: tuple[array[int], array[int], bytearray] = (
             array("q"),
             array("q"),
@@ -132,19 +137,18 @@ class RowWriter:
         )
 
     def __len__(self) -> int:
-        """How many conjunctions were written."""
+        """The number of conjunctions written."""
         return len(self._slots)
 
     def slots_from(self, first: int) -> Slots:
-        """The slots of the conjunctions from one on that was written."""
+        """The slots of the conjunctions written, from conjunction `first` on."""
         return np.array(self._slots[first:], np.int32)
 
     def add(self, slot: int, filter: Filter) -> None:
         """Write the conjunctions of a filter; one that accepts nothing is left out."""
         given = filter.packed
         if given is not None:
-            for part in packing.read(given):
-                self._add_part(slot, part)
+            self.add_form(slot, packing.read(given))
             return
         for conjunction in filter.conjunctions:
             if all(_is_satisfiable(constraint) for _, constraint in conjunction.constraints):
@@ -153,8 +157,13 @@ class RowWriter:
                 self._slots.append(slot)
                 self._constraint_start.append(len(self._attributes))
 
+    def add_form(self, slot: int, form: packing.Form) -> None:
+        """Write the conjunctions that were read from the bytes of a filter."""
+        for part in form:
+            self._add_part(slot, part)
+
     def add_many(self, filters: Sequence[tuple[int, Filter]], kernel: Kernel) -> None:
-        """Write the conjunctions of many filters, most of them by a kernel and odd ones then."""
+        """Write the conjunctions of many filters, most by a kernel, then the odd ones."""
         odd: list[tuple[int, Filter]] = []
         if not isinstance(filters, KeptFilters):
             given = [(slot, one.packed) for slot, one in filters]
@@ -170,11 +179,11 @@ class RowWriter:
             self.add(slot, one)
 
     def _add_forms(self, forms: Forms, slots: Slots) -> None:
-        """Write what was read of filters with these slots."""
+        """Write the forms that were read of filters with these slots."""
         known, texts = self._attribute_numbers, self._texts
         read = [forms.attribute(number) for number in range(len(forms.names))]
         numbers = np.zeros(len(read), np.int64)
-        for at in np.unique(forms.name).tolist():  # not those of odd filters alone
+        for at in np.unique(forms.name).tolist():  # without names of odd filters alone
             numbers[at] = known.setdefault(read[at], len(known))
         places = [texts.setdefault(text, len(texts)) for text in forms.constants()]
         text_places = np.array(places or [0], np.int64)
@@ -197,12 +206,52 @@ class RowWriter:
         self._remainders.frombytes(bytes(2 * len(forms.numbers)))
 
     def free(self, first: int, last: int) -> None:
-        """Let conjunctions that were written have the slot -1, which nobody has."""
+        """Set the slots of conjunctions that were written to -1, which no filter has."""
         for at in range(first, last):
             self._slots[at] = -1
 
+    def equalities(self, row: int) -> Iterator[tuple[int, float | bytes]]:
+        """Attribute and constant of each constraint of a conjunction that is an equality.
+
+        The constant is a text's bytes, or the float that is nearest to a number.
+        """
+        starts = self._range_start
+        for at in range(self._constraint_start[row], self._constraint_start[row + 1]):
+            one = starts[at]
+            if starts[at + 1] - one != 1:
+                continue
+            low, low_at, high_at = self._low[one], self._low_at[one], self._high_at[one]
+            if low == _AT_NUMBER_LOW and self._high[one] == _AT_NUMBER_HIGH:
+                number = self._numbers[low_at]
+                if number == self._numbers[high_at]:
+                    yield self._attributes[at], number
+            elif low == _AT_TEXT_LOW and self._high[one] == _AT_TEXT_HIGH and low_at == high_at:
+                self.texts_from(low_at)
+                yield self._attributes[at], self._encoded[low_at]
+
+    def texts_from(self, first: int) -> list[bytes]:
+        """The constants that are texts, from one on, in UTF-8."""
+        encoded, texts = self._encoded, self._texts
+        newest = list(islice(reversed(texts), len(texts) - len(encoded)))
+        encoded.extend(map(text_bytes, reversed(newest)))
+        return encoded[first:]
+
+    def columns(self) -> tuple[Sequence[float], ...]:
+        """The columns of `Rows` from `constraint_start` to `remainders`, as they are written."""
+        return (
+            self._constraint_start,
+            self._attributes,
+            self._range_start,
+            self._low,
+            self._low_at,
+            self._high,
+            self._high_at,
+            self._numbers,
+            self._remainders,
+        )
+
     def rows(self) -> Rows:
-        """All that was written."""
+        """The columns of all conjunctions written."""
         owner, predicate, flags = self._checks
         return Rows(
             np.array(self._slots, np.int32),
@@ -215,7 +264,7 @@ class RowWriter:
             np.array(self._high_at, np.int64),
             np.array(self._numbers, np.float64),
             np.array(self._remainders, np.int16),
-            [text_bytes(text) for text in self._texts],
+            self.texts_from(0),
             Checks(
                 np.array(owner, np.int64),
                 np.array(predicate, np.int64),
@@ -224,7 +273,7 @@ class RowWriter:
         )
 
     def _add_part(self, slot: int, part: Sequence[packing.PackedConstraint]) -> None:
-        """Write a conjunction that was read from bytes."""
+        """Write a conjunction that was read from packed bytes."""
         for _, flags, intervals, text_ranges in part:
             if not (flags or intervals or text_ranges):
                 return
@@ -251,7 +300,7 @@ class RowWriter:
         self._constraint_start.append(len(self._attributes))
 
     def _add_closed(self, low: Number, high: Number) -> None:
-        """Write the range from a number to a number, as most ranges are."""
+        """Write the range from a number to a number, the most frequent form of a range."""
         place = self._place(low)
         self._low.append(_AT_NUMBER_LOW)
         self._low_at.append(place)
@@ -272,7 +321,7 @@ class RowWriter:
             self._add_tests(attribute, constraint)
 
     def _end_constraint(self, attribute: Attribute) -> None:
-        """Write of which attribute the ranges are that were written last."""
+        """Make one constraint on `attribute` of the ranges that were written last."""
         self._attributes.append(self._number(attribute))
         self._range_start.append(len(self._low))
 
@@ -294,7 +343,7 @@ class RowWriter:
         self._high_at.append(place)
 
     def _add_tests(self, attribute: str, constraint: Constraint) -> None:
-        """Write the checks of an attribute, and the constraints that they lead to."""
+        """Write the checks of an attribute, and the constraints on derived attributes."""
         found = deduced(constraint)
         for function, accepted in found.constraints:
             for rank_range in ranges(accepted):
@@ -304,7 +353,7 @@ class RowWriter:
         is_alone = not (constraint.absent or constraint.booleans or constraint.numbers)
         for test, fails in text_tests(constraint.strings):
             if isinstance(test, Reading) and test.function == _LOWER:
-                # Literals may be looked for in it, and then kernels need to know.
+                # Literals may be searched in it; kernels then need its number.
                 self._number(Derived(Function.LOWER, attribute))
             owner.append(len(self._slots))
             predicate.append(self._predicates.number(attribute, test))
@@ -325,14 +374,14 @@ class RowWriter:
 
 
 def slots_of(filters: Sequence[tuple[int, Filter]]) -> Slots:
-    """The slots of some filters."""
+    """The slots of pairs of slot and filter."""
     if isinstance(filters, KeptFilters):
         return np.array(filters.names, np.int32)
     return np.array([slot for slot, _ in filters], np.int32)
 
 
 def _moved(places: Ints, is_text: npt.NDArray[np.bool_], texts: Ints, shift: Ints) -> Ints:
-    """The places of constants where they come to lie: texts where these are, numbers shifted."""
+    """The new places of constants: those of texts by `texts`, those of numbers shifted."""
     moved: Ints = np.where(is_text, texts[np.where(is_text, places, 0)], places + shift)
     return moved
 
@@ -344,7 +393,7 @@ def _is_satisfiable(constraint: Constraint) -> bool:
 
 
 def selection(starts: Ints, groups: Ints) -> tuple[Ints, Ints]:
-    """The members of some groups of a grouped array, and where each group starts among them.
+    """The members of the chosen groups of a grouped array, and the start of each among them.
 
     Group `g` has the members `starts[g]` up to `starts[g + 1]`.
     """

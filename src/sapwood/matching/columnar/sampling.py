@@ -1,4 +1,4 @@
-"""What records that were matched say about constraints: which share of them satisfies each."""
+"""Samples of matched records: the share of records that satisfies each constraint."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from sapwood.model.publication import Record, Value
 
 
 class Sample(NamedTuple):
-    """Some records that were matched, and the numbers of attributes."""
+    """A sample of matched records, and the numbers of attributes."""
 
     records: Sequence[Record]
     attributes: Mapping[Attribute, int]
 
 
 class Sampled(NamedTuple):
-    """The ranks of some records' values, sorted, one column for all attributes.
+    """The ranks of the sampled records' values, sorted, one column for all attributes.
 
-    An element is `attribute << 32 | rank`. Absent attributes have none: `present` tells how many
-    there are of each.
+    An element is `attribute << 32 | rank`. Absent attributes have no element: `present` is the
+    number of present values of each attribute.
     """
 
     records: int
@@ -42,7 +42,7 @@ class Sampled(NamedTuple):
     present: Ints  # [a]
 
     def accepted(self, rows: Outline, ranked: Ranked) -> Ints:
-        """How many of the records satisfy each constraint of `rows`."""
+        """The number of records that satisfy each constraint of `rows`."""
         if not len(rows.attribute):
             return np.zeros(0, np.int64)
         on = np.repeat(rows.attribute, np.diff(rows.range_start))
@@ -76,7 +76,7 @@ def sampled(sample: Sample, domains: Domains) -> Sampled:
 
 
 def _values(sample: Sample, count: int) -> Iterator[tuple[int, Value]]:
-    """All values by the number of their attribute, below `count`; what is derived of them, too."""
+    """All values, derived ones too, with the number of their attribute, below `count`."""
     for record in sample.records:
         for name, value in record.items():
             attribute = sample.attributes.get(name, count)

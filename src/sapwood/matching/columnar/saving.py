@@ -1,4 +1,4 @@
-"""What a saved engine has beside its segment: names, and which layout all of it has."""
+"""The files of a saved engine beside its segment: names, and the version of the layout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sapwood.matching.storage import Array, Folder
 from sapwood.model.filter import Filter
 
 LAYOUT: Final = 6
-"""Which files there are and what is in them: another number for every change."""
+"""The version of the files and of their content: another number for every change."""
 
 
 class Names(NamedTuple):
@@ -43,7 +43,7 @@ def write(folder: Folder, names: Names, nowhere: Ints, segments: Sequence[Segmen
 
 
 def save_filters(folder: Folder, filters: Iterable[tuple[int, Filter]]) -> None:
-    """Write the files of an engine that has these filters, in their order, without any kernel."""
+    """Write the files of an engine with these filters, in their order, without any kernel."""
     attributes: dict[Attribute, int] = {}
     predicates = LikePredicates()
     writer = RowWriter(attributes, predicates)
@@ -62,7 +62,7 @@ def save_filters(folder: Folder, filters: Iterable[tuple[int, Filter]]) -> None:
 
 
 def read_names(folder: Folder) -> Names:
-    """What `write_names` wrote; raises `FileFormatError` for anything else."""
+    """Read the names that `write` wrote; raises `FileFormatError` for anything else."""
     mean_candidates = _read_layout(folder)
     names = folder.read_json("attributes")
     if not isinstance(names, list) or not all(map(_is_attribute, names)):
@@ -77,7 +77,7 @@ def read_names(folder: Folder) -> Names:
 
 
 def check_slots(folder: Folder, nowhere: Array, elsewhere: Sequence[Array]) -> None:
-    """Raise `FileFormatError` unless `nowhere` are slots, which are not `elsewhere` too."""
+    """Raise `FileFormatError` unless `nowhere` are slots and none is `elsewhere`, too."""
     path = folder.place("nowhere.npy")
     if nowhere.dtype != np.int64 or nowhere.ndim != 1:
         raise FileFormatError(path, "is not a list of slots")
@@ -101,7 +101,7 @@ def _read_layout(folder: Folder) -> float | None:
 
 
 def _written(attribute: Attribute) -> str | list[str]:
-    """A name, or the function and the attribute that something is derived from."""
+    """An attribute for JSON: its name, or the function and the base of a derived one."""
     if isinstance(attribute, str):
         return attribute
     return [attribute.function.name.lower(), attribute.attribute]

@@ -1,4 +1,4 @@
-"""Segments searched by kernels, which are handed names and something to write into."""
+"""Searches of segments by kernels, with the names and the scratch memory that kernels need."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ Prepared: TypeAlias = bytes | I64
 _NO_ATTRIBUTE: Final = -1
 
 _JOIN_THRESHOLD: Final = 16
-"""Records that share an entry for which it pays to evaluate it for all of them at once. That takes
-some 20 ns whatever their number, and 2 to 3 ns for each alone."""
+"""Records that must share an entry to make it pay to evaluate it for all of them at once. That
+takes some 20 ns whatever their number, and 2 to 3 ns for each alone."""
 
 
 class Kernels(BuildingKernels, RemovalKernels, Protocol):
-    """The module that does the matching proper."""
+    """The module of kernels that matching calls."""
 
     def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
         self,
@@ -50,11 +50,10 @@ class Kernels(BuildingKernels, RemovalKernels, Protocol):
     ) -> I32:
         """All matches of every record, as `SegmentMatches.of` reads them.
 
-        `records` is what `batch.encoded` makes, `names` what `name_table` does. `scratch` has two
-        elements for each attribute, two at least; its first half is all 0, and is left so. Keeps no
-        more than `limit` sure matches of a record, and ends after the record with which there are
-        `max_matches` matches or more. Records that cannot be read
-        give `UNREADABLE` alone.
+        `records` is made by `batch.encoded`, `names` by `name_table`. `scratch` has two elements
+        for each attribute, two at least; its first half is all 0, and is left so. Keeps no more
+        than `limit` verified matches of a record, and ends after the record with which there are
+        `max_matches` matches or more. Records that cannot be read give `UNREADABLE` alone.
 
         Entries are evaluated for many records at once where `join_threshold` records share them on
         average, and there is no `limit`.
@@ -74,26 +73,26 @@ class Kernels(BuildingKernels, RemovalKernels, Protocol):
     ) -> I32:
         """All matches of `rows` rows of a table, from row `first` of its columns on.
 
-        `names` tells what is derived from texts. `places` is the table's (`RecordTable.places`),
+        `names` has the derived attributes of texts. `places` is the table's (`RecordTable.places`),
         `numbers` the attribute of each column. The rest is as for `match_batch`.
         """
 
     def try_rows(  # noqa: PLR0917 - compiled code takes arrays apart
         self,
         rows: I64,
-        texts: bytes,
+        heads: I32,
         names: U64,
         records: bytes,
         values: I64,
         numbers: F64,
     ) -> I32:
-        """Which of the rows (`tried_rows.TriedRows`) accept each record.
+        """The rows (`tried_rows.TriedRows`) that accept each record.
 
-        That is, from `tried_rows.PAIRS` on, pairs of record and row, record by record, and before
-        them how many numbers there are in all; 0 where a record cannot be read. `records` and
-        `names` are as for `match_batch`. What the kernel writes into: `values` has
-        `tried_rows.SCRATCH_PLACES` elements for each attribute, which are 0, and one more each,
-        and `numbers` one each.
+        The result has, from `tried_rows.PAIRS` on, pairs of record and row, record by record, and
+        before them the end of the pairs, or 0 where a record cannot be read. `records` and `names`
+        are as for `match_batch`. The kernel writes into `values`, which has
+        `tried_rows.SCRATCH_PLACES` elements for each attribute, which are 0, and one more each, and
+        into `numbers`, which has one each.
         """
 
     def flatten_records(  # noqa: PLR0917 - compiled code takes arrays apart
@@ -106,11 +105,11 @@ class Kernels(BuildingKernels, RemovalKernels, Protocol):
         offsets: I64,
         verdicts: U8,
     ) -> None:
-        """Flat views of records as they came; the contract is `flat_records.Kernel`."""
+        """Make flat views of records as they arrived; the contract is `flat_records.Kernel`."""
 
     @property
     def read_forms(self) -> packed_forms.Kernel:
-        """What reads the bytes of filters into columns."""
+        """The kernel that reads the bytes of filters into columns."""
 
     def looked_up(self, buffer: U64, names: U64, records: bytes, scratch: U32) -> int:
         """The number of entries that the lookups of a batch of records lead to."""
@@ -127,18 +126,18 @@ class LazyKernels:
 
     @cached_property
     def loaded(self) -> Kernels:
-        """The module."""
+        """The module of kernels."""
         return self._given or cast("Kernels", import_module(_COMPILED))
 
 
 class Searcher:
-    """Runs kernels with the names of some attributes, those of one moment.
+    """Runs kernels with the names of the attributes of one moment.
 
-    Attributes that come later need another searcher (`grown`), with memory of its own to write
-    into. Any number of threads may search.
+    Attributes that are added later need another searcher (`grown`), with scratch memory of its own.
+    Any number of threads may search.
 
     #: _names holds the attributes of `numbers`
-    #: whatever is in _scratch has the length that _names takes
+    #: each array in _scratch has the length that _names requires
     """
 
     def __init__(self, attributes: Mapping[Attribute, int], kernels: LazyKernels) -> None:
@@ -146,29 +145,29 @@ class Searcher:
         #: attribute -> number, from 0 without gaps, in this order
         self.numbers: Final[Mapping[Attribute, int]] = MappingProxyType(dict(attributes))
         self._names: Final = name_table(self.numbers)
-        #: what kernels write into: one for each search that was under way at the same time
+        #: idle scratch arrays of kernels: one for each search that ran at the same time
         self._scratch: Final[list[U32]] = []
 
     def grown(self, attributes: Mapping[Attribute, int]) -> Searcher:
-        """The searcher for `attributes`, which begin with those that this one knows."""
+        """The searcher for `attributes`, which begin with the ones of this searcher."""
         return self if len(attributes) == len(self.numbers) else Searcher(attributes, self._kernels)
 
     @property
     def kernels(self) -> Kernels:
-        """The module that does the matching."""
+        """The module of kernels that matching calls."""
         return self._kernels.loaded
 
     @property
     def held(self) -> int:
-        """Bytes of the names as kernels take them, and of what they write into."""
+        """Bytes of the names as kernels take them, and of the scratch memory."""
         return self._names.nbytes + sum(scratch.nbytes for scratch in self._scratch)
 
     def prepared(self, records: Sequence[Record]) -> Prepared:
-        """What `search` needs of records: they are encoded, or columns get their attributes.
+        """The records in the form for `search`: encoded, or for columns the attribute numbers.
 
-        Records that are in MessagePack already are handed on as they are.
+        Records that are in MessagePack already are passed on as they are.
 
-        Raises `InvalidValueError` for what no record may hold, as `search` does.
+        Raises `InvalidValueError` for values that no record may hold, as `search` does.
         """
         if isinstance(records, EncodedRecords):
             return records.encoded
@@ -186,11 +185,11 @@ class Searcher:
         limit: int = ALL,
         max_matches: int = ALL,
     ) -> I32:
-        """What the kernel tells of records, of which `prepared` made `batch` (`SegmentMatches.of`).
+        """The kernel's result for records, of which `prepared` made `batch` (`SegmentMatches.of`).
 
-        `limit` sure matches are enough for a record, unless records are a table; with `max_matches`
-        it ends after the record with which there are so many. Raises `InvalidValueError` for what
-        no record may hold.
+        `limit` verified matches are enough for a record, unless records are a table; with
+        `max_matches` the result ends after the record that reaches that number. Raises
+        `InvalidValueError` for values that no record may hold.
         """
         if isinstance(records, RecordTable):
             assert not isinstance(batch, bytes), "a table is not encoded"
@@ -219,31 +218,31 @@ class Searcher:
         return result
 
     def try_rows(self, rows: TriedRows, records: Sequence[Record], batch: bytes) -> I32:
-        """What the kernel tells of rows and records, which `batch` holds (`TriedRows.matches`).
+        """The kernel's result for rows and records, which `batch` holds (`TriedRows.matches`).
 
-        Raises `InvalidValueError` for what no record may hold.
+        Raises `InvalidValueError` for values that no record may hold.
         """
         count = len(self.numbers)
         values = np.zeros((SCRATCH_PLACES + 1) * count, np.int64)
         told = self.kernels.try_rows(
-            rows.words, rows.texts, self._names, batch, values, np.empty(count, np.float64)
+            rows.words, rows.heads, self._names, batch, values, np.empty(count, np.float64)
         )
         if not told.item(0):
             raise refusal(records)
         return told
 
     def looked_up(self, segment: Segment, records: Sequence[Record]) -> int:
-        """Entries that the lookups of some records lead to."""
+        """The number of entries that the lookups of `records` lead to."""
         look_up = self.kernels.looked_up
         return look_up(segment.buffer, self._names, encoded(records), self._new_scratch())
 
     def touched(self, segments: Iterable[Segment], records: Sequence[Record]) -> int:
-        """Bytes of lookups, bitmaps and conjunctions that matching some records reads."""
+        """The bytes of lookups, bitmaps and conjunctions that matching `records` reads."""
         batch, touched = encoded(records), self.kernels.touched
         return sum(
             touched(segment.buffer, self._names, batch, self._new_scratch()) for segment in segments
         )
 
     def _new_scratch(self) -> U32:
-        """What kernels write into; see `Kernels.match_batch`."""
+        """A scratch array for kernels; see `Kernels.match_batch`."""
         return np.zeros(2 * max(1, len(self.numbers)), np.uint32)

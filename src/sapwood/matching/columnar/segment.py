@@ -1,8 +1,8 @@
 """A segment: an immutable set of conjunctions as plain arrays, in cluster order.
 
-Conjunctions are numbered in the order in which their clusters are scanned, so that whatever
-belongs to the candidates of one lookup lies together in memory. A segment never changes, but for
-the marks that say which of its conjunctions have been removed.
+Conjunctions are numbered in the order in which their clusters are scanned, so that the data of the
+candidates of one lookup lies together in memory. A segment never changes, but for the marks of
+removed conjunctions.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from sapwood.matching.texts import unpacked
 
 
 class Annex(NamedTuple):
-    """What only Python reads of a segment."""
+    """The arrays of a segment that only Python reads."""
 
     by_slot: U32  # [n] conjunctions, sorted by slot
     check_owner: U32  # conjunctions with pattern checks, ascending, once for each check
@@ -54,10 +54,10 @@ _ANNEX_TYPES: Final[tuple[type[np.generic], ...]] = (np.uint32, np.uint32, np.ui
 
 
 class RemovalKernels(Protocol):
-    """The module that marks what was removed."""
+    """The module of the kernel that marks removed conjunctions."""
 
     def mark_removed(self, buffer: U64, marks: U8, by_slot: U32, slot: int) -> int:
-        """Mark the conjunctions of a slot as removed; returns how many were not so before.
+        """Mark the conjunctions of a slot as removed; returns the number of those newly marked.
 
         `by_slot` are all conjunctions, sorted by slot.
         """
@@ -65,7 +65,7 @@ class RemovalKernels(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Segment:
-    """A segment buffer, its annex and its marks; `marks` alone changes. Equal is only itself."""
+    """A segment buffer, its annex and its marks; `marks` alone changes. Equality is identity."""
 
     buffer: U64
     annex: Annex
@@ -81,12 +81,12 @@ class Segment:
 
     @property
     def conjunctions(self) -> int:
-        """All conjunctions, removed ones too."""
+        """The number of conjunctions, removed ones included."""
         return block_count(self.columns)
 
     @property
     def live(self) -> int:
-        """Conjunctions that were not removed."""
+        """The number of conjunctions that were not removed."""
         return self.conjunctions - self.dead
 
     def slots(self) -> I32:
@@ -94,7 +94,7 @@ class Segment:
         return self.slots_of(np.flatnonzero((self.marks & DEAD) == 0))
 
     def slots_of(self, conjunctions: npt.NDArray[np.integer[Any]]) -> I32:
-        """The slots of some conjunctions."""
+        """The slots of the given conjunctions."""
         heads: U32 = self.columns.blocks[block_start_of(self.columns, conjunctions)]
         return (heads & SLOT_MASK).astype(np.int32)
 
@@ -113,13 +113,13 @@ class Segment:
         return live
 
     def remove(self, slot: int, kernels: RemovalKernels) -> int:
-        """Mark all conjunctions of a slot as removed; returns how many there were."""
+        """Mark all conjunctions of a slot as removed; returns the number of them."""
         removed = kernels.mark_removed(self.buffer, self.marks, self.annex.by_slot, slot)
         self.dead += removed
         return removed
 
     def ranked_rows(self) -> RankedRows:
-        """The conjunctions that were not removed."""
+        """The conjunctions that were not removed, as ranked rows."""
         columns, annex = self.columns, self.annex
         constraint_start, attribute, own = constraints(columns)
         range_start, range_low, range_width = _ranges(columns, own)
@@ -164,15 +164,15 @@ class Segment:
                 raise InvariantError("a segment's groups do not partition what they group")
 
     def save(self, folder: Folder) -> None:
-        """Write the segment buffer and the other arrays; marks as they are."""
+        """Write the segment buffer, the annex, and the marks as they are."""
         folder.write_arrays({"image": self.buffer, **self.annex._asdict(), "marks": self.marks})
 
     @classmethod
     def load(cls, folder: Folder) -> Segment:
         """Map the arrays that `save` wrote; raises `FileFormatError` for anything else.
 
-        What is looked at does not depend on the size: types, lengths, and that the groups of each
-        column end where what they group ends.
+        The checks do not depend on the size: types, lengths, and that the groups of each column end
+        where the grouped column ends.
         """
         buffer = folder.read_arrays(("image",))["image"]
         if not is_whole(buffer):
@@ -211,7 +211,7 @@ def _last(starts: Array) -> int:
 
 
 def _groupings(columns: Columns, entries: int) -> tuple[tuple[Array, int], ...]:
-    """Columns that group others, and how many elements the others have."""
+    """Columns of group starts, each with the length of the column that it groups."""
     return (
         (columns.cluster_start, entries),
         (block_starts(columns), len(columns.blocks) - BLOCK_END),
@@ -229,7 +229,7 @@ def _groupings(columns: Columns, entries: int) -> tuple[tuple[Array, int], ...]:
 
 
 def _have_lengths(columns: Columns, entries: int) -> bool:
-    """Whether columns that belong together are equally long."""
+    """True if columns that belong together are equally long."""
     attributes, ordered = len(columns.points), len(columns.ordered_reach)
     texts, conjunctions = len(columns.text_refs), block_count(columns)
     return (
@@ -275,7 +275,7 @@ def _have_lengths(columns: Columns, entries: int) -> bool:
 
 
 def domain_starts(columns: Columns) -> Ints:
-    """Where each attribute's numbers begin if those of all are in one column."""
+    """The begin of each attribute's numbers in one column of all numbers."""
     start: Ints = columns.number_start.astype(np.int64) + columns.single_start
     return start
 
@@ -284,7 +284,7 @@ def _domains(columns: Columns) -> Domains:
     """The domains with the numbers of all attributes in one column again."""
     start = domain_starts(columns)
     numbers, remainders = np.empty(start[-1]), np.zeros(start[-1], np.int16)
-    # A domain has numbers of one sort only, so a place is decided by the attribute.
+    # A domain has numbers of one width only, so the attribute decides the column.
     is_wide = np.repeat(np.diff(columns.number_start) > 0, np.diff(start))
     numbers[is_wide], numbers[~is_wide] = columns.numbers, columns.singles
     if len(columns.remainders):
@@ -300,7 +300,7 @@ def _domains(columns: Columns) -> Domains:
 
 
 def constraints(columns: Columns) -> tuple[Ints, Ints, U32]:
-    """All constraints: where each conjunction's begin, their attributes, their ranks [c, 2]."""
+    """All constraints: the start of each conjunction's, their attributes, their ranks [c, 2]."""
     bits = int(columns.attribute_bits[0])
     start = block_starts(columns)
     count = (np.diff(start) - 1) * 32 // (64 + bits)
@@ -328,7 +328,7 @@ def block(columns: Columns, conjunction: int) -> tuple[list[int], list[tuple[int
 
 
 def _ranges(columns: Columns, own: U32) -> tuple[Ints, U32, U32]:
-    """The ranges of all constraints: where those of each begin, first ranks, widths."""
+    """The ranges of all constraints: the start of each one's ranges, first ranks, widths."""
     has_several = own[:, 1] == SEVERAL
     count = np.ones(len(own), np.int64)
     count[has_several] = np.diff(columns.several_start)

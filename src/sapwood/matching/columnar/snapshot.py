@@ -1,13 +1,13 @@
 """The snapshot of an engine: all that a match reads, as it was at one moment.
 
-The engine goes on changing while matches are under way, in other threads. A match is handed a
-snapshot and nothing else: what is below has no way to the engine, so it cannot read something
-twice and find it changed.
+The engine goes on changing while matches are under way, in other threads. A match reads a snapshot
+and nothing else: this module has no reference to the engine, so a match cannot read something twice
+and find it changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -27,9 +27,9 @@ from sapwood.matching.tables import RecordTable
 from sapwood.model.publication import Record
 
 _FIRST_SLOT: Final = HEAD + 2
-"""Where the slots of a single record begin in what a kernel tells."""
+"""The place of the first slot of a single record in a kernel's result."""
 
-Memtable: TypeAlias = tuple[tuple[int, Trial], ...]
+Memtable: TypeAlias = Mapping[int, Trial]
 """Slots with their filters, which are tried."""
 
 
@@ -37,18 +37,18 @@ Memtable: TypeAlias = tuple[tuple[int, Trial], ...]
 class Snapshot:
     """Every filter of an engine, in a segment or in the memtable.
 
-    `searcher` names all attributes, and `predicates` has all like predicates, that the
-    segments mention; either may know more. Only marks of removal may still change, a byte at a
-    time. A kernel tries `rows`, if there are any, and what of the memtable is not in these is
-    `odd`.
+    `searcher` names all attributes, and `predicates` has all like predicates, that the segments
+    mention; either may have more. Only marks of removal may still change, a byte at a time. A
+    kernel tries `rows`, if there are any; `odd` has the filters of the memtable that are not in
+    these rows.
     """
 
     segments: tuple[SegmentEntry, ...]
     memtable: Memtable
     searcher: Searcher
     predicates: tuple[LikePredicate, ...]
-    rows: TriedRows | None = None
-    odd: Memtable = ()
+    rows: TriedRows | None
+    odd: Memtable
 
     def found(self, records: Sequence[Record], limit: int = ALL) -> Slots:
         """Slots that accept a single record, each once, in any order; `limit` are enough."""
@@ -90,7 +90,7 @@ class Snapshot:
         """The matches of many records, the slots of each in any order.
 
         Ends after the record with which some segment, or the memtable, has `max_matches` matches or
-        more. `limit` sure matches of a record in each segment are enough.
+        more. `limit` verified matches of a record in each segment are enough.
         """
         batch, given = self.searcher.prepared(records), len(records)
         pairs = MatchPairs()
@@ -102,7 +102,7 @@ class Snapshot:
             if len(self.segments) == 1 and not (
                 self.memtable or found.repeats or len(found.unverified)
             ):
-                # As a rule there is nothing to put together.
+                # As a rule there is only one result, which needs no merging.
                 return SlotBatch(found.offsets, found.slots)
             # Some segment may have ended early: the others are cut to as many records.
             records = records[: len(found.offsets) - 1]
@@ -133,18 +133,18 @@ class Snapshot:
         return pairs.batch(len(records))
 
     def _one_by_one(self, records: Sequence[Record]) -> Memtable:
-        """What of the memtable no kernel tries on these records, which it does not on tables."""
+        """The filters of the memtable that no kernel tries on these records; on tables, all."""
         return self.memtable if isinstance(records, RecordTable) or not self.rows else self.odd
 
     def touched_bytes(self, records: Sequence[Record]) -> float:
-        """Bytes of lookups, bitmaps and conjunctions that matching a record reads, on average."""
+        """The mean bytes of lookups, bitmaps and conjunctions that matching a record reads."""
         segments = [entry.segment for entry in self.segments]
         return self.searcher.touched(segments, records) / max(1, len(records))
 
 
 def _accepting(memtable: Memtable, record: Record) -> Slots:
     """The slots of the memtable whose filters accept a record, by trying all."""
-    return np.array([slot for slot, added in memtable if added.accepts(record)], np.int32)
+    return np.array([slot for slot, added in memtable.items() if added.accepts(record)], np.int32)
 
 
 _SLOT_BITS: Final = 32
@@ -157,7 +157,7 @@ class MatchPairs:
     def __init__(self) -> None:
         self._numbers: list[npt.NDArray[np.int64]] = []
         self._slots: list[Slots] = []
-        #: a pair may be there more than once
+        #: true if a pair may be there more than once
         self.repeats = False
 
     def add(self, numbers: npt.NDArray[np.int64], slots: Slots) -> None:
@@ -166,7 +166,7 @@ class MatchPairs:
         self._slots.append(slots)
 
     def batch(self, records: int) -> SlotBatch:
-        """All pairs of the first so many records, sorted and each once."""
+        """All pairs of the first `records` records, sorted and each once."""
         if not self._slots:
             return SlotBatch(np.zeros(records + 1, np.int64), np.zeros(0, np.int32))
         pairs = (np.concatenate(self._numbers) << _SLOT_BITS) | np.concatenate(self._slots)

@@ -1,12 +1,11 @@
-"""A filter of the memtable, as it is tried: on what its bytes say, as long as it has some.
+"""A filter of the memtable in the form in which it is tried: its packed bytes if it has them.
 
-Objects are made of a filter where somebody looks at it closely; they take 2 kB, and would stay with
-the filter, which is its owner's. Filters of the memtable are looked at often, but not for long.
+Objects are made of a filter where its constraints are inspected; they take 2 kB, and would stay
+with the filter, which belongs to its owner. Filters of the memtable are tried often, but not for
+long.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 from sapwood.model import packing
 from sapwood.model.filter import Filter
@@ -15,38 +14,31 @@ from sapwood.model.publication import Record
 
 
 class Trial:
-    """A filter that is tried on records, and leaves it as it is."""
+    """A filter that is tried on records without being changed."""
 
     __slots__ = ("_attributes", "_form", "filter")
 
     def __init__(self, filter: Filter) -> None:
         self.filter = filter
-        #: what the bytes say, once it was asked for
+        #: the form of the packed bytes, once it was needed
         self._form: Form | None = None
-        #: the attributes that are read, once it was asked for
+        #: the attributes that the filter reads, once they were needed
         self._attributes: frozenset[str] | None = None
 
     def reads(self, attribute: str) -> bool:
-        """Whether the filter reads an attribute."""
+        """True if the filter reads an attribute."""
         if self._attributes is None:
             self._attributes = frozenset(self.filter.attributes)
         return attribute in self._attributes
 
-    def attributes(self) -> Iterator[str]:
-        """The attributes of a filter that has packed bytes, some more than once; else none."""
+    def form(self) -> Form | None:
+        """The form that the packed bytes of the filter hold; `None` if it has none."""
         packed = self.filter.packed
-        if packed is not None:
-            self._form = form = self._form or packing.read(packed)
-            for conjunction in form:
-                for name, *_ in conjunction:
-                    yield name
+        if self._form is None and packed is not None:
+            self._form = packing.read(packed)
+        return self._form
 
     def accepts(self, record: Record) -> bool:
-        """Whether a flat record is accepted."""
-        form = self._form
-        if form is None:
-            packed = self.filter.packed
-            if packed is None:
-                return self.filter.accepts(record)
-            form = self._form = packing.read(packed)
-        return packing.accepts(form, record)
+        """True if the filter accepts a flat record."""
+        form = self.form()
+        return self.filter.accepts(record) if form is None else packing.accepts(form, record)

@@ -1,11 +1,12 @@
 """A function as numba compiles it, by itself or as a part of others.
 
-Where other kernels call a function, nothing of it is optimized, and no machine code is made: its
-intermediate code is handed on (`Part`), and optimized together with all that the entries of a set
-call (`libraries.KernelLibrary`), or with the one function that Python calls.
+A function that other kernels call is not optimized, and no machine code is made of it: its
+intermediate code is passed to the caller's compilation (`PartLibrary`), and optimized together with
+all that the entries of a set call (`libraries.KernelLibrary`), or with the one function that Python
+calls.
 
-numba lets a compiler be put together from its passes (`pipeline_class`). The last one, which makes
-machine code, is exchanged here, and those are left out that look for what no kernel has.
+numba composes a compiler of passes (`pipeline_class`). The last pass, which makes machine code, is
+replaced here, and passes for features that no kernel uses are left out.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from numba.core.typed_passes import NativeLowering
 _OPTIONS: Final = MappingProxyType({"nopython": True, "nogil": True, "no_cfunc_wrapper": True})
 
 ENVIRONMENTS: Final = "_ZN08NumbaEnv"
-"""What the names of variables begin with that point to a function's environment."""
+"""The prefix of the names of variables that point to a function's environment."""
 
 _LEFT_OUT: Final = frozenset(
     {
-        "annotate_types",  # for reports that nobody asks for
+        "annotate_types",  # for reports that no caller reads
         "dump_parfor_diagnostics",
         "inline_closure_likes",  # comprehensions and functions within functions
         "literal_unroll",
-        "make_function_op_code_to_jit_function",  # functions within functions, again
+        "make_function_op_code_to_jit_function",  # functions within functions, as above
         "nopython_rewrites",  # whole arrays in arithmetic, which kernels do in loops
-        "nopython_supported_feature_validation",  # what Python's types would refuse as well
+        "nopython_supported_feature_validation",  # what type inference would refuse as well
         "with_lifting",
     }
 )
@@ -45,10 +46,10 @@ _registered: Callable[[type], type] = register_pass(mutates_CFG=True, analysis_o
 
 
 class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """The intermediate code of one function, not optimized, and the libraries of what it calls."""
+    """The intermediate code of one function, not optimized, and the libraries of its callees."""
 
     def add_llvm_module(self, module: Any) -> None:
-        """Take the code as it is."""
+        """Add the code as it is."""
         self._final_module.link_in(module)
 
     def finalize(self) -> None:
@@ -57,9 +58,9 @@ class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 
 def callers_first(libraries: Sequence[Any]) -> list[Any]:
-    """Libraries and all that they need, each once and before what it needs.
+    """Libraries and all that they need, each once and before the libraries that it needs.
 
-    In this order they have to be linked: of a library only that is taken which is asked for.
+    They have to be linked in this order: linking takes of a library only what is referred to.
     """
     done: dict[Any, None] = {}
     waiting = [(library, False) for library in libraries]
@@ -69,14 +70,14 @@ def callers_first(libraries: Sequence[Any]) -> list[Any]:
             done[library] = None
         elif library not in done:
             waiting.append((library, True))
-            # What numba itself has made ready holds what it needs.
+            # A library that numba itself has finalized contains what it needs.
             needed = library._linking_libraries if isinstance(library, PartLibrary) else ()
             waiting += ((it, False) for it in needed if it not in done)
     return list(done)[::-1]
 
 
 def _has_array(kind: Any) -> bool:
-    """Whether values of a type may own memory."""
+    """True if values of a type may own memory."""
     if isinstance(kind, types.BaseTuple):
         return any(map(_has_array, kind))
     return isinstance(kind, types.Array)
@@ -89,7 +90,7 @@ class PartLowering(NativeLowering):  # type: ignore[misc]
     _name = "sapwood_part_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        """Make the code, and tell callers where it is."""
+        """Make the code, and register it for callers."""
         assert state.flags.nrt or not _has_array(state.return_type), "references must be counted"
         state.flags.no_compile = True
         state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -115,7 +116,7 @@ class WholeLowering(NativeLowering):  # type: ignore[misc]
     _name = "sapwood_whole_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        """Make the code, and hand the environments of the parts to it."""
+        """Make the code, and set the environments of the parts in it."""
         super().run_pass(state)
         give_environments(state.library)
         return True
@@ -155,7 +156,7 @@ PART_COMPILER, _WHOLE_COMPILER = _compiler(PartLowering), _compiler(WholeLowerin
 
 
 def _widened(kind: Any) -> Any:
-    """The type of which a part is compiled once, whatever constant or integer it is handed."""
+    """The type that a part is compiled for, one for all constants and sizes of integers."""
     kind = types.unliteral(kind)
     return types.int64 if isinstance(kind, types.Integer) and kind.signed else kind
 
@@ -163,8 +164,9 @@ def _widened(kind: Any) -> Any:
 class Kernel(CPUDispatcher):  # type: ignore[misc]
     """A function that kernels call as a part of them, and Python like any other.
 
-    `library` is set by the library whose entry it is, and then brings all entries at the first
-    call. Any other one is compiled by itself when Python calls it, as tests do.
+    `library` is set by the library of which it is an entry; that library then compiles or loads all
+    entries at the first call. Any other kernel is compiled by itself when Python calls it, as tests
+    do.
     """
 
     def __init__(self, function: Callable[..., Any], *, counts: bool = True) -> None:
@@ -175,15 +177,15 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         self.library: Any = None
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """What typing the code of a caller needs to know."""
+        """The template by which numba types calls in the code of a caller."""
         return self._part.get_call_template(tuple(map(_widened, args)), kws)
 
     def get_overload(self, sig: Any) -> Any:
-        """What the code of a caller calls."""
+        """The compiled part that the code of a caller calls."""
         return self._part.get_overload(sig)
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
-        """Make the machine code that a call needs; of an entry, that of all entries."""
+        """Make the machine code for a call; for an entry, the code of all entries."""
         if self.library is None:
             return super()._compile_for_args(*args, **kws)
         self.library.load()

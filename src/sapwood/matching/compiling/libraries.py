@@ -1,8 +1,8 @@
-"""The entries of a set and all that they call, as one library of machine code.
+"""The entries of a set and all functions that they call, as one library of machine code.
 
 Every function is compiled once, whichever entries call it, and optimized together with them. The
-library is kept in one file, whose name has a digest of all that its code depends on: the sources of
-the kernels, the constants that these read, numba, Python and the processor.
+library is kept in one file, whose name has a digest of everything that its code depends on: the
+sources of the kernels, the constants that these read, numba, Python and the processor.
 """
 
 from __future__ import annotations
@@ -40,30 +40,30 @@ _INDEX: Final = ".nbi"
 """numba's ending for the file that leads to the code."""
 
 _COMPILED: Final = (Dispatcher, _Intrinsic)
-"""What compiled code may call."""
+"""The types of what compiled code may call."""
 
 _CONSTANTS: Final = (bool, int, float, str, bytes, tuple, np.generic, np.ndarray)
 
 
 class KernelLibrary:
-    """The compiled code of some entries."""
+    """The compiled code of the entries of one set of kernels."""
 
     def __init__(self, name: str, entries: tuple[Kernel, ...]) -> None:
         self.name: Final = name
         self.entries: Final = entries
         self._lock: Final = RLock()
-        #: whether it is at hand; set last, as other threads look without the lock
+        #: true once the code is at hand; set last, as other threads read it without the lock
         self.is_loaded = False
-        #: how many functions were compiled, entries among them, and in how much processor time
+        #: the number of functions that were compiled, entries included, and the processor time
         self.functions = 0
         self.seconds = 0.0
-        #: where it is kept, if it is
+        #: the file in which the code is kept; `None` if it is in none
         self.file: Path | None = None
         for entry in entries:
             entry.library = self
 
     def is_kept(self) -> bool:
-        """Whether it need not be compiled."""
+        """True if the code is loaded or kept in a file, and need not be compiled."""
         return self.is_loaded or places.found(f"{self.file_name()}{_INDEX}") is not None
 
     def file_name(self) -> str:
@@ -81,9 +81,9 @@ class KernelLibrary:
         return f"{self.name}-{told.hexdigest()[:_DIGEST_CHARS]}"
 
     def load(self, tell: Callable[[str], None] | None = notice.tell) -> None:
-        """Have all entries at hand: from the file, or compiled, and then kept if they can be.
+        """Read all entries from the file, or compile them and keep them if that is possible.
 
-        `tell` hears a sentence before they are compiled.
+        `tell` is called with a sentence before they are compiled.
         """
         with self._lock:
             if self.is_loaded:
@@ -103,7 +103,7 @@ class KernelLibrary:
             self.is_loaded = True
 
     def _read(self, name: str) -> bool:
-        """Take the library out of a file; returns whether there is one."""
+        """Read the library from a file; returns false if there is none."""
         index = places.found(f"{name}{_INDEX}")
         if index is None:
             return False
@@ -127,7 +127,7 @@ class KernelLibrary:
         return True
 
     def _compile(self) -> tuple[Any, ...]:
-        """Compile all entries; returns what is kept of them."""
+        """Compile all entries; returns the content of the file."""
         begun = time.thread_time()
         target, typing = cpu_target.target_context, cpu_target.typing_context
         with global_compiler_lock, remembering(typing):
@@ -145,12 +145,12 @@ class KernelLibrary:
                 )  # fmt: skip
                 own = made.library
                 wholes.append(own)
-                # What Python calls stays; the function itself may be merged into that.
+                # The wrapper that Python calls stays; the function itself may be inlined into it.
                 module = own._final_module.clone()
                 module.get_function(made.fndesc.llvm_func_name).linkage = "linkonce_odr"
                 library._final_module.link_in(module)
                 library._reload_init.update(own._reload_init)
-                # Those cannot be pickled, and are of no use any more.
+                # Type maps cannot be pickled, and are not needed any more.
                 made.fndesc.typemap = made.fndesc.calltypes = None
                 entries.append((made.fndesc, made.environment, made.signature))
             parts = callers_first(wholes)
@@ -171,7 +171,7 @@ class KernelLibrary:
         return made_of
 
     def _give(self, library: Any, entries: list[tuple[Any, Any, Any]]) -> None:
-        """Let the entries call what is in a library."""
+        """Let the entries call the code of a library."""
         target = cpu_target.target_context
         for kernel, (description, environment, signature) in zip(
             self.entries, entries, strict=True
@@ -206,11 +206,11 @@ class KernelLibrary:
 
 @contextmanager
 def remembering(typing: Any) -> Iterator[None]:
-    """Let numba find out once, not once for each operation, what type an operation has.
+    """Cache the types of operations during a compilation, so that numba resolves each once.
 
-    For an addition of two integers it goes through all additions that it knows, those of arrays
-    among them: some ten operations of ten have the types of an earlier one. What a function of ours
-    returns is not remembered here, as its compiler does that.
+    For an addition of two integers numba tries all additions that it knows, those of arrays
+    included; nearly all operations have the types of an earlier one. The return types of our own
+    functions are not cached here, as their compilers do that.
     """
     resolve, known = typing.resolve_function_type, dict[Any, Any]()
 
@@ -231,12 +231,12 @@ def remembering(typing: Any) -> Iterator[None]:
 
 
 def _files(place: Path, name: str) -> Any:
-    """The files of some code in a folder, each whole or not there, as numba keeps them."""
+    """The files of numba's cache for one library in a folder, each whole or absent."""
     return IndexDataCacheFile(str(place), name, name)
 
 
 def library(name: str, *entries: Any) -> KernelLibrary | None:
-    """The library of these entries; `None` where numba is told to compile nothing."""
+    """The library of `entries`; `None` where numba is set to compile nothing."""
     return None if config.DISABLE_JIT else KernelLibrary(name, entries)
 
 
@@ -248,7 +248,7 @@ def _source(module: ModuleType) -> bytes:
 
 
 def _constants(module: ModuleType) -> Iterator[tuple[str, object]]:
-    """What the code of a module may read of others: constants, and the fields of named tuples."""
+    """Constants that the code of a module may read, and the fields of named tuples."""
     for name, value in sorted(vars(module).items()):
         if name.startswith("__"):
             continue

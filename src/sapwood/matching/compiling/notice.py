@@ -1,4 +1,4 @@
-"""What somebody who waits is told."""
+"""The notice for people who wait while kernels are compiled."""
 
 from __future__ import annotations
 

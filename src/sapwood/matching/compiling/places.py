@@ -1,14 +1,15 @@
-"""Where compiled code is kept, and who compiles it while others wait.
+"""The folders in which compiled code is kept, and the locks that make others wait for it.
 
-It is looked for in every place and kept in the first one that can be written:
+Compiled code is read from the first folder that has it, and written to the first one that can be
+written:
 
 1. the folder that `SAPWOOD_CACHE_DIR` names, or else `NUMBA_CACHE_DIR`; if one is named, nothing is
    written elsewhere;
-2. the package's own folder, which an image may have been given filled, and be read only;
+2. the package's own folder, which an image may contain filled and read only;
 3. the user's cache folder (`XDG_CACHE_HOME`, or `~/.cache`).
 
-Whoever compiles holds a lock of the system's on a file beside it,
-which ends with the process, so there are no stale ones.
+The process that compiles holds a lock of the system's on a file beside it; the lock ends with the
+process, so no lock is ever stale.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import sapwood
 from sapwood.cache_folder import user_cache
 
 VARIABLES: Final = ("SAPWOOD_CACHE_DIR", "NUMBA_CACHE_DIR")
-"""Those that name the folder to keep compiled code in; the first one that is set does."""
+"""The variables that name the folder to keep compiled code in; the first one that is set counts."""
 
 _FOLDER: Final = "kernels"
 
@@ -40,7 +41,7 @@ def given_place(environ: Mapping[str, str] | None = None) -> tuple[str, Path] | 
 
 
 def places() -> tuple[Path, ...]:
-    """All folders in which compiled code may be, the one to be preferred first."""
+    """All folders in which compiled code may be, in order of preference."""
     given, package = given_place(), _package_place()
     if given is not None:
         return given[1], package
@@ -51,7 +52,7 @@ def places() -> tuple[Path, ...]:
 
 
 def writable_place() -> Path | None:
-    """The folder that compiled code is kept in from now on, which is there then; if any can be."""
+    """The folder to keep compiled code in, created if need be; `None` if none can be written."""
     for place in places()[:1] if given_place() else places():
         try:
             place.mkdir(parents=True, exist_ok=True)
@@ -63,7 +64,7 @@ def writable_place() -> Path | None:
 
 
 def found(name: str) -> Path | None:
-    """The file of that name, in whichever place it is."""
+    """The file of that name, in the first place that has it."""
     for place in places():
         file = place / name
         # A folder that may not be entered is one without the file.
@@ -74,7 +75,7 @@ def found(name: str) -> Path | None:
 
 
 def is_kept(name: str) -> bool:
-    """Whether there is code of a set in any place: perhaps of another version; numba would know."""
+    """True if a place has code of a set, perhaps of another version, which numba would find out."""
     for place in places():
         with suppress(OSError):
             if any(file.startswith(f"{name}-") for file in os.listdir(place)):
@@ -84,9 +85,9 @@ def is_kept(name: str) -> bool:
 
 @contextmanager
 def claimed(place: Path, name: str) -> Iterator[None]:
-    """Wait until nobody else makes that file, and make others wait.
+    """Wait until no other process makes that file, and make others wait.
 
-    Where the file system knows no locks everybody goes on, and the last one's file is kept.
+    On a file system without locks every process goes on, and the file of the last one is kept.
     """
     with (place / f".{name}.lock").open("ab") as lock:
         with suppress(OSError):

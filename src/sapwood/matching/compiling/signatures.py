@@ -2,7 +2,7 @@
 
 An entry is compiled for exactly one signature, before it is called. `npt.NDArray[np.uint32]` is an
 array of one dimension whose elements lie side by side; `TwoDimensional[...]` one of two, and
-`ReadOnly[...]` one that may lie in a file. A `NamedTuple` is what its fields are.
+`ReadOnly[...]` one that may lie in a file. A `NamedTuple` is a tuple of the types of its fields.
 """
 
 from __future__ import annotations

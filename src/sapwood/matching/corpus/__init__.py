@@ -1,8 +1,8 @@
 """The corpus: cases of filter, record and outcome, worked out by hand from the language.
 
 Each file holds one topic: the rule it is about, and groups of one filter with the records it
-accepts and rejects and the reason. Records are as JSON has them, nested where the case is about
-that; `1e999` is JSON's way to write positive infinity.
+accepts and rejects and the reason. Records are written as in JSON, nested where the case is about
+nesting; `1e999` is JSON's way to write positive infinity.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Whether a filter accepts a record, and why the filter is in the corpus."""
+    """A filter, a record, whether the one accepts the other, and the reason."""
 
     topic: str
     filter: str

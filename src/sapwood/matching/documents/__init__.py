@@ -1,6 +1,6 @@
-"""Sets of tree patterns: which of them accept a document.
+"""Sets of tree patterns that return the patterns which accept a document.
 
-1. `protocol.py`   what every engine offers, and `engines.py`, which names them.
+1. `protocol.py`   the interface of every engine, and `engines.py`, which names them.
 2. `automaton/`    the default engine.
 3. `xtrie/`        the engine of XNet.
 4. `reference.py`  brute force by the letter of XPath 1.0, to check the others.

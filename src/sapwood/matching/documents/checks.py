@@ -1,8 +1,8 @@
-"""A conformance suite for engines of documents: run it on your own.
+"""A conformance suite for engines of documents: run it on your own engine.
 
-What an engine should say comes from the corpus, whose cases were worked out by hand, and from the
+The expected matches come from the corpus, whose cases were worked out by hand, and from the
 reference engine, which shares nothing with normal forms. A failure is an `AssertionError` that
-tells the case.
+names the case.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ MakeEngine = Callable[[], DocumentEngine]
 
 
 def check_document_engine(make: MakeEngine, *, seed: int = 0, steps: int = 150) -> None:
-    """Check that an engine matches what it should, in every way of asking it.
+    """Check that an engine returns the expected matches from every method.
 
-    `make` makes an empty one. `steps` is how many random additions and removals are tried.
+    `make` makes an empty engine. `steps` is the number of random additions and removals.
     """
     check_cases(make)
     check_changes(make, seed, steps=steps)
 
 
 def check_cases(make: MakeEngine) -> None:
-    """Every case of the corpus: each expression alone, and all of them in one engine."""
+    """Check every case of the corpus: each expression alone, and all in one engine."""
     cases = tuple(document_cases())
     slots = {pattern: slot for slot, pattern in enumerate(_patterns(cases))}
     together = make()
@@ -50,7 +50,7 @@ def check_cases(make: MakeEngine) -> None:
 
 
 def check_changes(make: MakeEngine, seed: int, *, steps: int) -> None:
-    """Random additions and removals of the corpus's expressions, against the reference."""
+    """Check random additions and removals of the corpus's expressions against the reference."""
     random = Random(seed)  # noqa: S311 - samples, not secrets
     cases = tuple(document_cases())
     patterns = _patterns(cases)

@@ -12,18 +12,18 @@ from sapwood.matching.documents.protocol import DocumentEngine
 
 @dataclass(frozen=True, slots=True)
 class DocumentEngineInfo:
-    """An engine by name: whether it finds what XPath says, and how to make an empty one."""
+    """An engine by name: whether it is exact by XPath, and its constructor."""
 
     name: str
     exact: bool
     summary: str
     make: Callable[[], DocumentEngine]
-    #: the engine whose files `save` writes, if that is another one
+    #: the name of the engine whose file format `save` writes, if not this one's
     saved_as: str = ""
 
 
 def document_engine_info(name: str) -> DocumentEngineInfo:
-    """The engine of that name; raises `UnknownNameError` with the names there are."""
+    """The engine of that name; raises `UnknownNameError` with the known names."""
     return DOCUMENT_ENGINES.named(name)
 
 

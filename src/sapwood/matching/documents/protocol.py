@@ -1,7 +1,7 @@
-"""What every engine of documents offers: the shape of `sapwood.matching.protocol.Engine`.
+"""The protocol of engines of documents, of the shape of `sapwood.matching.protocol.Engine`.
 
-Tree patterns take the place of filters, documents that of records. A document may come as bytes,
-so that an engine reads no more of it than its patterns ask for, or already read.
+Tree patterns take the place of filters, documents that of records. A document may come as bytes, so
+that an engine reads no more of it than its patterns need, or already read.
 """
 
 from __future__ import annotations
@@ -19,53 +19,53 @@ Readable: TypeAlias = bytes | Document
 
 
 class DocumentEngine(Protocol):
-    """A set of tree patterns by slot that tells which of them accept a document.
+    """A set of tree patterns by slot that returns the slots of those that accept a document.
 
     The caller keeps the slots right: `add` only with a free slot, `remove` only with a taken one.
     Matching raises `DocumentError` for bytes that are no document, `LimitError` beyond the
     engine's bounds; the engine is then as it was.
 
-    An engine may learn from the documents it sees. Any number of threads may call the `match`
-    methods at the same time all the same, and one `fold`; `add`, `remove`, `save` and `load` need
-    the engine for themselves.
+    An engine may learn from the documents that it matches. Any number of threads may call the
+    `match` methods at the same time all the same, and one `fold`; `add`, `remove`, `save` and
+    `load` need the engine for themselves.
     """
 
     def __len__(self) -> int:
         """The number of taken slots."""
 
     def add(self, slot: int, pattern: TreePattern) -> None:
-        """Take `slot` for `pattern`; it is seen by the very next match."""
+        """Put `pattern` into `slot`; the very next match sees it."""
 
     def remove(self, slot: int) -> None:
-        """Free `slot`; its pattern is not reported any more."""
+        """Free `slot`; its pattern is no longer reported."""
 
     def match(self, document: Readable) -> list[int]:
         """The slots whose patterns accept `document`, ascending, each once."""
 
     def match_any(self, document: Readable) -> bool:
-        """Whether any pattern accepts `document`; may stop at the first."""
+        """True if any pattern accepts `document`; may stop at the first."""
 
     def match_count(self, document: Readable) -> int:
-        """How many patterns accept `document`."""
+        """The number of patterns that accept `document`."""
 
     def match_slots(self, documents: Sequence[Readable]) -> SlotBatch:
         """The matches of many documents: the fast path, as arrays."""
 
     def fold(self) -> None:
-        """Put off work that makes matching faster no longer.
+        """Do the deferred indexing work now.
 
-        May run in one thread beside any other use; does nothing where nothing was put off.
+        May run in one thread beside any other use; does nothing where nothing is deferred.
         """
 
     def save(self, folder: Path) -> None:
-        """Write what `load` wants to find into the existing, empty `folder`."""
+        """Write the files that `load` needs into the existing, empty `folder`."""
 
     def load(self, folder: Path, patterns: Iterable[tuple[int, TreePattern]]) -> None:
-        """Take over what `save` wrote, on an engine that is still empty.
+        """Read the files that `save` wrote, into an engine that is still empty.
 
         `patterns` yields every taken slot with its pattern, ascending, and costs reading an
-        expression for each step: an engine whose own files say enough does not touch it. Raises
-        `FileFormatError` if the files are not what `save` wrote.
+        expression for each step: an engine whose own files suffice does not read it. Raises
+        `FileFormatError` if the files are not those that `save` wrote.
         """
 
     def validate(self) -> None:

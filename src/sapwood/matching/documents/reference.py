@@ -1,10 +1,10 @@
-"""The reference engine: what an expression means, by the letter of XPath 1.0.
+"""The reference engine: expressions evaluated by the letter of XPath 1.0.
 
 It evaluates the syntax tree as it was written, step by step from sets of nodes to sets of nodes
 (section 2 of the Recommendation), and takes the truth of the last set. Nothing of the normal form,
 of conditions or of comparisons is used, so that it can bear witness against all of them.
 
-Cost: every expression over every document. Use it to check others.
+Cost: every expression over every document. Use it to check other engines.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Node(NamedTuple):
     """A node of the tree: `kind` is document, element, attribute or text.
 
     `element` is the element itself, or the one the node belongs to (-1 for the document), `name`
-    an element's or attribute's, `value` the string-value of an attribute or text, and `order` tells
-    two such nodes of one element apart.
+    the name of an element or attribute, `value` the string-value of an attribute or text, and
+    `order` distinguishes two attributes or texts of one element.
     """
 
     kind: str
@@ -47,7 +47,7 @@ _NUMERAL: Final = re.compile("-?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)")
 _BLANKS: Final = " \t\r\n"
 
 _PARENTS_MAX: Final = 8
-"""Documents whose structure is remembered: all expressions look at one, and then at the next."""
+"""Documents whose structure is cached: all expressions read one, and then the next."""
 
 
 class ReferenceXPathEngine:
@@ -63,7 +63,7 @@ class ReferenceXPathEngine:
         return len(self._trees)
 
     def add(self, slot: int, pattern: TreePattern) -> None:
-        """Take `slot` for `pattern`, read again from its text."""
+        """Put `pattern`, read again from its text, into `slot`."""
         assert slot not in self._trees, f"slot {slot} is taken"
         if pattern.source is None:
             self._trees[slot] = parse(str(pattern), pattern.namespaces)
@@ -81,12 +81,12 @@ class ReferenceXPathEngine:
         return sorted(slot for slot, path in self._trees.items() if holds(path, tree))
 
     def match_any(self, document: Readable) -> bool:
-        """Whether any pattern accepts `document`."""
+        """True if any pattern accepts `document`."""
         tree = self._read(document)
         return any(holds(path, tree) for path in self._trees.values())
 
     def match_count(self, document: Readable) -> int:
-        """How many patterns accept `document`."""
+        """The number of patterns that accept `document`."""
         return len(self.match(document))
 
     def match_slots(self, documents: Sequence[Readable]) -> SlotBatch:
@@ -94,10 +94,10 @@ class ReferenceXPathEngine:
         return batch_of([self.match(document) for document in documents])
 
     def fold(self) -> None:
-        """Nothing is put off."""
+        """Do nothing: no work is ever deferred."""
 
     def save(self, folder: Path) -> None:
-        """Nothing to write: the patterns say it all."""
+        """Write nothing: the patterns are enough to restore the engine."""
 
     def load(self, folder: Path, patterns: Iterable[tuple[int, TreePattern]]) -> None:  # noqa: ARG002
         """Add all patterns again."""
@@ -105,7 +105,7 @@ class ReferenceXPathEngine:
             self.add(slot, stored)
 
     def validate(self) -> None:
-        """Slots are never negative."""
+        """Check that no slot is negative."""
         if any(slot < 0 for slot in self._trees):
             raise InvariantError("a negative slot is taken")
 
@@ -116,7 +116,7 @@ class ReferenceXPathEngine:
 
 
 def holds(path: syntax.Path, document: Document) -> bool:
-    """`boolean(expression)` at the document's root: whether the path leads to any node."""
+    """`boolean(expression)` at the document's root: true if the path leads to any node."""
     return bool(_follow(path, {Node("document", -1)}, document))
 
 

@@ -1,4 +1,4 @@
-"""Tree patterns: what a subscription to XML documents accepts, as values."""
+"""Tree patterns: the filters of XML documents, as values."""
 
 from sapwood.model.patterns.pattern import TreePattern
 

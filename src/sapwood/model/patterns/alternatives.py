@@ -1,4 +1,4 @@
-"""Conditions without `or`: what is asked is that something exists, which distributes over `or`."""
+"""Conditions without `or`: they state that something exists, which distributes over `or`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sapwood.model.patterns.conditions import (
 )
 
 Alternative: TypeAlias = tuple[Condition, ...]
-"""What is asked of one element without `or`: leaves, and `Below` with a conjunction inside."""
+"""A condition on one element without `or`: leaves, and `Below` with a conjunction inside."""
 
 
 def alternatives(condition: Condition, *, limit: str, most: int) -> tuple[Alternative, ...]:
-    """What is asked of one element, multiplied out; operands stay in their order.
+    """The alternatives of a condition, multiplied out; operands stay in their order.
 
     Raises `LimitError` beyond `most` alternatives, which is the value of `limits.<limit>`.
     """

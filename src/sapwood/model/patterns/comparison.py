@@ -1,8 +1,8 @@
 """Comparing a text of a document with a literal, as XPath 1.0 does (section 3.4).
 
-A string literal is compared as a string, and only for equality; a number is compared with what
-`number()` makes of the text. The result for a text that is no number is what IEEE 754 says of NaN:
-only `!=` holds.
+A string literal is compared as a string, and only for equality; a number is compared with the
+result of `number()` for the text. For a text that is no number that is NaN, of which only `!=`
+holds (IEEE 754).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Relation(Enum):
 
     @property
     def is_equality(self) -> bool:
-        """Whether strings are compared as strings."""
+        """True if strings are compared as strings."""
         return self in (Relation.EQUAL, Relation.DIFFERENT)
 
 
@@ -52,24 +52,24 @@ class Comparison:
             raise InputError("NaN equals nothing; compare with a number")
 
     def accepts(self, text: str) -> bool:
-        """Whether the comparison holds for a text of a document."""
+        """True if the comparison holds for a text of a document."""
         if isinstance(self.literal, str):
             return (text == self.literal) == (self.relation is Relation.EQUAL)
         return compares(number(text), self.relation, self.literal)
 
     def __str__(self) -> str:
-        """The comparison in the language, without what is compared."""
+        """The comparison in the language, without its left side."""
         return f"{self.relation.value}{print_literal(self.literal)}"
 
 
 def number(text: str) -> float:
-    """What the XPath 1.0 function `number()` makes of a string (section 4.4): NaN if it is none."""
+    """The result of the XPath 1.0 function `number()` for a string (section 4.4), or NaN."""
     match = _NUMBER.fullmatch(text)
     return float(match[1]) if match else math.nan
 
 
 def compares(left: float, relation: Relation, right: float) -> bool:
-    """Whether two numbers stand in a relation."""
+    """True if the relation holds between two numbers."""
     match relation:
         case Relation.EQUAL:
             return left == right

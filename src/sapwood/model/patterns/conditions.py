@@ -1,7 +1,7 @@
-"""What can be asked of one element, in normal form.
+"""Conditions on one element, in normal form.
 
-An expression is asked for its truth, not for its nodes; so `/a/b` and `/a[b]` say the same, and
-there is one form for both: an element `a` below the document, and below that an element `b`. A
+An expression is evaluated for its truth, not for its nodes; so `/a/b` and `/a[b]` mean the same,
+and there is one form for both: an element `a` below the document, and below that an element `b`. A
 condition holds at an element, or at the document itself, which has no name, attribute or text.
 
 `all_of` and `any_of` make the normal form: flat, sorted, each operand once. Two patterns are equal
@@ -20,7 +20,7 @@ from sapwood.xml.document import local_name
 
 
 class Axis(Enum):
-    """How far below an element another one is looked for."""
+    """The depth below an element at which another one is searched."""
 
     CHILD = "/"
     DESCENDANT = "//"
@@ -39,7 +39,7 @@ class NameTest:
         return f"{{{self.namespace}}}{self.local}" if self.namespace else self.local
 
     def accepts(self, name: str) -> bool:
-        """Whether a document's name, `local` or `{namespace}local`, passes."""
+        """True if a document's name, `local` or `{namespace}local`, passes."""
         if self.namespace is None:
             return local_name(name) == self.local
         return name == self.expanded
@@ -56,7 +56,7 @@ class Below:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """There is an attribute of this name whose value, if that is asked, compares."""
+    """There is an attribute of this name whose value meets the comparison, if there is one."""
 
     test: NameTest
     comparison: Comparison | None = None
@@ -64,7 +64,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """There is a text node among the children which, if that is asked, compares."""
+    """There is a text node among the children that meets the comparison, if there is one."""
 
     comparison: Comparison | None = None
 
@@ -78,14 +78,14 @@ class StringValue:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """Every operand holds; without operands: nothing is asked."""
+    """Every operand holds; without operands the condition always holds."""
 
     operands: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Some operand holds; at least two."""
+    """At least one operand holds, of at least two."""
 
     operands: tuple[Condition, ...]
 
@@ -120,7 +120,7 @@ def any_of(operands: Iterable[Condition]) -> Condition:
 
 
 def order(condition: Condition) -> tuple[bool, str]:
-    """A sort key: what is below comes last, so that printing can go on with it as a path.
+    """A sort key: conditions on elements below come last, so that printing can end with a path.
 
     The representation of a dataclass names every field and is therefore a total order on values.
     """
@@ -133,7 +133,7 @@ def parts(condition: Condition) -> tuple[Condition, ...]:
 
 
 def descend(condition: Condition) -> Iterator[Condition]:
-    """The condition and all within it, each before what it holds."""
+    """The condition and all within it, each before its operands."""
     yield condition
     match condition:
         case Below(condition=inner):
@@ -146,12 +146,12 @@ def descend(condition: Condition) -> Iterator[Condition]:
 
 
 def within(condition: Attribute | Text) -> Condition:
-    """The condition here or at any element below: what `.//@name` and `.//text()` ask."""
+    """The condition here or at any element below: the meaning of `.//@name` and `.//text()`."""
     return any_of((condition, Below(Axis.DESCENDANT, None, condition)))
 
 
 def of_within(condition: AnyOf) -> Attribute | Text | None:
-    """What is asked for here or at any element below, if that is what the disjunction asks."""
+    """The leaf of which `within` makes this disjunction; `None` if it is another disjunction."""
     for one in condition.operands:
         if isinstance(one, Attribute | Text) and within(one) == condition:
             return one

@@ -1,4 +1,4 @@
-"""Which tree patterns cover, and which intersect.
+"""Covering and intersection of tree patterns.
 
 `twig_covers` looks for a homomorphism: a map of the wide twig into the narrow one that keeps names
 (up to `*`), children, levels below, leaves and height. Where there is one, every document that the
@@ -24,17 +24,17 @@ from typing import TypeAlias
 from sapwood.model.patterns.twigs import Twig, accepts_names_of
 
 _Known: TypeAlias = dict[tuple[int, int], bool]
-"""What was found for two twigs, by their identities: both live as long as the search."""
+"""Results for pairs of twigs, by their identities: both live as long as the search."""
 
 
 def covers(wide: Iterable[Twig], narrow: Iterable[Twig]) -> bool:
-    """Whether every twig of `narrow` is covered by one of `wide`."""
+    """True if every twig of `narrow` is covered by one of `wide`."""
     every = tuple(wide)
     return all(any(twig_covers(one, other) for one in every) for other in narrow)
 
 
 def twig_covers(wide: Twig, narrow: Twig) -> bool:
-    """Whether there is a homomorphism: an element that satisfies `narrow` then satisfies `wide`.
+    """True if there is a homomorphism: an element that satisfies `narrow` then satisfies `wide`.
 
     Each pair of elements is compared once at most; the cost is the product of the sizes times the
     depth.
@@ -43,7 +43,7 @@ def twig_covers(wide: Twig, narrow: Twig) -> bool:
 
 
 def _maps(wide: Twig, narrow: Twig, known: _Known) -> bool:
-    """Whether `wide` maps into `narrow` with one root on the other."""
+    """True if `wide` maps into `narrow` with one root on the other."""
     if wide.reach > narrow.reach or not accepts_names_of(wide.test, narrow.test):
         return False
     pair = (id(wide), id(narrow))
@@ -61,12 +61,12 @@ def _maps(wide: Twig, narrow: Twig, known: _Known) -> bool:
 
 
 def may_intersect(one: Twig, other: Twig) -> bool:
-    """Whether some document may satisfy both twigs, which are at the document.
+    """True if some document may satisfy both twigs, which are at the document.
 
     `False` is certain: one of the two accepts nothing, or both name the root element and their
-    names or what it has once (its string-value, an attribute of one namespace) exclude each other.
-    Otherwise the two fit into one document side by side, and `True` is certain too where nothing
-    is asked of a string-value.
+    names, or its string-values, or attributes of one namespace, exclude each other. Otherwise the
+    two fit into one document side by side, and `True` is certain too where no string-value is
+    compared.
     """
     if not (is_satisfiable(one) and is_satisfiable(other)):
         return False
@@ -74,7 +74,7 @@ def may_intersect(one: Twig, other: Twig) -> bool:
 
 
 def _are_compatible(one: Twig, other: Twig) -> bool:
-    """Whether an element may have both names and both texts."""
+    """True if one element may satisfy the names and texts of both twigs."""
     if not (accepts_names_of(one.test, other.test) or accepts_names_of(other.test, one.test)):
         return False
     return all(
@@ -87,5 +87,5 @@ def _are_compatible(one: Twig, other: Twig) -> bool:
 
 
 def is_satisfiable(twig: Twig) -> bool:
-    """Whether no leaf asks for a text that there is not."""
+    """True if no leaf requires a text from an empty set."""
     return not any(leaf.texts.is_empty for one in (twig, *twig.descend()) for leaf in one.leaves)

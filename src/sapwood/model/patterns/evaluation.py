@@ -1,4 +1,4 @@
-"""Which elements a condition holds at: bottom-up, each condition once.
+"""Evaluation of conditions in a document: bottom-up, each condition once for all elements.
 
 The cost is the size of the pattern times the size of the document, whatever the two are: no
 pattern makes a document expensive.

@@ -1,9 +1,9 @@
 """Why a tree pattern accepts a document or does not: the step or the comparison that fails.
 
 A pattern that is not met is followed from the document down. A path goes as far as its steps find
-elements; where some do, what is asked of them fails at every one, and is looked at there. Where
-each part of a conjunction holds somewhere, but all of them nowhere, the first element at which
-most of them hold is looked at. Whatever is named so holds at none of the elements beside it.
+elements; where it finds some, the condition on them fails at every one, and is explained there.
+Where each part of a conjunction holds somewhere, but all of them nowhere, the first element at
+which most of them hold is explained. A condition that is named with elements holds at none of them.
 
 Worked example: `//b[@x > 5]/c` in `<a><b x="1"><c/></b><b x="9"/></a>`, elements a 0, b 1, c 2,
 b 3. There are elements `b`, 1 and 3; `@x > 5` holds at 3, a child `c` is at 1, both are at none.
@@ -38,14 +38,14 @@ from sapwood.model.publication import Publication
 from sapwood.xml.document import Document
 
 _SHOWN_MAX: Final = 3
-"""Elements, names or values of a document that are shown; of more, it is said how many."""
+"""Elements, names or values of a document that are shown; the rest is given as a count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
     """A condition that holds at none of some elements, which are in document order.
 
-    It is a step without anything asked behind it, or a comparison.
+    The condition is a step without a condition behind it, or a comparison.
     """
 
     condition: Condition
@@ -53,14 +53,14 @@ class Failed:
 
 
 def failing(pattern: TreePattern, document: Document) -> tuple[Failed, ...]:
-    """What fails; nothing if the document, which must have its content, is accepted."""
+    """The conditions that fail; none if the document, which must have its content, is accepted."""
     return tuple(_failing(pattern.root, (DOCUMENT_NODE,), document))
 
 
 def explained(pattern: TreePattern, publication: Publication) -> Explanation:
     """Why the pattern accepts the publication's document or does not.
 
-    `TreePattern.matches` says the same of every publication, and raises the same errors.
+    The verdict equals that of `TreePattern.matches` for every publication, and so do the errors.
     """
     document = publication.read_document()
     if document is None:
@@ -83,7 +83,7 @@ def explained(pattern: TreePattern, publication: Publication) -> Explanation:
 def _failing(
     condition: Condition, elements: tuple[int, ...], document: Document
 ) -> Iterator[Failed]:
-    """What fails in a condition at all of the elements; nothing if it holds at one of them."""
+    """The parts of a condition that fail at all elements; none if it holds at one of them."""
     if not satisfying(condition, document).isdisjoint(elements):
         return
     match condition:
@@ -105,7 +105,7 @@ def _failing(
 def _failing_together(
     operands: tuple[Condition, ...], elements: tuple[int, ...], document: Document
 ) -> Iterator[Failed]:
-    """The same for a conjunction."""
+    """The failed parts of a conjunction."""
     holding = [satisfying(operand, document) for operand in operands]
     nowhere = [
         operand
@@ -123,7 +123,7 @@ def _reached(step: Below, elements: tuple[int, ...], document: Document) -> tupl
     """The elements that a step from some elements finds."""
     start, parents, within = set(elements), document.parents, set[int]()
     found = []
-    for element, name in enumerate(document.names):  # a parent comes before what it holds
+    for element, name in enumerate(document.names):  # a parent comes before its children
         parent = parents[element]
         is_below = parent in start
         if step.axis is Axis.DESCENDANT and (is_below or parent in within):
@@ -135,7 +135,7 @@ def _reached(step: Below, elements: tuple[int, ...], document: Document) -> tupl
 
 
 def _found(failed: Failed, document: Document) -> str:
-    """What is in the place of what was asked for."""
+    """The description of what the document has in place of the failed condition."""
     elements = failed.elements
     match failed.condition:
         case Below(axis=axis):
@@ -161,13 +161,13 @@ def _found(failed: Failed, document: Document) -> str:
 
 
 def _listed(what: str, shown: Iterable[str]) -> str:
-    """The first few of what is there."""
+    """The first few of the values found."""
     there = [shortened(one) for one in shown]
     return f"{what} there: {_few(there[:_SHOWN_MAX], len(there))}" if there else f"no {what} there"
 
 
 def _few(shown: list[str], count: int) -> str:
-    """Those that are shown, and how many more there are."""
+    """The items that are shown, and the number of the rest."""
     more = count - len(shown)
     return ", ".join(shown) + (f", and {more:,} more" if more else "")
 

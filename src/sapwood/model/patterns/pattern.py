@@ -42,7 +42,7 @@ class PatternMerge(NamedTuple):
 class TreePattern(Interest):
     """A filter of documents: it accepts those of which its XPath expression is true.
 
-    `root` is what is asked of the document, in normal form (`sapwood.model.patterns.conditions`);
+    `root` is the condition on the document, in normal form (`sapwood.model.patterns.conditions`);
     patterns are equal iff their normal forms are. `source` is the text the pattern was read from,
     and `bindings` the prefixes that came with it; neither counts in comparisons.
 
@@ -53,7 +53,7 @@ class TreePattern(Interest):
 
     root: Below
     bindings: tuple[tuple[str, str], ...] | None
-    #: what `twigs` found; depends on the root, which never changes
+    #: the result of `twigs`; depends on the root, which never changes
     _twigs: tuple[Twig, ...] | None
 
     def __init__(
@@ -71,13 +71,13 @@ class TreePattern(Interest):
         return f"TreePattern(root={self.root!r})"
 
     def __reduce__(self) -> tuple[type[TreePattern], tuple[object, ...]]:
-        """Copies leave behind what can be found again."""
+        """Copies leave cached fields behind."""
         return TreePattern, (self.root, self.source, self.bindings)
 
     def matches(
         self, document: bytes | Document | Publication, bounds: DocumentBounds = DEFAULT_BOUNDS
     ) -> bool:
-        """Whether a document, as bytes or already read, or that of a publication is accepted.
+        """True if a document, as bytes or already read, or that of a publication is accepted.
 
         A publication without a document is not. Raises `DocumentError` for bytes that are no
         document, `LimitError` beyond `bounds`.
@@ -90,21 +90,21 @@ class TreePattern(Interest):
         return self.accepts(read_document(document, bounds, content=self.reads_content))
 
     def accepts(self, document: Document) -> bool:
-        """Whether a document is accepted; it must have its content if the pattern reads it."""
+        """True if a document is accepted; it must have its content if the pattern reads it."""
         return DOCUMENT_NODE in satisfying(self.root, document)
 
     @property
     def accepts_nothing(self) -> bool:
-        """Whether surely no document is accepted: some text would have to be two at once."""
+        """True if surely no document is accepted: one text would need two values at once."""
         if not any(map(_compares, descend(self.root))):  # as a rule
             return False
         return bool(self.twigs) and not any(map(containment.is_satisfiable, self.twigs))
 
     def covers(self, other: AdvertisedContent) -> bool:
-        """Whether every publication that `other` accepts is accepted here; no filter is covered.
+        """True if every publication that `other` accepts is accepted here; no filter is covered.
 
         Never true where a document refutes it, and complete for paths without predicates and for
-        patterns without `*` or without `//`, disjunctions apart (`containment` says more).
+        patterns without `*` or without `//`, disjunctions apart (see `containment`).
         """
         if not isinstance(other, TreePattern):
             return False
@@ -112,9 +112,9 @@ class TreePattern(Interest):
         return self == other or (bool(wide and narrow) and containment.covers(wide, narrow))
 
     def intersects(self, other: Interest) -> bool:
-        """Whether some document may be accepted by both; a filter accepts none.
+        """True if some document may be accepted by both; a filter accepts none.
 
-        Never `False` where a document refutes it; always right where no string-value is asked.
+        Never `False` where a document refutes it; always right where no string-value is compared.
         """
         if not isinstance(other, TreePattern):
             return False
@@ -125,9 +125,9 @@ class TreePattern(Interest):
     def merge(self, other: TreePattern) -> PatternMerge:
         """A pattern that accepts what either accepts.
 
-        The merge is perfect where one covers the other, or where both look for the root element
-        alike: what they ask of it is then joined by `or`. Otherwise the root element's name or
-        depth is given up, and all that is asked of it where the union would be too long to be read
+        The merge is perfect where one covers the other, or where both search the root element
+        alike: their conditions on it are then joined by `or`. Otherwise the root element's name or
+        depth is given up, and all conditions on it where the union would be too long to be read
         (`limits.XPATH_TEXT_CHARS_MAX`) or compared (`limits.COVERING_ALTERNATIVES_MAX`).
         """
         if self.covers(other):
@@ -160,7 +160,7 @@ class TreePattern(Interest):
 
     @property
     def reads_content(self) -> bool:
-        """Whether the pattern asks for attributes or text."""
+        """True if the pattern tests attributes or text."""
         leaves = (Attribute, Text, StringValue)
         return any(isinstance(one, leaves) for one in descend(self.root))
 
@@ -184,7 +184,7 @@ def _test(condition: Condition) -> NameTest | None:
 
 
 def _compares(condition: Condition) -> bool:
-    """Whether it is asked what a text is."""
+    """True if the condition compares a text."""
     if not isinstance(condition, Attribute | Text | StringValue):
         return False
     return condition.comparison is not None

@@ -1,7 +1,7 @@
 """Conditions back to XPath: `parse_xpath(print(p)) == p`.
 
-The last element asked for below continues the path, everything else becomes a predicate, and the
-shorthands `b = 'x'` and `.//@name` are used where they say the same.
+The last element below continues the path, every other condition becomes a predicate, and the
+shorthands `b = 'x'` and `.//@name` are used where they mean the same.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def print_path(below: Below, prefixes: Mapping[str, str]) -> str:
 
 
 def print_condition(condition: Condition, prefixes: Mapping[str, str]) -> str:
-    """What is asked of an element, as it stands in a predicate; `prefixes` as in `print_path`."""
+    """A condition on an element, as it stands in a predicate; `prefixes` as in `print_path`."""
     return _Printer(prefixes).operand(condition)
 
 
@@ -44,7 +44,7 @@ class _Printer:
         return f"{below.axis.value}{self.name(below.test)}{self.rest(below.condition)}"
 
     def rest(self, condition: Condition) -> str:
-        """What follows the name of an element: predicates, then the path below it."""
+        """The text that follows the name of an element: predicates, then the path below it."""
         *others, last = parts(condition) or (ALWAYS,)
         shown = "".join(f"[{self.alternatives(one)}]" for one in others)
         if isinstance(last, Below):
@@ -80,7 +80,7 @@ class _Printer:
                 return self.leaf(condition)
 
     def rest_of_operand(self, condition: Condition) -> str:
-        """What follows a name in a predicate, where a path may end in a comparison."""
+        """The text that follows a name in a predicate, where a path may end in a comparison."""
         match condition:
             case Below(axis=axis, test=test, condition=inner):
                 return f"{axis.value}{self.name(test)}{self.rest_of_operand(inner)}"
@@ -95,7 +95,7 @@ class _Printer:
                 return self.rest(condition)
 
     def shorthand(self, condition: AnyOf) -> str | None:
-        """The attribute or text node that is asked for here or at any element below, if it is."""
+        """`.//@name` or `.//text()` without its beginning, if the disjunction has that meaning."""
         one = of_within(condition)
         return None if one is None else self.leaf(one)
 

@@ -1,4 +1,4 @@
-"""Sets of texts: what several comparisons accept together.
+"""Sets of texts: the texts that several comparisons accept together.
 
 A comparison with a number looks at `number()` of the text (XPath 1.0, section 3.4), which is a
 double or NaN; every double, the infinities too, is the number of infinitely many texts. A set of
@@ -21,7 +21,7 @@ class Texts:
     """The texts that all of some comparisons accept, in canonical form; make them with `texts`.
 
     `only`: this text and no other. Otherwise all texts whose number lies in `low` to `high`, both
-    included, without `not_numbers` and without the texts `not_texts`; `numeric` says whether a text
+    included, without `not_numbers` and without the texts `not_texts`; `numeric` is true if a text
     must be a number at all, and without it there are no bounds. Nothing is accepted iff
     `low > high`.
     """
@@ -35,17 +35,17 @@ class Texts:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no text is accepted."""
+        """True if no text is accepted."""
         return self.low > self.high
 
     def accepts(self, text: str) -> bool:
-        """Whether a text is in the set."""
+        """True if a text is in the set."""
         if self.only is not None:
             return text == self.only
         return self._allows(number(text)) and text not in self.not_texts
 
     def includes(self, other: Texts) -> bool:
-        """Whether every text of `other` is in this set."""
+        """True if every text of `other` is in this set."""
         if other.is_empty or self == ALL_TEXTS:
             return True
         if other.only is not None:
@@ -60,7 +60,7 @@ class Texts:
         )
 
     def meets(self, other: Texts) -> bool:
-        """Whether some text is in both sets."""
+        """True if some text is in both sets."""
         if self.only is not None:
             return other.accepts(self.only)
         if other.only is not None:
@@ -72,7 +72,7 @@ class Texts:
         return low <= high
 
     def _allows(self, value: float) -> bool:
-        """Whether infinitely many texts of this number are in the set, which has no only one."""
+        """True if infinitely many texts of this number are in the set, which has no `only`."""
         if self.numeric and not self.low <= value <= self.high:
             return False
         return value not in self.not_numbers
@@ -99,7 +99,7 @@ def texts(comparisons: Iterable[Comparison]) -> Texts:
 
 
 def _between(comparisons: Iterable[Comparison]) -> Texts:
-    """What the comparisons with numbers accept; bounds are numbers that are allowed."""
+    """The texts that the comparisons with numbers accept; both bounds are allowed numbers."""
     numeric, low, high = False, -math.inf, math.inf
     excluded: set[float] = set()
     for one in comparisons:

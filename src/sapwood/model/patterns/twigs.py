@@ -1,15 +1,15 @@
 """Twigs: tree patterns without `or`, in the form in which they are compared.
 
-A twig says what must be found at one element (at the document itself, at the root of a pattern):
+A twig states what one element must have (at the document itself, at the root of a pattern):
 its name, *leaves* (attributes, text nodes, its string-value) and elements below. Three rewrites
-that change no meaning take away what a comparison node by node would stumble over:
+that change no meaning remove the differences that would mislead a comparison node by node:
 
-* alternatives: what is asked is that something exists, and existence distributes over `or`; hence
+* alternatives: a condition states that something exists, and existence distributes over `or`; hence
   every pattern is a union of twigs (`alternatives.py`);
-* gaps: where `*` and `//` follow one another between two elements of which more is asked, only the
+* gaps: where `*` and `//` follow one another between two elements with further conditions, only the
   least number of levels between these counts (`a//*/b` and `a/*//b` are the same; XPE
   dissemination, "exact covering", normal form);
-* height: a path that ends in `*` asks only for that many levels of elements below, whatever axes
+* height: a path that ends in `*` requires only that many levels of elements below, whatever axes
   it has (`/*`, `//*` likewise).
 """
 
@@ -37,7 +37,7 @@ from sapwood.model.patterns.texts import ALL_TEXTS, Texts, texts
 
 
 class LeafKind(Enum):
-    """What has a text."""
+    """The kind of node whose text is compared."""
 
     ATTRIBUTE = "@"
     TEXT = "text()"
@@ -54,13 +54,13 @@ class Leaf:
 
     @property
     def is_single(self) -> bool:
-        """Whether an element has no more than one of this kind and name."""
+        """True if an element has at most one leaf of this kind and name."""
         return self.kind is LeafKind.STRING_VALUE or (
             self.test is not None and self.test.namespace is not None
         )
 
     def implies(self, other: Leaf) -> bool:
-        """Whether every element that has this leaf has the other one."""
+        """True if every element that has this leaf has the other one."""
         return (
             self.kind is other.kind
             and accepts_names_of(other.test, self.test)
@@ -70,11 +70,11 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Twig:
-    """What is asked of an element, without `or`; make twigs with `twigs`.
+    """The conditions on an element, without `or`; make twigs with `twigs`.
 
     Its name passes `test` (`None`: any name, or the document); it has all `leaves`, one for each
     kind and name that an element has once; children that satisfy `near`; for each `(levels, twig)`
-    of `far` a descendant at least so many levels below that satisfies it; and `height` levels of
+    of `far` a descendant at least `levels` levels below that satisfies it; and `height` levels of
     elements below it, where no branch asks for as many.
     """
 
@@ -105,7 +105,7 @@ class Twig:
 
     @property
     def size(self) -> int:
-        """How much is asked at this element and below: other elements, leaves and heights."""
+        """The number of conditions at this element and below: elements, leaves and heights."""
         own = len(self.leaves) + (self.height > 0)
         return own + sum(1 + len(one.leaves) + (one.height > 0) for one in self.descend())
 
@@ -115,7 +115,7 @@ class Twig:
 
 
 def accepts_names_of(wide: NameTest | None, narrow: NameTest | None) -> bool:
-    """Whether every name that passes `narrow` passes `wide`."""
+    """True if every name that passes `narrow` passes `wide`."""
     if wide is None or narrow is None or wide.local != narrow.local:
         return wide is None
     return wide.namespace is None or wide.namespace == narrow.namespace
@@ -139,13 +139,13 @@ def twigs(root: Below) -> tuple[Twig, ...]:
 
 
 _NOT_EMPTY: Final = Comparison(Relation.DIFFERENT, "")
-"""What every text node is (XPath 1.0, section 5.7)."""
+"""The comparison that every text node meets (XPath 1.0, section 5.7)."""
 
 _LeafCondition: TypeAlias = Attribute | Text | StringValue
 
 
 def _twig(test: NameTest | None, asked: Iterable[Condition]) -> Twig:
-    """The twig of an element of which a conjunction is asked."""
+    """The twig of an element that must satisfy a conjunction."""
     near: dict[Twig, None] = {}
     far: dict[tuple[int, Twig], None] = {}
     height = 0
@@ -170,7 +170,7 @@ def _twig(test: NameTest | None, asked: Iterable[Condition]) -> Twig:
 
 
 def _end_of_gap(levels: int, twig: Twig) -> tuple[int, Twig]:
-    """The first element, in or below the one of `twig`, of which more is asked than one below."""
+    """The first element, at `twig` or below, with a condition other than one element below it."""
     while twig.test is None and not twig.leaves and not twig.height:
         branches = (*((1, one) for one in twig.near), *twig.far)
         if len(branches) != 1:
@@ -181,7 +181,7 @@ def _end_of_gap(levels: int, twig: Twig) -> tuple[int, Twig]:
 
 
 def _leaves(conditions: Iterable[_LeafCondition]) -> Iterator[Leaf]:
-    """The leaves that are asked of one element; what it has once must suit all comparisons."""
+    """The leaves that one element must have; a leaf that it has once must meet all comparisons."""
     leaves: dict[Leaf, None] = {}
     asked_once: dict[tuple[LeafKind, NameTest | None], list[Comparison]] = {}
     for one in conditions:

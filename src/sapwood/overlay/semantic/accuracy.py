@@ -1,4 +1,4 @@
-"""How accurate one publication's way was: who got it in vain, and who should have got it.
+"""The accuracy of one publication's way: peers that got it in vain, and peers that missed it.
 
 False positives are harmless, for a peer filters what it gets; false negatives are not (L2646). The
 ratio of the former is of all peers, that of the latter of the interested ones (L3234, L3325).
@@ -27,7 +27,7 @@ class Accuracy:
         return cls(peers, len(interested), len(received) - both, len(interested) - both)
 
     def __add__(self, other: Accuracy) -> Accuracy:
-        """Both together: sums, so that ratios weigh each publication by its peers."""
+        """The sums of both, so that ratios weigh each publication by its peers."""
         return Accuracy(
             self.peers + other.peers,
             self.interested + other.interested,
@@ -42,12 +42,12 @@ class Accuracy:
 
     @property
     def false_negative_ratio(self) -> float:
-        """The share of the interested peers that did not get it; 0 where nobody is interested."""
+        """The share of the interested peers that did not get it; 0 where no peer is interested."""
         return _share(self.false_negatives, self.interested)
 
     @property
     def uninterested_ratio(self) -> float:
-        """The share of peers that do not want it: the false positives of a broadcast."""
+        """The share of uninterested peers: the false positives of a broadcast."""
         return _share(self.peers - self.interested, self.peers)
 
 

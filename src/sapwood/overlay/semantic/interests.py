@@ -1,14 +1,14 @@
 """Interests by number, and the four relations between two of them.
 
-Peers with the same filter share one number. A relation is asked for over and over while a peer
-joins (its filter against those of all the peers that its JOIN reaches), so rows of relations are
-kept, one byte for each pair, within a bound. A covering index answers for a whole row at once: of
-4,000 patterns in the time of 40 comparisons.
+Peers with the same filter share one number. A relation is needed over and over while a peer joins
+(its filter against those of all the peers that its JOIN reaches), so rows of relations are kept,
+one byte for each pair, within a bound. A covering index answers for a whole row at once: of 4,000
+patterns in the time of 40 comparisons.
 
 Worked example: interests 0 (`price > 1`), 1 (`price > 5`) and 2 (`price < 3`). After interest 1 was
-compared with 0 and 2, the row of 1 is the bytes `[3, 0, 1]`: contained in 0, not asked about
-itself (equal numbers are equivalent without asking), parallel to 2. A row is as long as there were
-interests when it was made, and grows when a later one is asked for.
+compared with 0 and 2, the row of 1 is the bytes `[3, 0, 1]`: contained in 0, not compared with
+itself (equal numbers are equivalent anyway), parallel to 2. A row has as many entries as there were
+interests when it was made, and grows when a later one is needed.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from sapwood.limits.semantic import RELATIONS_BYTES_MAX
 
 
 class Coverable(Hashable, Protocol):
-    """What has containment: a filter of either language, or anything that behaves like one."""
+    """A value with containment: a filter of either language, or anything that behaves like one."""
 
     def covers(self, other: Any, /) -> bool:
-        """Whether everything that `other` accepts is accepted here, as far as can be told."""
+        """True if everything that `other` accepts is accepted here, as far as is known."""
 
 
 class Relation(IntEnum):
-    """How an interest relates to another one; equivalence is looked for first."""
+    """The relation of an interest to another one; equivalence is checked first."""
 
     PARALLEL = 1
     """Neither is known to contain the other."""
@@ -63,7 +63,7 @@ class Interests(Generic[F]):
         self._index = index
         #: exactly the inverse of the list of filters
         self._numbers: dict[F, int] = {}
-        #: for some interests, their relations to the first so many; 0 where nobody asked
+        #: for some interests, their relations to all up to the row's length; 0 where not computed
         self._rows: dict[int, bytearray] = {}
         #: the bytes of all rows together
         self._bytes = 0
@@ -93,15 +93,15 @@ class Interests(Generic[F]):
         return number
 
     def relation(self, one: int, other: int) -> Relation:
-        """How interest `one` relates to `other`."""
+        """The relation of interest `one` to `other`."""
         if one == other:
             return Relation.EQUIVALENT
         return Relation(self.row(other)[one] or self.compare(one, other))
 
     def row(self, of: int) -> bytearray:
-        """How each interest relates to this one, as far as that is known; 0 elsewhere.
+        """The relation of each interest to this one, as far as that is known; 0 elsewhere.
 
-        It is as long as there are interests. An index fills it, or `compare`, pair by pair.
+        The row has an entry for each interest. An index fills it, or `compare`, pair by pair.
         """
         row = self._rows.get(of)
         if row is None:
@@ -120,7 +120,7 @@ class Interests(Generic[F]):
         return row
 
     def _row_of(self, filter: F, index: CoveringIndex[Any]) -> bytearray:
-        """How each interest relates to a filter, by an index, which leaves out the filter's own."""
+        """The relation of each interest to a filter, by an index, without the filter's own."""
         row = bytearray([Relation.PARALLEL]) * len(self._filters)
         for one in index.covered(filter):
             row[one] = Relation.CONTAINED
@@ -180,7 +180,7 @@ def proximity(interests: Interests[F], registered: list[int], parent: int, place
     """The containment proximity f_c of a candidate parent for an interest (section 7.2.2).
 
     Minus infinity unless the candidate contains it, infinity if both are equivalent, otherwise
-    the length of the candidate's longest chain; the larger, the better. The print says "not
+    the length of the candidate's longest chain; the larger, the better. The print has "not
     equivalent" for the first case, which would leave nothing (L2668).
     """
     match interests.relation(parent, placed):

@@ -1,7 +1,7 @@
 """Algorithm 21: a peer forwards a publication by its own interest alone (section 7.1).
 
-The publisher sends to all its neighbors. Who gets a publication for the first time matches it
-against its own filter: if that accepts, it is delivered and goes on to all neighbors but the one
+The publisher sends to all its neighbors. A peer that gets a publication for the first time matches
+it against its own filter: if that accepts, it is delivered and goes on to all neighbors but the one
 that it came from. There is no routing table.
 """
 
@@ -22,14 +22,14 @@ F = TypeVar("F", bound=Coverable)
 
 @dataclass(slots=True)
 class Spread:
-    """One publication's way. A virtual root is among the keys where it took part."""
+    """The way of a publication. A virtual root is among the keys where it took part."""
 
     #: for each peer that got it, from whom it came first, in the order in which they got it;
     #: the publisher has itself
     came_from: dict[int, int] = field(default_factory=dict)
     #: copies sent, by sender
     sent: Counter[int] = field(default_factory=Counter)
-    #: copies that came to one who had it already
+    #: copies that came to a peer that had it already
     again: int = 0
     #: the one that is no peer, where there is one
     root: int | None = None

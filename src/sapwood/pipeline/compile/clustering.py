@@ -1,4 +1,4 @@
-"""Which subscriptions to home together, and what that spares of a sample's traffic.
+"""Clustering: which subscriptions to home together, and the traffic of a sample it spares.
 
 ::
 
@@ -7,9 +7,9 @@
                                                    └── after
 
 Brokers send a publication once to each home that has a subscription for it, however many it has. So
-subscriptions that want the same cost least where they have the same home. Near pairs are those of
-the job `similarity`; what they are worth is not estimated but counted: the sample is matched, and
-for each publication the homes are counted that it has to reach, as they are and as proposed.
+subscriptions that accept the same publications cost least where they have the same home. Near pairs
+are those of the job `similarity`; their worth is not estimated but counted: the sample is matched,
+and for each publication the homes are counted that it has to reach, as they are and as proposed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ROOM: Final = 1.1
 
 
 class Clustering(NamedTuple):
-    """What is asked for: a `sample` of publications at a path, and the least proximity."""
+    """The options of clustering: a `sample` of publications at a path, and the least proximity."""
 
     sample: str
     known: Known = NOTHING_KNOWN
@@ -48,7 +48,7 @@ class Clustering(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """What was proposed, and what it comes to.
+    """The result of clustering: the proposed homes, and the traffic that they spare.
 
     Of the `subscriptions` that can match anything, `moved` would get another home. `before` and
     `after` are the homes that the `publications` of the sample have to reach, all together.

@@ -3,7 +3,7 @@
 A home's filters are cut into groups where they are many, record filters (`covering.batch.covers`)
 and tree patterns (`covering.batch.pattern_covers`) apart: groups of record filters have numbers
 from 0 on, those of tree patterns from -1 down. Whatever covers a filter is stored in one of the
-groups in which that filter asks for covers.
+groups in which covers of that filter are searched.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COVERED: Final = "home STRING, key STRING, cover STRING, subscriptions BIGINT, i
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """By what filters are told apart: found in a sample, and right for any other filters, too.
+    """The cuts between groups of filters: found in a sample, and right for other filters, too.
 
     `grid` and `ways` are for record filters, `frequencies` are of names that tree patterns require.
     """
@@ -53,9 +53,9 @@ class Cuts:
 class PlaceFilters:
     """The function for `mapInArrow`: (home, key, form, subscriptions) in, `PLACED` out.
 
-    `slots` says into how many groups the record filters of a home are cut, and `pattern_slots` the
-    tree patterns; those of a home that is not named are one group. A row comes out for each group
-    in which the filter may cover something or asks.
+    `slots` is the number of groups for the record filters of a home, `pattern_slots` for its tree
+    patterns; those of a home that is not named are one group. A row comes out for each group in
+    which the filter may cover another, or its covers are searched.
     """
 
     slots: Mapping[str, int]
@@ -101,8 +101,8 @@ class PlaceFilters:
 class FindCovers:
     """The function for `mapInArrow`: `PLACED`, sorted by slot and home, in, `COVERED` out.
 
-    `subscriptions` have the filter that is covered. `is_last` tells that neither it nor its cover
-    asks in any other group.
+    `subscriptions` have the filter that is covered. `is_last` is true if neither it nor its cover
+    is searched for in any other group.
     """
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

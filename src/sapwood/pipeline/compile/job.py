@@ -65,9 +65,9 @@ REASONS_MAX: Final = 10
 
 
 class CompileSummary(NamedTuple):
-    """The summary of a compile job. `is_new` tells whether this run wrote the version.
+    """The summary of a compile job. `is_new` is true if this run wrote the version.
 
-    `usage` is what the job took of this machine (`spark.usage`), where that can be seen.
+    `usage` has the job's resources on this machine (`spark.usage`), where they can be seen.
     """
 
     report: CompileReport
@@ -107,7 +107,7 @@ class CompileJob:
     cluster: Clustering | None = None
 
     def __post_init__(self) -> None:
-        """Raise `InputError` for a budget that is none, and for a dialect that nobody knows."""
+        """Raise `InputError` for a budget that is none, and for an unknown dialect."""
         if self.dialect is not None:
             DIALECTS.named(self.dialect)
         if self.merge is not None and not 0 <= self.merge < 1:
@@ -149,7 +149,7 @@ class CompileJob:
         return CompileSummary(report, is_new, folder, aside, proposal=proposal)
 
     def _proposed(self, spark: SparkSession, rows: DataFrame, version: int) -> Proposal | None:
-        """What is proposed for the subscriptions of these rows, beside the version."""
+        """The proposal for the subscriptions of these rows, written beside the version."""
         if self.cluster is None:
             return None
         homed = self._keyed(rows).select("id", "home", "form")
@@ -182,7 +182,7 @@ class CompileJob:
         )
 
     def _compiled(self, rows: DataFrame, report: CompileReport) -> CompileReport:
-        """Write the version of these rows, all but the report; what the report says then."""
+        """Write the version of these rows, all but the report; return the completed report."""
         subscriptions = self._keyed(rows)
         with ExitStack() as until:
             filters = persisted(distinct(subscriptions), until)
@@ -285,7 +285,7 @@ def _with_mergers(report: CompileReport, found: DataFrame) -> CompileReport:
 
 
 def _checked(report: CompileReport, entries: DataFrame, members: DataFrame) -> CompileReport:
-    """The report with what the files show: that everything is there, and which entries are."""
+    """The report completed from the files: everything is there, and the entries are counted."""
     from pyspark.sql import functions as F  # noqa: N812
 
     entry, member = (F.lit(1).alias(name) for name in ("entry", "member"))

@@ -1,10 +1,10 @@
 """Merging what covering has left: one filter in the place of several, within a budget.
 
 A merger accepts whatever its members accept, so every publication still reaches the homes it
-reached; one that is imperfect accepts more, and may bring a publication to a home where nobody
-wants it. The *degree* of imperfection is the share of a merger that none of its members accepts, 0
-for a perfect one (XPE dissemination 2.19; XSiena 2.11). Clients are not affected: a home router
-asks their own filters before it delivers.
+reached; one that is imperfect accepts more, and may bring a publication to a home without a
+subscription for it. The *degree* of imperfection is the share of a merger that none of its members
+accepts, 0 for a perfect one (XPE dissemination 2.19; XSiena 2.11). Clients are not affected: a home
+router evaluates their own filters before it delivers.
 
 Only filters on the same attributes are merged, each of a single conjunction: whatever else there
 is, tree patterns too, stays as it is.
@@ -44,7 +44,7 @@ class Merged(NamedTuple):
 
 
 class _Pile(NamedTuple):
-    """A merger in the making: its box, what it stands for, and the original boxes of those."""
+    """A merger in the making: its box, its members, and the original boxes of those."""
 
     box: Conjunction
     keys: tuple[str, ...]
@@ -54,13 +54,13 @@ class _Pile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NameShapes:
-    """The function for `mapInArrow`: (home, key, form) in, `SHAPED` out, for what can be merged.
+    """The function for `mapInArrow`: (home, key, form) in, `SHAPED` out, for mergeable filters.
 
     Filters on the same attributes have the same shape.
     """
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Tell the shapes of all filters of one task."""
+        """Name the shapes of all filters of one task."""
         import pyarrow as pa
 
         for batch in batches:
@@ -152,7 +152,7 @@ def _perfect(filters: Mapping[str, Filter]) -> list[_Pile]:
     kept = [(filter_, (key,)) for key, filter_ in sorted(filters.items()) if key not in gone]
     boxes = [(group.interest, tuple(sorted(group.keys))) for group in groups]
     return [
-        # What is merged without loss is judged as one original: it accepts just what they accept.
+        # A perfect merger is judged as one original: it accepts just what its members accept.
         _Pile(one.conjunctions[0], keys, one.conjunctions, 0.0)
         for one, keys in (*kept, *boxes)
         if isinstance(one, Filter)
@@ -172,7 +172,7 @@ def _within(piles: Sequence[_Pile], budget: float) -> list[_Pile]:
 
 
 def _joined(one: _Pile, other: _Pile) -> _Pile | None:
-    """Both in one; `None` where that has no box, or one that is too long to be written."""
+    """The merger of both; `None` where it has no box, or one that is too long to be written."""
     originals = (*one.originals, *other.originals)
     if len(originals) > MERGED_MEMBERS_MAX:
         return None

@@ -3,7 +3,7 @@
 ::
 
     subscriptions ── keyed ──┬── distinct ── covers ──┬── entries    home, key, filter, counts
-    id, form, home           │                        │      └── mergers, where asked for
+    id, form, home           │                        │      └── mergers, where requested
                              └────────────────────────┴── members    id, home, key, entry
 
 Every step is a function from DataFrame to DataFrame. A *key* names a filter (a digest of its normal
@@ -42,7 +42,7 @@ DEFAULT_HOMES: Final = ("r1",)
 _NOTHING: Final = encode_form(NOTHING)
 
 _ROUNDS_PLANNED: Final = 2
-"""Rounds whose plans grow, twofold each, so that what is lost with an executor is computed again;
+"""Rounds whose plans grow, twofold each, so that rows lost with an executor are computed again;
 as a rule there are no more. With six it took half a minute to plan them."""
 
 _MERGED_BY_ONE: Final = 2_000
@@ -124,7 +124,7 @@ def _key(form: str) -> Column:
 
 
 def is_pattern(form: Column) -> Column:
-    """Whether a normal form is that of a tree pattern."""
+    """The condition that a normal form is that of a tree pattern."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.substring(form, 1, len(PATTERN_MARK)) == F.lit(PATTERN_MARK)
@@ -212,7 +212,7 @@ def mergers(entries: DataFrame, size: int, budget: float) -> DataFrame:
 
 
 def with_mergers(entries: DataFrame, mergers: DataFrame) -> DataFrame:
-    """The entries after merging, as `entries` has them; nobody's filter is exactly a merger."""
+    """The entries after merging, as `entries` has them; no filter equals a merger exactly."""
     from pyspark.sql import functions as F  # noqa: N812
 
     merger = mergers.select("home", "key", "cover", F.col("form").alias("merger"))
@@ -273,7 +273,7 @@ def _followed(found: DataFrame, kept: ExitStack) -> Covers:
         before, way = way, joined.select(*names, more.alias("more"))
         way = persisted(way, kept) if number < _ROUNDS_PLANNED else computed(way)
         count, going_on = _counted(way, "more")
-        before.unpersist()  # What is counted is held as a whole.
+        before.unpersist()  # The counted rows are held as a whole.
         if not going_on:
             return Covers(way.drop("more"), count)
     last = way.select("home", F.col("key").alias("cover"))

@@ -54,8 +54,8 @@ class IngestJob:
     """Turn JSON Lines, CSV or Parquet files into a Parquet table of publications.
 
     CSV needs a `schema`; without one, attributes of JSON Lines stay JSON text. Parquet brings its
-    types, and with `id_columns` may be of any shape. `kind` says what the files are where their
-    names do not; XML is read element by element with `row_tag` and a `schema`, and as whole
+    types, and with `id_columns` may be of any shape. `kind` is the kind of the files where their
+    names do not show it; XML is read element by element with `row_tag` and a `schema`, and as whole
     documents without. `published_at` names the attribute (or the column of Parquet of any shape)
     that holds the time; without it a member or column of that name does, where there is one.
     """
@@ -72,7 +72,7 @@ class IngestJob:
     row_tag: str | None = None
 
     def check(self) -> None:
-        """Raise `InputError` for what can be told to be wrong before there is a session."""
+        """Raise `InputError` for faults that show before there is a session."""
         kind = self.kind
         if kind is None and Path(self.source).is_file():
             kind = kind_of_name(self.source)
@@ -111,7 +111,7 @@ class IngestJob:
     def _read(
         self, spark: SparkSession, *, distinct: bool = True
     ) -> Iterator[tuple[DataFrame, DataFrame, tuple[str, ...] | None]]:
-        """Rows with their times, what they were read from, and undeclared columns of CSV."""
+        """Rows with their times, their source, and undeclared columns of CSV."""
         from pyspark.sql import functions as F  # noqa: N812
 
         kind = self.kind or file_kind(spark, self.source)
@@ -146,7 +146,7 @@ class IngestJob:
     def _read_xml(
         self, spark: SparkSession, *, distinct: bool
     ) -> Iterator[tuple[DataFrame, DataFrame]]:
-        """Rows with their times, and what they were read from."""
+        """Rows with their times, and their source."""
         if self.row_tag is None:
             if self.schema is not None or self.published_at is not None:
                 raise InputError(

@@ -8,8 +8,8 @@
 
 Every step is a function from DataFrame to DataFrame. The same input gives the same rows, however it
 was cut into pieces: which of two equal ids is kept is decided by file name and line number. Tasks
-number the lines of their pieces. What is before a piece is only asked for where a number is told:
-of rejected lines, and of those whose id comes again.
+number the lines of their pieces. The number of lines before a piece is computed only where a line
+number is shown: for rejected lines, and for those whose id comes again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LineCounts:
 
 
 def decode(lines: DataFrame, decoder: LineDecoder, header: bytes | None = None) -> DataFrame:
-    """One row per line, with what it says or why it cannot be used (`decoding.decoded_sql`)."""
+    """One row per line, with its content or why it cannot be used (`decoding.decoded_sql`)."""
     return lines.mapInArrow(DecodeLines(decoder, header), decoded_sql(decoder))
 
 
@@ -66,7 +66,7 @@ def piece_offsets(decoded: DataFrame) -> DataFrame:
 
 
 def number(some: DataFrame, rows: DataFrame) -> DataFrame:
-    """Some of the `rows`, with the numbers of their lines in the files, not in the pieces.
+    """The selected rows, with the numbers of their lines in the files, not in the pieces.
 
     Where rows have no pieces, as those of tables, their lines are numbered already.
     """

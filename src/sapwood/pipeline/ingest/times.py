@@ -15,7 +15,7 @@ MEMBER: Final = "published_at"
 
 _SECONDS: Final = r"^\s*[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?\s*$"
 _SECONDS_MAX: Final = 1e11
-"""Some three thousand years: what is larger counts milliseconds, or is none."""
+"""About three thousand years: a larger number counts milliseconds, or is no time."""
 
 _REMEDY: Final = (
     " is no time; write it like 2026-01-31T12:00:00Z, or as seconds since the beginning of 1970"

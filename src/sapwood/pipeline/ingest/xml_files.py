@@ -1,7 +1,8 @@
 """XML files to the rows of `ingest`: elements as records, and files that are whole documents.
 
 Elements are read by Spark's own XML source, in parallel over files, into a declared schema. Whole
-documents go through the reader that brokers use, with its bounds; what it refuses is set aside.
+documents go through the reader that brokers use, with its bounds; a document that it refuses is set
+aside.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _UNFIT: Final = "the element does not fit the schema, or is no XML"
 
 @contextmanager
 def whole_documents(spark: SparkSession, path: str) -> Iterator[tuple[DataFrame, DataFrame]]:
-    """The rows (`DOCUMENTS`) of files that are a document each, and what they were read from.
+    """The rows (`DOCUMENTS`) of files that are a document each, and their source.
 
     The id of a document is its file's path. Raises `FileFormatError` if there is nothing there.
     """
@@ -93,7 +94,7 @@ def decode_documents(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 def elements(
     spark: SparkSession, path: str, row_tag: str, schema: DeclaredSchema, *, distinct: bool = True
 ) -> Iterator[tuple[DataFrame, DataFrame]]:
-    """The rows of all elements `row_tag` in XML files, and what they were read from.
+    """The rows of all elements `row_tag` in XML files, and their source.
 
     Attributes of the element are columns with `_` before their names, as Spark has it. The line of
     a row is its element's number within the file. With `distinct`, of elements with one id the

@@ -1,1 +1,1 @@
-"""The format `sapwood` of Spark: read what brokers have accepted, publish what a query gives."""
+"""The format `sapwood` of Spark: reads accepted publications, publishes the rows of a query."""

@@ -31,7 +31,7 @@ class SourceOptions:
     ==================  ========================================================================
     `broker`            `host:port` of a broker with a journal; several, with commas, to read
     `path`              folder of a journal, where executors see it; several with commas
-    `filter`, `xpath`   only what this accepts; evaluated where the journal is
+    `filter`, `xpath`   only publications that it accepts; evaluated at the journal
     `start`, `end`      offsets: `earliest` (default), a number, or JSON {journal: offset}
     `maxRowsPerTrigger` how much one batch of a stream may take
     `lines`             `true`: the journal's lines as they are

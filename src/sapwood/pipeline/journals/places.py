@@ -36,12 +36,12 @@ class Part(NamedTuple):
 
 
 def is_address(journal: str) -> bool:
-    """Whether a journal is that of a broker, and not a folder."""
+    """True if a journal is that of a running broker, and not a folder."""
     return _ADDRESS.fullmatch(journal) is not None
 
 
 def is_journal(path: str) -> bool:
-    """Whether a path that files are read from is a journal instead."""
+    """True if a path that files are read from is a journal instead."""
     return is_address(path) or segments_in(Path(path))
 
 
@@ -92,7 +92,7 @@ def _read_broker(part: Part, interest: Interest | None) -> Iterator[bytes]:
                 _check(left, *reader.bounds())
                 patience = _Patience(JOURNAL_RECONNECT_S)
                 for line in reader.read(left.start, left.end, interest):
-                    # Offsets only grow, so what follows this line is what is left.
+                    # Offsets only grow, so the rest follows this line.
                     left = left._replace(start=offset_of(line) + 1)
                     yield line
                 return
@@ -122,7 +122,7 @@ def offset_of(line: bytes) -> int:
 
 
 def cut(part: Part, size: int) -> list[Part]:
-    """A part in pieces of at most so many publications each."""
+    """A part in pieces of at most `size` publications each."""
     starts = range(part.start, part.end, size)
     return [Part(part.journal, start, min(start + size, part.end)) for start in starts]
 

@@ -1,4 +1,4 @@
-"""Rows as publications of a broker's client: what the writers of the format `sapwood` do."""
+"""Rows as publications of a broker's client, for the writers of the format `sapwood`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def publish_batches(broker: str, client: str, batches: Iterator[pa.RecordBatch]) -> int:
-    """Publish all rows of one task through a broker; how many, when all are accepted.
+    """Publish all rows of one task through a broker; return their number when all are accepted.
 
-    `client` is the name of the task: what stands before a slash says whose ids these are.
+    `client` is the name of the task: the part before a slash names the publisher of the ids.
     Raises `InputError` for rows that are no publications, and for those the broker refuses.
     """
     count = 0

@@ -1,8 +1,8 @@
-"""The format `sapwood` of Spark: read what brokers have accepted, publish what a query gives.
+"""The format `sapwood` of Spark: reads accepted publications, publishes the rows of a query.
 
 Reading is by offset in the brokers' journals, so a batch that runs again after a restart has the
-same rows for ever: exactly once, by Spark's own checkpoint. A filter is evaluated where the journal
-is, and what it does not accept never travels. Writing is by id: a broker with a journal takes an id
+same rows for ever: exactly once, by Spark's own checkpoint. A filter is evaluated at the journal,
+and publications that it refuses never travel. Writing is by id: a broker with a journal takes an id
 of a publisher once, and all tasks of a query are one publisher, so a batch that is written again
 changes nothing.
 """
@@ -59,7 +59,7 @@ class SapwoodSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        """The columns of what is read."""
+        """The columns of the rows that are read."""
         return LINES if self._chosen.as_lines else ROWS
 
     def reader(self, schema: object) -> JournalBatch:  # noqa: ARG002
@@ -114,7 +114,7 @@ class JournalBatch(DataSourceReader):
         self._options = options
 
     def partitions(self) -> list[_Piece]:
-        """One task for each so many publications."""
+        """One task for each piece of the journals."""
         parts = []
         for journal in self._options.journals:
             first, end = journals.bounds(journal)
@@ -130,7 +130,7 @@ class JournalBatch(DataSourceReader):
 class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """A stream of journals. An offset is {journal: offset of the next publication}.
 
-    #: _target is where `availableNow` ends, once Spark has said that it does
+    #: _target is where `availableNow` ends, once Spark has requested that trigger
     """
 
     def __init__(self, options: SourceOptions) -> None:
@@ -167,7 +167,7 @@ class JournalStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = self._ends()
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[_Piece]:
-        """One task for each so many publications of a batch."""
+        """One task for each piece of a batch."""
         begins = {**self._fresh(start), **start}
         parts = [Part(journal, begins[journal], end[journal]) for journal in end]
         return _pieces(self._options, parts)
@@ -219,7 +219,7 @@ class StreamPublisher(DataSourceStreamArrowWriter):
         return WriterCommitMessage()
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Nothing is left to do: what is accepted is accepted."""
+        """Do nothing: accepted rows are published already."""
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """What was accepted stays, and is dropped as a repetition when the batch runs again."""
+        """Do nothing: accepted rows stay, and are dropped as repetitions in the next run."""

@@ -55,7 +55,7 @@ def match_into(
 def store_matches(
     publications: Publications, compiled: SubscriptionSet, path: str, output: Output
 ) -> int:
-    """As `match_into`, without a warning, and whatever is at `path`."""
+    """As `match_into`, without a warning, and in place of anything at `path`."""
     rows = None
     if isinstance(publications, Lake) and output is not Output.COUNTS:
         rows = _stored_by_workers(publications, compiled, path, output)

@@ -1,9 +1,9 @@
 """The ids of matches: dictionaries of texts, and matches as codes that point into them.
 
-An index finds slots, small integers. A dictionary says which text belongs to a slot, and turns the
-slots that were found into places among its texts, which is how Arrow and Parquet have columns of
-texts. With the ids `["b", "a", "c"]` of the slots 0, 1, 2, two publications of which the first
-matches slots 0 and 1 and the second slot 2::
+An index finds slots, small integers. A dictionary maps a slot to a text, and turns the slots that
+were found into places among its texts, which is how Arrow and Parquet have columns of texts. With
+the ids `["b", "a", "c"]` of the slots 0, 1, 2, two publications of which the first matches slots 0
+and 1 and the second slot 2::
 
     found       offsets [0, 2, 3]   slots [0, 1, 2]
     SlotIds     texts ["b", "a", "c"]    counts [2, 1]   codes [0, 1, 2]     b a | c

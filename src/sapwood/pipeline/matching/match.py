@@ -61,7 +61,7 @@ def compiled_for(
     """The subscriptions, compiled; a `PipelineWarning` names what cannot be used or seen."""
     if isinstance(subscriptions, SubscriptionSet):
         return subscriptions
-    shape_of(table_of_lake(publications))  # raises an error for what is no table of publications
+    shape_of(table_of_lake(publications))  # raises an error if it is no table of publications
     compiled = compile_subscriptions(subscriptions, engine=engine)
     _warn(compiled)
     return compiled

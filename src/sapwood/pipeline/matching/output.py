@@ -172,7 +172,7 @@ class _CountWriter(MatchWriter):
 
     def _rows_of(
         self,
-        batch: PublicationBatch,  # noqa: ARG002 - counts do not say whose they are
+        batch: PublicationBatch,  # noqa: ARG002 - counts are of all publications together
         found: Sequence[SlotBatch],
     ) -> Iterator[pa.RecordBatch]:
         for totals, (_, slots) in zip(self._totals, found, strict=True):
@@ -281,7 +281,7 @@ class _CodedWriter(_IdWriter):
 
     @abstractmethod
     def _shaped(self, ids: pa.Array, counts: Ints, texts: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """The columns of a row group; each id has as many of the texts as its count says."""
+        """The columns of a row group; each id has as many of the texts as its count."""
 
     def _clear(self) -> None:
         self._ids: list[pa.Array] = []
@@ -311,7 +311,7 @@ def _lists(counts: Ints, values: pa.Array) -> pa.Array:
 
 
 def _offsets(counts: Ints) -> Ints:
-    """Where each run begins, and where the last one ends: of the counts `2 0 3`, `0 2 2 5`."""
+    """The beginning of each run, and the end of the last one: of the counts `2 0 3`, `0 2 2 5`."""
     return np.concatenate(([0], np.cumsum(counts)))
 
 

@@ -120,7 +120,7 @@ def segment_heads(stored: DataFrame) -> list[Head]:
     """The heads of the segments in a table (`SEGMENTS`) that was written, in their order."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    # A row is megabytes, so there are few, and all but the first of a segment say nothing new.
+    # A row is megabytes, so there are few, and all but the first of a segment add nothing new.
     names = F.when(F.col("chunk") == 0, F.col("attributes")).alias("attributes")
     file = F.col("_metadata.file_path").alias("file")
     rows = stored.select("segment", "chunk", "filters", names, file).collect()
@@ -139,7 +139,7 @@ def unpack_segments(stored: DataFrame, heads: Iterable[Head], folder: Path) -> t
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    shutil.rmtree(folder, ignore_errors=True)  # What a run that was cut short has left.
+    shutil.rmtree(folder, ignore_errors=True)  # The rest of a run that was cut short.
     folder.mkdir(parents=True)
     made: list[Path] = []
     for head in heads:

@@ -58,7 +58,7 @@ class Layout(StrEnum):
 
 
 def layout_for(subscriptions: int, filter_chars: int, asked: Layout = Layout.AUTO) -> Layout:
-    """The layout for a set of that size; the one that was asked for, unless it is `AUTO`."""
+    """The layout for a set of that size; the requested one, unless it is `AUTO`."""
     if asked is not Layout.AUTO:
         return asked
     fits = (

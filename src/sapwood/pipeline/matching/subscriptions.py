@@ -59,12 +59,12 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionSet:
-    """A set of subscriptions ready for matching: an index, and what is known about it.
+    """A set of subscriptions ready for matching: an index, and its description.
 
-    `archive` is the index (or a folder of several), packed, and `name` what it is called where it
-    is unpacked. `attributes` are those that some filter reads, sorted; `documents` tells whether
-    any reads documents. The archive lives as long as this process, because Spark fetches it again
-    for every executor, and every session, that comes later.
+    `archive` is the index (or a folder of several), packed, and `name` its name where it is
+    unpacked. `attributes` are those that some filter reads, sorted; `documents` is true if any
+    reads documents. The archive lives as long as this process, because Spark fetches it again for
+    every executor, and every session, that comes later.
     """
 
     archive: Path
@@ -82,7 +82,7 @@ def compile_subscriptions(
 
     Of two rows with the same id the first one is taken, by `file` and `line` where the table has
     these columns, else by the text of the filter, so that it does not depend on how the table is
-    partitioned. `size` is asked for where it is not known yet.
+    partitioned. `size` is computed where it is not given.
 
     Raises `InputError` for a table that lacks a column, `LimitError` for a set that is too large
     for one driver.
@@ -303,7 +303,7 @@ def _collected(table: DataFrame, order: Sequence[str] = ()) -> Iterator[dict[str
         for batch in held.to_batches():
             yield from batch.to_pylist()
         return
-    # What is here already is sorted here: Spark would read it twice and shuffle it.
+    # Rows that are here already are sorted here: Spark would read them twice and shuffle them.
     held = held.combine_chunks()  # Rows are taken from one array quicker than from many.
     places = pc.sort_indices(held, sort_keys=[(name, "ascending") for name in order])
     for start in range(0, len(places), _ROWS_AT_ONCE):

@@ -9,7 +9,7 @@
         index/segment-00000/       the same, to be mapped; where the set is on this machine
         report/*.json              what became of the subscriptions; written last
 
-A version counts once its report is there. One job works on a set at a time; anybody may read.
+A version counts once its report is there. One job works on a set at a time; all may read.
 """
 
 from __future__ import annotations

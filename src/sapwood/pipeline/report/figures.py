@@ -1,7 +1,7 @@
 """The figures of deliveries: rates, fan-out, dead subscriptions, skew, delays, crossings.
 
 Every step is a function from DataFrame to DataFrame; the figures stay tables of any size, and only
-what a page shows is cut down (`pages`).
+rows for a page are cut down (`pages`).
 """
 
 from __future__ import annotations
@@ -130,10 +130,11 @@ def delays(deliveries: DataFrame, published: DataFrame) -> DataFrame:
 
 
 def crossings_by_link(crossings: DataFrame) -> DataFrame:
-    """Crossings of each link, and how many served nobody: link, crossings, needless.
+    """Crossings of each link, and the number without need: link, crossings, needless.
 
-    `crossings` has a row for each publication that crossed a link: `link` and `needed`, whether
-    somebody behind it wanted it. Raises `InputError` for a table without these columns.
+    `crossings` has a row for each publication that crossed a link: `link` and `needed`, true if a
+    subscription behind it accepts the publication. Raises `InputError` for a table without these
+    columns.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -151,8 +152,8 @@ def crossings_by_link(crossings: DataFrame) -> DataFrame:
 
 
 def _few(rows: DataFrame, column: str) -> DataFrame:
-    """Some hundred rows at most in one piece, in the order of a column.
+    """A table of some hundred rows at most, in one piece, in the order of a column.
 
-    Spark would look at them once more to cut them into pieces of a size.
+    Spark would read them again to cut them into pieces of a size.
     """
     return rows.coalesce(1).sortWithinPartitions(column)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SIZES: Final = "broker STRING, table STRING, at TIMESTAMP, entries BIGINT"
-"""From `at` on, until the next row of the same table, it held so many entries."""
+"""From `at` on, until the next row of the same table, the table held `entries` entries."""
 
 _TIMES: Final = ("published_at", "delivered_at")
 """Columns that a table may lack."""
 
 
 def read_rows(spark: SparkSession, path: str, columns: str) -> DataFrame:
-    """Some columns (DDL) of JSON Lines, Parquet or a journal; a time that Parquet lacks is null.
+    """The given columns (DDL) of JSON Lines, Parquet or a journal; a missing time is null.
 
     Raises `FileFormatError` for Parquet without another one of the columns.
     """

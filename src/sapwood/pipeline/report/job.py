@@ -57,7 +57,7 @@ _COUNTED: Final = (
     ("dead", "0", "0"),
     ("links", "crossings", "needless"),
 )
-"""The tables that totals are taken from, with what is added up besides the rows of each."""
+"""The tables that totals are taken from, with the sums besides the rows of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ class ReportJob:
     All paths are JSON Lines or Parquet, as the other jobs and commands write them. `publications`
     (id, published_at) give rates, the publications that no subscription accepts and, where
     deliveries have the time `delivered_at`, delays; `subscriptions` (id) give the dead ones,
-    `crossings` (link, needed) what crossed links for nobody. `table_sizes` (broker, table, at,
-    entries) give the sizes of routing tables: folders of journals, too, and where none is named,
-    the journal of `publications`. `page` must be on this machine.
+    `crossings` (link, needed) the crossings of links without need. `table_sizes` (broker, table,
+    at, entries) give the sizes of routing tables: folders of journals, too, and where none is
+    named, the journal of `publications`. `page` must be on this machine.
     """
 
     deliveries: str
@@ -150,7 +150,7 @@ class ReportJob:
         return _Sized({"table_sizes": sizes, "table_peaks": peaks(held)}, held, without)
 
     def _written(self, found: dict[str, DataFrame]) -> dict[str, DataFrame]:
-        """Write the tables; what the page shows is drawn from those that were written."""
+        """Write the tables; the page is drawn from the written ones."""
         stored: dict[str, DataFrame] = {}
         for name in _TABLES:
             if name in found:
@@ -182,7 +182,7 @@ class _Sized:
     without: tuple[str, ...] = ()
 
     def figures(self, stored: dict[str, DataFrame]) -> SizeFigures | None:
-        """The figures of table sizes for the page; `None` where none were asked for."""
+        """The figures of table sizes for the page; `None` where none were requested."""
         if self.states is None:
             return None
         return figures_of(self.states, stored["table_peaks"], self.without)

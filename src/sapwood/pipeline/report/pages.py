@@ -1,4 +1,4 @@
-"""The page of `report`: what the figures say, for a person to look at.
+"""The page of `report`: its figures, for a person to look at.
 
 One file that needs nothing else: plots are SVG within it (`sapwood.charts`), and no script runs.
 """
@@ -41,7 +41,7 @@ ul{columns:2;margin:0;padding-left:18px;overflow-wrap:anywhere}
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The sums of a report. `None` where what they count was not given.
+    """The sums of a report. `None` where the input that they count was not given.
 
     `top_share` is the part of all deliveries that went to the most served hundredth of the
     subscriptions that got any.
@@ -65,8 +65,8 @@ class PageFigures:
 
     `top` are (subscription, publications), `fan_out` (low, high, publications), `skew` (part,
     share), `rates` (start as text, publications, deliveries), `links` (link, crossings, needless),
-    `delays` (quantile, seconds), `dead` some of the subscriptions that got nothing, `sizes` what
-    is known of routing tables, `None` where nobody has asked.
+    `delays` (quantile, seconds), `dead` some of the subscriptions that got nothing, `sizes` the
+    figures of routing tables, `None` where not requested.
     """
 
     top: Sequence[tuple[str, int]] = ()
@@ -129,7 +129,7 @@ def _sentence(totals: Totals) -> str:
 
 
 def _tiles(totals: Totals) -> list[tuple[str, str, str]]:
-    """Names, values, and what they are a part of."""
+    """Names, values, and the wholes of which they are a part."""
 
     def of(count: int, whole: int | None) -> tuple[str, str]:
         return number(count), f"of {number(whole)}" if whole else ""
@@ -209,7 +209,7 @@ def _delays(figures: PageFigures) -> tuple[str, str, str]:
     shown = [
         Bar(
             "slowest" if quantile == 1 else f"{100 * quantile:.4g} %",
-            max(delay, 0.0),  # Clocks that disagree may say that it came before it went.
+            max(delay, 0.0),  # Clocks that disagree may show an arrival before its departure.
             beside=_duration(delay),
             title=f"{100 * quantile:.4g} % of the deliveries took at most {_duration(delay)}",
         )

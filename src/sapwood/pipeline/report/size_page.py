@@ -15,18 +15,18 @@ ALL: Final = "all"
 """In the place of a table's name: all tables of a broker together."""
 
 UNCONFIRMED: Final = "unconfirmed"
-"""The table that counts entries of the others once more, and is no part of `ALL`."""
+"""The table that counts entries of other tables again, and is no part of `ALL`."""
 
 TITLE: Final = "Routing tables"
 
 _KNOWN: Final = ("local", "received", "propagated", "advertisements", UNCONFIRMED)
-"""The tables of Sapwood's routers, in the order in which they are told."""
+"""The tables of Sapwood's routers, in the order in which they are shown."""
 
 FEW: Final = 6
-"""Brokers whose tables are told apart in the plot; of more, panels are too small for that."""
+"""Brokers whose tables are distinguished in the plot; of more, panels are too small for that."""
 
 _STYLES: Final = ("first", "second", "third", "fourth", "fifth")
-"""Classes of colors; where there are more tables than these, they are not told apart."""
+"""Classes of colors; where there are more tables than these, they are not distinguished."""
 
 _NONE: Final = (
     "A broker with --data writes them into its journal while it runs; that of an earlier version "
@@ -56,7 +56,7 @@ class Peak(NamedTuple):
 class SizeFigures:
     """The figures of routing tables for the page.
 
-    `states` are ordered by time, and at each moment all tables of a broker are told; `ALL` is a
+    `states` are ordered by time, and at each moment all tables of a broker have a state; `ALL` is a
     table, too. `period` are the first and the last moment as text, in UTC. States and peaks are of
     the brokers that are shown, which may be fewer than `brokers`. `without` are the journals that
     hold no table sizes.
@@ -89,7 +89,7 @@ def sizes_section(figures: SizeFigures) -> str:
 class _Sizes:
     """The peaks by broker and table; tables that never held anything are left out.
 
-    `parts` are the tables whose sum is `ALL`, `columns` all that are told in numbers.
+    `parts` are the tables whose sum is `ALL`, `columns` all that are shown in numbers.
     """
 
     brokers: Sequence[str]
@@ -151,7 +151,7 @@ def _plot(figures: SizeFigures, sizes: _Sizes, parts: Sequence[str]) -> str:
 
 
 def _ends(first: str, last: str) -> tuple[str, str]:
-    """Two moments as short as they can be told: without the day where it is the same."""
+    """Two moments in their shortest form: without the day where it is the same."""
     if first[:10] == last[:10]:
         return first[11:], last[11:]
     if first[:4] == last[:4]:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 INTERVALS_MAX: Final = 120
-"""Intervals into which the time of all sizes is cut: what a plot of a hand's width can show."""
+"""Intervals into which the time of all sizes is cut: as many as a plot of a hand's width can
+show."""
 
 BROKERS_MAX: Final = 40
 """Brokers that the page shows: five beside each other make eight rows, which fit a screen."""
@@ -25,7 +26,7 @@ def states(sizes: DataFrame) -> DataFrame:
     """The sizes of all tables of a broker whenever one changed: broker, table, at, entries.
 
     `sizes` has the same columns, and a row where a table changed. The table `ALL` is the sum of the
-    others, but for what is counted there already (`UNCONFIRMED`).
+    others, without entries counted there already (`UNCONFIRMED`).
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812

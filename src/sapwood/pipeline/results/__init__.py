@@ -1,1 +1,1 @@
-"""Results as files: what tasks write, and how it takes the place of what was there before."""
+"""Results as files: the files of tasks, and how they take the place of an earlier result."""

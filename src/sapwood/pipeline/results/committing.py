@@ -11,7 +11,7 @@
 Names of jobs are new, so that no file takes the place of another. In this order:
 
 ====  ==========================================  ==============================================
-step  what is done                                what lies there, for somebody who lists it
+step  what is done                                what a listing of the folder shows
 ====  ==========================================  ==============================================
 1     tasks write, the driver checks the rows     the earlier result
 2     `_MANIFEST` names its files; `_SUCCESS`     the earlier result, without `_SUCCESS`
@@ -22,11 +22,12 @@ step  what is done                                what lies there, for somebody 
 6     `_SUCCESS` comes back, `_MANIFEST` goes     the new result
 ====  ==========================================  ==============================================
 
-Who goes by `_MANIFEST` where `_SUCCESS` is missing, as `listing` does, sees the earlier result up
-to step 4 and the new one from then on, and each of them whole. Who waits for `_SUCCESS` sees no
-mixture either. Who does neither may for the length of steps 3 to 5 see rows of both, but never
-a part of one. A job that fails up to step 4 takes its files away again. If the driver is killed
-between 2 and 6 the folder stays in that state until the next job has its result there.
+A reader that goes by `_MANIFEST` where `_SUCCESS` is missing, as `listing` does, sees the earlier
+result up to step 4 and the new one from then on, and each of them whole. One that waits for
+`_SUCCESS` sees no mixture either. One that does neither may for the length of steps 3 to 5 see rows
+of both, but never a part of one. A job that fails up to step 4 takes its files away again. If the
+driver is killed between 2 and 6 the folder stays in that state until the next job has its result
+there.
 
 Of two jobs the one that began last owns the folder: the other sees that before it makes anything
 visible, and again right before step 4, and fails. Between that look and the write nothing excludes
@@ -87,7 +88,7 @@ class StoreStaging:
 
         A result without rows has a file with the columns of the `schema`, if it has one. Raises
         `FileFormatError` where a file is missing, another job has begun to write here, or the store
-        does not do what it is asked, and `InvariantError` if the rows are not as tasks counted.
+        refuses a request, and `InvariantError` if the rows are not as tasks counted.
         """
         with store_faults(self.target.uri, "cannot be written"), self._losses():
             self._check_owner()
@@ -107,7 +108,7 @@ class StoreStaging:
         return found
 
     def remove(self) -> None:
-        """Remove what is left of the hidden folder, as far as the store lets one."""
+        """Remove the rest of the hidden folder, as far as the store allows."""
         try:
             owner = self._owner()
             if owner:
@@ -161,7 +162,7 @@ class StoreStaging:
 
     def _take_back(self, made: Sequence[str], earlier: Listed) -> None:
         """Leave the earlier result as it was; its files are all there still."""
-        # The manifest may be the new one: a store may have done what it did not answer.
+        # The manifest may be the new one: a store may have carried out an unanswered request.
         self._write_manifest(earlier.belong)
         self._delete(made)
         if earlier.is_settled:

@@ -44,11 +44,10 @@ LARGE_ROWS: Final = MappingProxyType(
         "parquet.page.size.row.check.min": "1",
     }
 )
-"""Settings of Parquet for rows of megabytes: it would hold a hundred before it looks what they
-take."""
+"""Settings of Parquet for rows of megabytes: it would hold a hundred before it measures them."""
 
 _BEYOND_STARS: Final = re.compile(r"[?\[\]{}\\]")
-"""What means other things in Java's patterns than in Python's."""
+"""The characters that mean other things in Java's patterns than in Python's."""
 
 REJECTED_SUFFIX: Final = ".rejected"
 REJECTED_ROWS_PER_FILE: Final = 1_000_000
@@ -61,7 +60,7 @@ def rejected_path(out: str) -> str:
 
 
 def exists(spark: SparkSession, path: str) -> bool:
-    """Whether there is a file or a folder at `path`, wherever Spark or this process finds it."""
+    """True if there is a file or a folder at `path`, wherever Spark or this process finds it."""
     store = store_for(spark, path)
     if store is not None:
         return bool(files_at(store))
@@ -79,7 +78,7 @@ def exists(spark: SparkSession, path: str) -> bool:
 
 
 def check_table(spark: SparkSession, path: str, columns: Sequence[str]) -> None:
-    """Refuse to replace what is at `path`, unless that is an earlier result with these columns.
+    """Refuse to replace anything at `path` but an earlier result with these columns.
 
     Raises `FileFormatError` if there is something else.
     """
@@ -100,7 +99,7 @@ def check_table(spark: SparkSession, path: str, columns: Sequence[str]) -> None:
 
 
 def check_rejected(spark: SparkSession, path: str) -> None:
-    """Refuse to replace what is at `path`, unless that is a folder of rejected rows."""
+    """Refuse to replace anything at `path` but a folder of rejected rows."""
     if not exists(spark, path) or _is_empty_folder(path):
         return
     store = store_for(spark, path)
@@ -137,7 +136,7 @@ def result_at(spark: SparkSession, path: str) -> DataFrame:
 
 
 def stored_table(table: DataFrame, path: str, options: Mapping[str, str] = NO_OPTIONS) -> DataFrame:
-    """Write a table as Parquet in place of an earlier one; what is read from the files."""
+    """Write a table as Parquet in place of an earlier one; return the table of its files."""
     table.write.mode("overwrite").options(**options).parquet(path)
     return table.sparkSession.read.schema(table.schema).parquet(path)
 
@@ -200,7 +199,7 @@ def seen_here(spark: SparkSession, path: str) -> Path | None:
     To look there takes microseconds, and to have Spark look some hundredths of a second, or a job.
     """
     local = local_path(path)
-    # What a relative path is within is for Java to say.
+    # Java decides to which folder a path is relative.
     if local is None or not local.is_absolute() or is_connect(spark):
         return None
     if not path.startswith("file:"):

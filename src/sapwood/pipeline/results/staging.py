@@ -5,7 +5,7 @@
     .deliveries.writing/_3f...e1.parquet    what tasks write
     deliveries/part-00000.parquet           what it becomes, by a rename
 
-What was there before stays until then, and is moved aside by another rename just before. A job that
+The earlier content stays until then, and is moved aside by another rename just before. A job that
 is cut short leaves hidden folders, which the next one with the same result removes.
 """
 
@@ -72,16 +72,16 @@ class Staging:
         return sum(found)
 
     def remove(self) -> None:
-        """Remove what is left of the folder."""
+        """Remove the rest of the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def staging_for(spark: SparkSession, path: str) -> Staging | StoreStaging | None:
-    """A new folder beside `path`, if Spark sees there what this process sees; else `None`.
+    """A new folder beside `path`, if Spark sees the same there as this process; else `None`.
 
     In a store it is within `path` (`committing`), and Spark need not see it, but workers must.
     `None`, too, where a folder cannot be put in place of another. Raises `FileFormatError` for a
-    store that nobody can write to.
+    store that cannot be written to.
     """
     store = store_for_workers(spark, path)
     if store is not None:

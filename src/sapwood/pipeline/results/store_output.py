@@ -27,7 +27,7 @@ _LINES_SUFFIX: Final = ".json"
 
 
 def store_for(spark: SparkSession, path: str) -> Store | None:
-    """The store at a path that Spark does not reach; `None` for what it does.
+    """The store at a path that Spark does not reach; `None` for one that it reaches.
 
     Raises `FileFormatError` where this process does not reach it either.
     """
@@ -37,7 +37,7 @@ def store_for(spark: SparkSession, path: str) -> Store | None:
 
 
 def files_at(store: Store) -> tuple[str, ...]:
-    """The files of what is there, by their paths; none if nothing is."""
+    """The paths of the files there; none if there is nothing."""
     with store_faults(store.uri, "cannot be read"):
         return listed(store.files, store.path)
 
@@ -93,7 +93,7 @@ def store_lines(table: DataFrame, store: Store) -> int:
 
 
 def remove_all(store: Store) -> None:
-    """Remove what is there, if anything is."""
+    """Remove all files there, if there are any."""
     with store_faults(store.uri, "cannot be removed"):
         if files_at(store):
             store.files.delete_dir(store.path)

@@ -6,8 +6,8 @@
     stored       worker: matches, pages ──────────────────────────────── files
 
 To hand thirty pairs of texts to the JVM costs more than to find them, and there they are taken
-apart into rows and put into columns again. A worker has them as numbers, which is what they are
-in a Parquet file, too, beside a dictionary of the texts.
+apart into rows and put into columns again. A worker has them as numbers, as a Parquet file has
+them, too, beside a dictionary of the texts.
 
 Files get hidden names. Only the driver, which knows whose work counts, gives them others
 (`staging`), so that a task that is run twice, or goes on after it was given up, does no harm.
@@ -38,8 +38,8 @@ _DICTIONARY_BYTES_MAX: Final = 64 << 20
 """Beyond it pyarrow writes texts out, each time; by default 1 MiB, which 100,000 ids take."""
 
 _WITH_BOUNDS: Final = ("publication",)
-"""What is looked up in results. To find the least and the greatest of random texts takes longer
-than to write them."""
+"""The columns by which results are searched. To find the least and the greatest of random texts
+takes longer than to write them."""
 
 
 _CODEC: Final = "spark.sql.parquet.compression.codec"
@@ -103,7 +103,7 @@ def codec_of(spark: SparkSession) -> str | None:
 
 
 def needed_codec(spark: SparkSession) -> str:
-    """As `codec_of`, where nobody else could write. Raises `InputError` without one."""
+    """As `codec_of`, where only workers can write. Raises `InputError` without one."""
     codec = codec_of(spark)
     if codec is None:
         raise InputError(f"set {_CODEC} to one of {', '.join(_CODECS)}")
@@ -165,7 +165,7 @@ def stored(groups: Iterator[pa.RecordBatch], folder: Place, codec: str) -> Itera
 
 
 def _grouped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches that are large enough for row groups."""
+    """The rows in batches that are large enough for row groups."""
     import pyarrow as pa
 
     held: list[pa.RecordBatch] = []
@@ -210,7 +210,7 @@ def _output(file: Place) -> pa.NativeFile:
 
 @contextmanager
 def _faults_of(file: Place) -> Iterator[None]:
-    """Raise what goes wrong with a file as `FileFormatError`."""
+    """Raise errors of a file as `FileFormatError`."""
     import pyarrow as pa
 
     try:

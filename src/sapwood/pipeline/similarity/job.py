@@ -40,9 +40,9 @@ MEMBERS: Final = ("id", "key")
 class SimilaritySummary:
     """The summary of a similarity job.
 
-    `subscriptions` were read, with so many different `filters` (`uncompared` of them were compared
-    with none, for a reason that the table of filters has) in so many `blocks`; `pairs` of filters
-    are near.
+    All are counts: `subscriptions` that were read, their different `filters` (`uncompared` of them
+    were compared with none, for a reason that the table of filters has), the `blocks` of the work,
+    and the `pairs` of near filters.
     """
 
     subscriptions: int
@@ -62,10 +62,10 @@ class SimilarityJob:
     """Find all near pairs of the subscriptions at a path, into tables in the folder `out`.
 
     Two filters are near whose proximity is the `threshold` or more, above 1/2 and at most 1: the
-    mean of both similarities, which are estimated from what is `known` of documents for tree
-    patterns, and by `box_similarity` for record filters. Of filters of one kind more than
-    `group_max` are cut into blocks. Raises `InputError` for another threshold, and for a dialect
-    that nobody knows.
+    mean of both similarities, which are estimated from the knowledge of documents, `known`, for
+    tree patterns, and by `box_similarity` for record filters. Of filters of one kind more than
+    `group_max` are cut into blocks. Raises `InputError` for another threshold, and for an unknown
+    dialect.
     """
 
     subscriptions: str
@@ -78,7 +78,7 @@ class SimilarityJob:
     group_max: int = NEAR_GROUP_FILTERS_MAX
 
     def __post_init__(self) -> None:
-        """Raise `InputError` for what is no threshold, and for a dialect that nobody knows."""
+        """Raise `InputError` for a threshold out of bounds, and for an unknown dialect."""
         least_similarity(self.threshold)
         if self.dialect is not None:
             DIALECTS.named(self.dialect)

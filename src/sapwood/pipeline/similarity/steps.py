@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 CHUNK_FILTERS: Final = 2_000
-"""Filters that ask in one chunk at least: one that is stored is read anew in each."""
+"""The least searching filters of a chunk: a stored filter is read anew in each chunk."""
 
 CHUNKS_MAX: Final = 64
 
@@ -42,7 +42,7 @@ _NOTHING: Final = encode_form(NOTHING)
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How filters are cut into blocks: `PlaceFilters` has the same members."""
+    """The cut of filters into blocks: `PlaceFilters` has the same members."""
 
     slots: int
     pattern_slots: int
@@ -78,7 +78,7 @@ def described(members: DataFrame, known: Known) -> DataFrame:
 
 
 def cut_for(filters: DataFrame, cores: int, group_max: int) -> Cut:
-    """How these filters, kept by the caller, are cut."""
+    """The cut for these filters, which the caller keeps."""
     from pyspark.sql import functions as F  # noqa: N812
 
     compared = filters.where("reason IS NULL")
@@ -130,7 +130,7 @@ def near(filters: DataFrame, cut: Cut, known: Known, threshold: float, cores: in
 
 
 def _is_pattern(form: Column) -> Column:
-    """Whether a normal form is that of a tree pattern."""
+    """The condition that a normal form is that of a tree pattern."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.substring(form, 1, len(PATTERN_MARK)) == F.lit(PATTERN_MARK)

@@ -1,9 +1,9 @@
 """The workers of `similarity`: they place filters in blocks, and compare those of a block.
 
 Record filters and tree patterns lie in blocks of their own: numbers from 0 on, and from -1 down. A
-filter is *stored* in blocks by its labels (`sapwood.similarity.near`) and asks in all in which a
-near one may be stored. Those who ask in a block are spread over *chunks*, so that several tasks
-compare them; whoever is stored there is in each of its chunks.
+filter is *stored* in blocks by its labels (`sapwood.similarity.near`) and searches in all in which
+a near one may be stored. The searching filters of a block are spread over *chunks*, so that several
+tasks compare them; a stored filter is in each of its chunks.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ FOUND: Final = "one STRING, other STRING, is_there BOOLEAN, similarity DOUBLE"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of documents, as bytes that go to workers: a synopsis, a DTD, or both."""
+    """Knowledge of documents as bytes that go to workers: a synopsis, a DTD, or both."""
 
     synopsis: bytes | None = None
     dtd: bytes | None = None
@@ -58,7 +58,7 @@ class Known:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether neither is there, so that tree patterns cannot be compared."""
+        """True if neither is there, so that tree patterns cannot be compared."""
         return self.synopsis is None and self.dtd is None
 
     def similarity(self) -> Similarity:
@@ -71,7 +71,7 @@ NOTHING_KNOWN: Final = Known()
 
 @lru_cache(maxsize=1)
 def _similarity(known: Known) -> Similarity:
-    """One a worker: it remembers what it has found of the knowledge."""
+    """The measure of a worker: one each, which keeps its results."""
     synopsis = None if known.synopsis is None else of_bytes(known.synopsis)
     dtd = None if known.dtd is None else read_dtd(known.dtd, known.root)
     return Similarity(Knowledge(dtd, synopsis))
@@ -84,7 +84,7 @@ class DescribeFilters:
     knows_documents: bool
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Write down all filters of one task, and say which cannot be compared."""
+        """Print all filters of one task, with the reason for each that cannot be compared."""
         import pyarrow as pa
 
         for batch in batches:
@@ -166,7 +166,7 @@ class PlaceFilters:
             yield pa.RecordBatch.from_arrays([*numbers, *taken.columns], names=names)
 
     def _places(self, forms: Sequence[bytes]) -> list[tuple[frozenset[int], frozenset[int]]]:
-        """For each filter the slots in which it is stored, and those in which it asks."""
+        """For each filter the slots in which it is stored, and those in which it searches."""
         patterns = {
             at: decode_pattern(form) for at, form in enumerate(forms) if is_pattern_form(form)
         }
@@ -207,7 +207,7 @@ class PlaceFilters:
     def _chunked(
         self, key: str, stored: frozenset[int], asked: frozenset[int]
     ) -> list[tuple[int, int, int]]:
-        """The blocks of a filter with its roles: stored in all chunks, asking in one."""
+        """The blocks of a filter with its roles: stored in all chunks, searching in one."""
         own = int(key[:8], 16) % self.chunks
         return [
             (slot, chunk, role)
@@ -259,7 +259,7 @@ class CompareBlocks:
 
 
 def read_known(synopsis: bytes | None, dtd: bytes | None, root: str | None) -> Known:
-    """What is known, checked here before it goes to workers; raises `InputError` for bad bytes."""
+    """The knowledge, checked here before it goes to workers; raises `InputError` for bad bytes."""
     known = Known(synopsis, dtd, root)
     if not known.is_nothing:
         known.similarity()

@@ -1,4 +1,4 @@
-"""The checks of jobs: sums that agree, and nothing rejected where that was asked for."""
+"""The checks of jobs: sums that agree, and nothing rejected where that is required."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark's errors in our own words, where they are about what the user handed in."""
+"""Spark's errors in our own words, where they are about the user's input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 _MISSING: Final = re.compile(r"No module named 'sapwood\b")
 
 _NEWER_LOG: Final = re.compile(r"log version is v\d+, but encountered v\d+")
-"""What is said of a checkpoint's logs; there is no condition for it."""
+"""The message about a checkpoint's logs; there is no condition for it."""
 
 _UNKNOWN_SCHEME: Final = re.compile(
     r"No FileSystem for scheme|Class org\.apache\.hadoop\.fs\.\S+ not found"
@@ -35,7 +35,7 @@ _UNREADABLE: Final = (
 
 @contextmanager
 def spark_faults(path: str | None = None) -> Iterator[None]:
-    """Raise what Spark says about `path`, or what a worker of ours says, as a `SapwoodError`.
+    """Raise an error of Spark about `path`, or of a worker of ours, as a `SapwoodError`.
 
     Anything else passes as it is.
     """
@@ -65,14 +65,14 @@ def condition_of(error: Exception) -> str:
 
 
 def is_worker_defect(error: Exception) -> bool:
-    """Whether our own code has failed in a worker, and its traceback is worth keeping."""
+    """True if our own code has failed in a worker, and its traceback is worth keeping."""
     from pyspark.errors import PythonException
 
     return isinstance(error, PythonException) or "Traceback (most recent call last)" in str(error)
 
 
 def is_unknown_scheme(error: Exception) -> bool:
-    """Whether Spark has no file system for the scheme of a path."""
+    """True if Spark has no file system for the scheme of a path."""
     return _UNKNOWN_SCHEME.search(str(error)) is not None
 
 

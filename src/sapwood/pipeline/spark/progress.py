@@ -21,7 +21,7 @@ _POLL_S: Final = 0.2
 def task_progress(spark: SparkSession, description: str) -> Iterator[None]:
     """Show the tasks of the running stages on standard error, if that is a terminal.
 
-    Spark's status is asked for by a thread (classic), or comes with the answers (Connect).
+    Spark's status is polled by a thread (classic), or comes with the answers (Connect).
     """
     if not sys.stderr.isatty():
         yield
@@ -36,7 +36,7 @@ def task_progress(spark: SparkSession, description: str) -> Iterator[None]:
         TextColumn("tasks"),
         TimeElapsedColumn(),
     )
-    # Standard output is left alone: it may be a pipe, and what goes there is no decoration.
+    # Standard output is left alone: it may be a pipe for results.
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(description, total=None)
@@ -49,7 +49,7 @@ def task_progress(spark: SparkSession, description: str) -> Iterator[None]:
 
 @contextmanager
 def _by_polling(spark: SparkSession, bar: Progress, task: TaskID) -> Iterator[None]:
-    """Ask classic Spark's status tracker again and again."""
+    """Poll the status tracker of classic Spark."""
     tracker = spark.sparkContext.statusTracker()
     over = Event()
 

@@ -1,7 +1,7 @@
 """The reach of a place: Spark's by Java's file systems, this process's and workers' by pyarrow.
 
-What a store lacks is not always known from outside: jars on a cluster, credentials of executors, a
-library of Hadoop's beside pyarrow. So each of them is asked to look.
+Lacks of a store are not always known from outside: jars on a cluster, credentials of executors, a
+library of Hadoop's beside pyarrow. So each of them has to look.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ def store_for_workers(spark: SparkSession, path: str) -> Store | None:
 
 
 def log_reason(path: str, reason: str) -> None:
-    """Log the reason why Spark reads, or writes, what is at a path."""
+    """Log the reason why Spark reads, or writes, at a path."""
     _LOG.info("%s goes through Spark: %s", shown(path), reason)
 
 
 def spark_reaches(spark: SparkSession, path: str) -> bool:
-    """Whether Spark has a file system for a path; it may be one that does not answer.
+    """True if Spark has a file system for a path; it may be one that does not answer.
 
     None of Spark's understands options in a URI.
     """
@@ -111,7 +111,7 @@ def _store_or_spark(
 
 
 def _check_workers(spark: SparkSession, store: Store) -> None:
-    """Raise `FileFormatError` where the worker that is asked does not reach a store."""
+    """Raise `FileFormatError` where a worker does not reach a store."""
     look = Look(store.place)
     reasons = spark.range(0, 1, 1, 1).mapInArrow(look, "reason STRING").collect()
     if reasons:

@@ -1,7 +1,7 @@
 """Spark sessions: one made for this machine, or the one that is there already.
 
 All steps of the pipeline take DataFrames, so any session will do: a cluster's, a notebook's, one
-of Spark Connect. This module is for those who have none yet.
+of Spark Connect. This module is for callers that have none yet.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DEFAULT_MASTER: Final = "local[2]"
 
 NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
-"""Settings of Spark, or of what it writes, where none are given."""
+"""Settings of Spark, or of its output, where none are given."""
 
 _ANYWHERE: Final = MappingProxyType(
     {
@@ -47,12 +47,12 @@ _CALLED_BY_LAST_NAME: Final = (
     "org.apache.spark.sql.api.python.PythonSQLUtils",
     "org.apache.spark.sql.functions",
 )
-"""Classes that PySpark asks Java for by their last names, several times for each column."""
+"""Classes that PySpark looks up in Java by their last names, several times for each column."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFacts:
-    """The facts of a session: what it runs on."""
+    """The facts of a session: the versions and places that it runs on."""
 
     spark: str
     master: str
@@ -98,7 +98,7 @@ def local_session(
         # Pieces that take Python a second or so, not a minute: they balance, and progress shows.
         "spark.sql.files.maxPartitionBytes": "16m",
         "spark.sql.shuffle.partitions": str(cores),
-        # Errors name the line that made a column; to ask for it takes longer than to make one.
+        # Errors name the line that made a column; to find it takes longer than to make one.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         **options,
     }
@@ -111,7 +111,7 @@ def local_session(
 
 
 def open_session(app_name: str = "sapwood", *, master: str | None = None) -> SparkSession:
-    """The session to work with: what is there already goes before what could be made.
+    """The session to work with: an existing one goes before a new one.
 
     In this order: the active session; the one that spark-submit has configured, as it is; the
     Spark Connect server `sc://host:port`; a cluster `master`, such as `spark://host:7077` or
@@ -152,22 +152,22 @@ def running_session(
 
 
 def under_spark_submit() -> bool:
-    """Whether spark-submit has started this process and holds the Java side already."""
+    """True if spark-submit has started this process and holds the Java side already."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def is_local(master: str) -> bool:
-    """Whether the executors of `master` run on this machine."""
+    """True if the executors of `master` run on this machine."""
     return master.startswith("local")
 
 
 def is_connect(spark: SparkSession) -> bool:
-    """Whether the session talks to a Spark Connect server."""
+    """True if the session talks to a Spark Connect server."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def describe(spark: SparkSession) -> SessionFacts:
-    """The facts of `spark`, asked of Spark itself, so that they hold for a remote session too."""
+    """The facts of `spark`, queried from Spark, so that they hold for a remote session too."""
     row = spark.sql(
         "SELECT java_method('java.lang.System', 'getProperty', 'java.version') AS java,"
         " java_method('java.lang.System', 'getProperty', 'java.home') AS home"

@@ -1,8 +1,8 @@
 """The package as an archive, for executors that do not have it installed.
 
 Unpacked on every executor (`--archives sapwood.zip#sapwood-package`) and named in their PYTHONPATH,
-the package runs from plain files, beside which compiled kernels can be kept. What it depends on
-must be in the executors' Python.
+the package runs from plain files, beside which compiled kernels can be kept. Its dependencies must
+be in the executors' Python.
 """
 
 from __future__ import annotations

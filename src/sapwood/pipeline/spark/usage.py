@@ -24,7 +24,7 @@ JVM: Final = "java"
 
 
 class Process(NamedTuple):
-    """One process at one moment."""
+    """A process at one moment."""
 
     parent: int
     command: str
@@ -50,7 +50,7 @@ class Usage:
 
 @dataclass(slots=True)
 class Meter:
-    """Looks at a process and its descendants now and then. `usage` is what was seen so far.
+    """Looks at a process and its descendants now and then. `usage` has the measurements so far.
 
     #: never less than at any earlier look
     """
@@ -143,7 +143,7 @@ def _seen(folders: Iterable[Path]) -> Iterator[tuple[int, Process]]:
 
 
 def _program(folder: Path) -> str:
-    """The name of what a process runs; empty where that is not shown, or the process has ended."""
+    """The name of a process's program; empty where that is not shown, or the process has ended."""
     try:
         return (folder / "exe").readlink().name
     except OSError:

@@ -7,11 +7,11 @@
     journal [0, seam)┘
     journal [seam, ...)  ── live    batch by batch, as `stream` writes them
 
-The *seam* is an offset of the journal, written down before anything is matched. What is before it
-is history, whether it is in the lake, in the journal or in both: pairs are told once, by the ids of
-publication and subscription. What is at the seam or after it is live. A gap is possible only where
-the journal has let go of something that had not come into the lake, and that is looked for: the
-oldest publication that the journal keeps must be in the lake, or the first of all.
+The *seam* is an offset of the journal, written down before anything is matched. Publications before
+it are history, whether in the lake, in the journal or in both: pairs are written once, by the ids
+of publication and subscription. Those at the seam or after it are live. A gap is possible only
+where the journal has let go of a publication that had not come into the lake, and that is checked:
+the oldest publication that the journal keeps must be in the lake, or the first of all.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _SUMMARY: Final = "journal STRING, seam BIGINT, deliveries BIGINT, rejected BIGI
 class BackfillSummary(NamedTuple):
     """The summary of history: the offset at which it ends, and the number of its pairs.
 
-    `is_new` tells whether this run has written it. `rejected` counts subscriptions and rows of the
+    `is_new` is true if this run has written it. `rejected` counts subscriptions and rows of the
     lake that could not be used.
     """
 
@@ -100,7 +100,7 @@ class BackfillJob:
                         bad += table.counted().rejected
                         pairs = pairs.unionByName(match_compiled(table.good, compiled)).distinct()
                         deliveries = write_table(pairs, self._history)
-            # The last to be written: what it speaks of is whole.
+            # Written last: the history that it summarizes is whole.
             row = (self.journal, seam, deliveries, bad)
             write_table(spark.createDataFrame([row], _SUMMARY), f"{self.out}/{SUMMARY}")
         return BackfillSummary(seam, deliveries, is_new=True, rejected=bad)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class Version(NamedTuple):
-    """One version of a compiled set, ready for matching."""
+    """A version of a compiled set, ready for matching."""
 
     number: int
     compiled: SubscriptionSet
 
 
 class FollowedSet:
-    """The set at a path, at its newest version whenever it is asked for."""
+    """The set at a path, at its newest version on each use."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -29,7 +29,7 @@ class FollowedSet:
         self._loaded: Version | None = None
 
     def newest(self, spark: SparkSession) -> Version:
-        """The newest version; it is only loaded if it is not the one that was asked for last.
+        """The newest version; it is only loaded if it is not the one that was returned last.
 
         Raises `InputError` where there is no compiled set.
         """

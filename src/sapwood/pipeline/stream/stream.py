@@ -8,11 +8,11 @@ again after a restart replaces its own half, and a batch that was done but not y
 replaces itself by the same rows. That is exactly-once for every reader of Parquet, and for
 deliveries and rejected lines alike.
 
-(The alternative is Spark's file sink. It leaves the files of failed attempts in the folder and says
-in a log of its own which ones count, so that only Spark reads each row once; and it takes one
+(The alternative is Spark's file sink. It leaves the files of failed attempts in the folder and
+lists in a log of its own those that count, so that only Spark reads each row once; and it takes one
 table, while a batch here gives two.)
 
-What this asks of its surroundings:
+The requirements on its surroundings:
 
 * Files must come into the folder whole, by a rename; Spark reads a file once, as it is when seen.
 * One driver works on a checkpoint at a time, as everywhere in Structured Streaming.
@@ -64,7 +64,7 @@ CHECKPOINT_SUFFIX: Final = ".checkpoint"
 
 @dataclass(frozen=True, slots=True)
 class StreamJob:
-    """Match the files that come into a folder, or what comes into a journal.
+    """Match the files that come into a folder, or publications that come into a journal.
 
     A `SubscriptionSet` is fixed for the query; after a restart another one may be given, and holds
     from the next batch on. A `FollowedSet` is looked at before every batch. `checkpoint` and
@@ -182,7 +182,7 @@ def check_pair(spark: SparkSession, checkpoint: str, out: str) -> None:
 
     Batch 0 of a new checkpoint would replace batch 0 of the old one, which held other files; and
     where the output is gone, a checkpoint that counts its batches as done would never bring them
-    back. (Batches that were taken away from a folder that is still there are nobody's mistake.)
+    back. (Batches that were taken away from a folder that is still there are no mistake.)
     """
     if exists(spark, f"{out}/batch=*") and not exists(spark, f"{checkpoint}/offsets"):
         raise FileFormatError(

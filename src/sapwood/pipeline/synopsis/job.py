@@ -110,7 +110,7 @@ class SynopsisJob:
                 ) from error
 
     def _counted(self, spark: SparkSession) -> tuple[DataFrame, DataFrame]:
-        """What is read, and what tasks make of it (`PARTS`)."""
+        """The rows that are read, and the partial synopses of tasks (`PARTS`)."""
         kind = file_kind(spark, self.publications)
         if kind is FileKind.LINES:
             lines = read_lines(spark, self.publications)

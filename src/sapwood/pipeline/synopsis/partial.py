@@ -1,4 +1,4 @@
-"""Partial synopses: what workers make of the documents that they read, in one pass.
+"""Partial synopses: workers make them of the documents that they read, in one pass.
 
 ::
 
@@ -6,7 +6,7 @@
                                        └── rejected             file, line, reason, text
 
 A task gives a row (`PARTS`) for each document that it cannot use, one for each piece of a file that
-it has read, with the number of the last line there, and at its end one with what it has counted.
+it has read, with the number of the last line there, and at its end one with its counts.
 Which documents a task had does not matter: counts add up.
 """
 
@@ -44,7 +44,7 @@ FAN_IN: Final = 16
 
 @dataclass(slots=True)
 class _Task:
-    """What one task has counted so far, and the rows that are ready to leave."""
+    """The counts of one task so far, and the rows that are ready to leave."""
 
     attributes: bool
     builder: SynopsisBuilder = field(default_factory=SynopsisBuilder)
@@ -69,7 +69,7 @@ class _Task:
         )
 
     def end(self) -> None:
-        """Add the row with what was counted."""
+        """Add the row with the counts."""
         counts = {"documents": self.documents, "others": self.others, "blank": self.blank}
         self.rows.append({**counts, "partial": to_bytes(self.builder.synopsis())})
 

@@ -1,7 +1,8 @@
-"""Schemas of Parquet files that make up one table: what they have in common, and rows in it.
+"""Schemas of Parquet files that make up one table: the merged schema, and rows in it.
 
 Files of a lake are written over years: one has a column that others lack, and texts are kept as
-dictionaries here and not there. What is merged is what Spark's `mergeSchema` merges, by its rules.
+dictionaries here and not there. The same schemas are merged as by Spark's `mergeSchema`, by its
+rules.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def _fitted(array: pa.Array, type_: pa.DataType, known: Spelling) -> pa.Array:
     if array.type == type_:
         return array
     if types.is_struct(type_) and types.is_struct(array.type):
-        # `flatten` gives fields of what a null is in as null, and takes slices into account.
+        # `flatten` gives fields within a null as null, and takes slices into account.
         own = {
             known(field.name): inner
             for field, inner in zip(array.type, array.flatten(), strict=True)
@@ -119,7 +120,7 @@ def _fitted(array: pa.Array, type_: pa.DataType, known: Spelling) -> pa.Array:
                 columns.append(_fitted(inner, field.type, known))
         return pa.StructArray.from_arrays(columns, fields=list(type_), mask=array.is_null())
     if types.is_list(type_) and types.is_list(array.type):
-        # `flatten` leaves out what is before and behind a slice, and what nulls hide.
+        # `flatten` leaves out values before and behind a slice, and values that nulls hide.
         values = _fitted(array.flatten(), type_.value_type, known)
         lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
         ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int32)), dtype=np.int32)

@@ -39,7 +39,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """A list of values. `None`: of what is seen when it is read."""
+    """A list of values. `None`: of values whose type shows when they are read."""
 
     element: FieldType | None
 
@@ -69,7 +69,7 @@ FieldType: TypeAlias = Scalar | Array | Object
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One attribute as filters see it, or an array whose elements are values of attributes.
+    """An attribute as filters see it, or an array whose elements are values of attributes.
 
     `name` is dotted, `path` the names of the fields from the outside in.
     """
@@ -94,7 +94,7 @@ SCALARS: Final = MappingProxyType(
         "void": Scalar(Kind.NOTHING, "VOID"),
     }
 )
-"""PySpark's name of a type (`DataType.typeName()`) to what it is for filters."""
+"""PySpark's name of a type (`DataType.typeName()`) to its kind for filters."""
 
 _INSTANT: Final = (
     "cast it to STRING (ISO texts sort in the order of time) or to BIGINT (unix_micros)"
@@ -117,9 +117,9 @@ _ANY_REMEDY: Final = "cast it to STRING, BIGINT, DOUBLE or BOOLEAN, or leave it 
 def record_type(struct: Any, *, case_sensitive: bool, opaque_arrays: bool = True) -> Object:
     """The type of a record from a Spark `StructType`.
 
-    `case_sensitive` tells whether this Spark session tells `Price` from `price`; if it does not,
-    two such fields cannot be read apart. With `opaque_arrays` an array may hold anything: what no
-    attribute can is carried, and no filter sees it.
+    `case_sensitive` is true if this Spark session distinguishes `Price` from `price`; if it does
+    not, two such fields cannot be read apart. With `opaque_arrays` an array may hold anything: an
+    element that no attribute can hold is carried, and no filter sees it.
 
     Raises `InvalidValueError`, which names the column and what to cast it to, for a type that no
     attribute has, and for two fields that give the same attribute; `LimitError` for a record that

@@ -55,7 +55,7 @@ def fit_record(
     """The rows as a column of the declared type; null where a row is `None`.
 
     A row that does not fit gets a reason in `faults`. In `undeclared` a row gets the dotted names
-    of the attributes that it has and that nobody declared: they are not carried.
+    of its attributes that are not declared: they are not carried.
     """
     return _Fitting(faults, undeclared).record(type_, "", rows, range(len(rows)))
 
@@ -224,6 +224,6 @@ def _spelled(kind: Kind, cell: str | None) -> bool | int | float | str | None:
         if number is None:
             return cell
         value = float(cell)
-        # An overflow is not what was written; only a text that says infinity means it.
+        # An overflow is not the written value; only the text of an infinity means it.
         return value if math.isfinite(value) or number[1] else cell
     return _BOOLEAN_CELLS.get(cell.lower(), cell)

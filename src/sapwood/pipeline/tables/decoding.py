@@ -1,8 +1,8 @@
-"""Lines of text to rows of publications: what the workers of `ingest` do with a batch of lines.
+"""Lines of text to rows of publications: the work of `ingest`'s workers on a batch of lines.
 
 Every line comes out as exactly one row. A good one has an id and no reason, a rejected one a reason
-and the line itself, a blank one neither. So no line can be lost between the two sides without the
-sums telling.
+and the line itself, a blank one neither. So no line can be lost between the two sides without a
+difference in the sums.
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ class LineNumbers:
 
 
 def _changes(column: pa.Array) -> npt.NDArray[np.bool_]:
-    """Where an element differs from the one before it, for all but the first."""
+    """True where an element differs from the one before it, for all but the first."""
     import pyarrow.compute as pc
 
     changes: npt.NDArray[np.bool_] = pc.not_equal(column[1:], column[:-1]).to_numpy(

@@ -5,12 +5,12 @@
     DataFrame    files ── JVM: pages, rows, Arrow ── socket ── worker: matches
     Lake         files ────────────────────────────────────── worker: pages, Arrow, matches
 
-What a worker gets from a DataFrame has been taken apart into rows and put together again in the
-JVM, which costs more than to match it. Where executors see the files of a table as files, each task
-gets the numbers of its row groups, and nothing but that goes to the worker. The deliveries are
-the same.
+Batches that a worker gets from a DataFrame have been taken apart into rows and put together again
+in the JVM, which costs more than to match them. Where executors see the files of a table as files,
+each task gets the numbers of its row groups, and nothing but that goes to the worker. The
+deliveries are the same.
 
-On this machine Spark finds the files and tells the types of columns. In a store such as S3 the
+On this machine Spark finds the files and the types of columns. In a store such as S3 the
 driver does so by itself, with the footers of all files, and Spark needs no file system for it.
 """
 
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 _TASK_BYTES_MAX: Final = 128 << 20
 _TASK_BYTES_MIN: Final = 4 << 20
-"""What a task reads, before it is packed; what Spark gives to one of its own is as much, packed."""
+"""The bytes that a task reads, unpacked; Spark gives as much, packed, to a task of its own."""
 
 _FOOTERS_AT_ONCE: Final = 8
 _LENIENT: Final = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
@@ -77,9 +77,10 @@ _FOLDER_COLUMN: Final = re.compile(r"/([^/=]+)=[^/]*(?=/)")
 class Lake:
     """Publications at a path, as a `table` and as files.
 
-    `parts` are what each task reads; `None` where workers cannot read the files as Spark would, and
-    the table is used. `case_sensitive` tells whether Spark tells names apart by their case. The
-    files are in a `store`; then `rows` counts their rows, and the table has what workers read.
+    `parts` are the row groups that each task reads; `None` where workers cannot read the files as
+    Spark would, and the table is used. `case_sensitive` is true if Spark distinguishes names by
+    their case. The files are in a `store`; then `rows` counts their rows, and the table has what
+    workers read.
     """
 
     table: DataFrame
@@ -234,7 +235,7 @@ def _of_files(
 
 
 class _NotByWorkersError(Exception):
-    """Why workers do not read a lake; none of what is raised to callers."""
+    """The reason why workers do not read a lake; it never reaches callers."""
 
 
 def table_of_lake(publications: Publications) -> DataFrame:
@@ -270,7 +271,7 @@ def good_rows(lake: Lake) -> int | None:
 
 
 def _kind(leaf: Leaf) -> Kind | None:
-    """What a column is carried as; as it is, if it is one of lists."""
+    """The kind as which a column is carried; `None` for a column of lists, carried as it is."""
     return kind_of(leaf) if isinstance(leaf.type, Scalar) else None
 
 

@@ -43,7 +43,7 @@ class Elements:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListTable(InRows):
-    """Some records as columns, of which some are lists; row `i` is record `i`."""
+    """A table of records: columns, some of them lists; row `i` is record `i`."""
 
     columns: Mapping[str, pa.Array]
     lists: Sequence[Elements]
@@ -64,7 +64,7 @@ class ListTable(InRows):
         return cls(scalars, lists, rows)
 
     def __len__(self) -> int:
-        """How many records."""
+        """The number of records."""
         return self.height
 
     @overload
@@ -138,7 +138,7 @@ class ListTable(InRows):
 
 
 def is_list(type_: pa.DataType) -> bool:
-    """Whether a column holds lists."""
+    """True if a column holds lists."""
     import pyarrow as pa
 
     kinds = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)

@@ -33,7 +33,7 @@ _NO_ATTRIBUTES: Final = 'a publication needs "attributes"'
 class Shape:
     """The type of the column `attributes`: a struct of this type, or with `None` JSON text.
 
-    `documents` tells whether there is a column `document` beside it, XML as text.
+    `documents` is true if there is a column `document` beside it, XML as text.
     """
 
     record: Object | None
@@ -191,7 +191,7 @@ def _is_read(leaf: Leaf, read: Collection[str]) -> bool:
 
 
 def is_publication(shape: Shape, checked_elsewhere: Collection[str] = ()) -> Column:
-    """Whether a row is a publication: exactly where `fault` is null.
+    """The condition that a row is a publication: exactly where `fault` is null.
 
     But NaN in attributes that are `checked_elsewhere` is ignored here.
 
@@ -214,7 +214,7 @@ def is_publication(shape: Shape, checked_elsewhere: Collection[str] = ()) -> Col
 def fault(shape: Shape) -> Column:
     """Why a row is no publication, as text; null for a good one.
 
-    What is wrong with a JSON text is not seen here: see `rejected_publications`.
+    Faults of a JSON text are not seen here: see `rejected_publications`.
     """
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class FileKind(StrEnum):
-    """The kind of a file, by what it holds."""
+    """The kind of a file, by its content."""
 
     LINES = "jsonl"
     CSV = "csv"
@@ -52,7 +52,7 @@ def read_lines(spark: SparkSession, path: str) -> DataFrame:
     Raises `FileFormatError` if there is nothing at `path`.
     """
     if is_journal(path):
-        # What is there now: what comes later does not come in between two readings.
+        # The files that are there now: later ones do not come in between two readings.
         return journal_lines(spark, path, *bounds(path))
     check_path(path)
     with spark_faults(path):
@@ -83,7 +83,7 @@ def read_table(spark: SparkSession, path: str) -> DataFrame:
 def read_parquet(spark: SparkSession, path: str) -> DataFrame:
     """The Parquet files at `path`, with the columns of all of them, null where a file lacks one.
 
-    Spark by itself takes the columns of one file, and says nothing of what others have more. Raises
+    Spark by itself takes the columns of one file, and silently drops further ones of others. Raises
     `FileFormatError` if there are none, and where they give one name to columns of several types.
     """
     check_path(path)
@@ -92,7 +92,7 @@ def read_parquet(spark: SparkSession, path: str) -> DataFrame:
 
 
 def place_columns() -> tuple[Column, Column]:
-    """Where a row of Parquet files comes from: `file`, and `line`, the row from 1."""
+    """The origin of a row of Parquet files: `file`, and `line`, the row from 1."""
     from pyspark.sql import functions as F  # noqa: N812
 
     file = shown_path(F.col("_metadata.file_path")).alias("file")

@@ -1,4 +1,4 @@
-"""Arrow batches to what an index takes: tables of their columns, or records."""
+"""Arrow batches to the input of an index: tables of their columns, or records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KINDS: Final = MappingProxyType(
         "large_string": Kind.LONG_TEXT,
     }
 )
-"""Arrow's name of a type to what it is in a table."""
+"""Arrow's name of a type to its kind in a table."""
 
 _WIDER: Final = MappingProxyType(
     {"int8": "int64", "int16": "int64", "int32": "int64", "float": "double"}
@@ -38,7 +38,7 @@ _WIDER: Final = MappingProxyType(
 def parse_record(text: str) -> FlatView:
     """The flat view of a record written as a JSON object.
 
-    Raises `InputError` for a text that is none, or that holds what no record may hold.
+    Raises `InputError` for a text that is none, or that holds a value that no record may hold.
     """
     import msgspec
 
@@ -87,7 +87,7 @@ def columns_of_record(record: pa.StructArray) -> list[pa.Array]:
 
 
 def holds_nan(table: RecordTable) -> npt.NDArray[np.bool_] | None:
-    """Which rows hold NaN, and so are no records; `None` if no row does."""
+    """True for rows that hold NaN, and so are no records; `None` if no row does."""
     found: npt.NDArray[np.bool_] | None = None
     for column in table.columns.values():
         if column.kind is Kind.FLOAT:
@@ -102,7 +102,7 @@ def holds_nan(table: RecordTable) -> npt.NDArray[np.bool_] | None:
 
 
 def is_value(type_: pa.DataType) -> bool:
-    """Whether an Arrow type is one that attributes are carried as."""
+    """True if attributes are carried as this Arrow type."""
     return str(type_) in _KINDS or str(type_) in _WIDER
 
 
@@ -132,7 +132,7 @@ def _array(buffer: pa.Buffer | None, kind: type[np.generic]) -> npt.NDArray[Any]
 def records_of_columns(
     columns: Sequence[pa.Array], names: Sequence[str], rows: int
 ) -> Sequence[Record]:
-    """One record per row of columns that carry one attribute each; a null is an absence.
+    """The records of columns that carry one attribute each, one a row; a null is an absence.
 
     The work per value is done by C loops where a column has no nulls, and by one comparison where
     it has.

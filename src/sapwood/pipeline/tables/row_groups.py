@@ -1,6 +1,6 @@
 """Rows of Parquet files as a worker reads them: batches as the JVM would have sent them.
 
-What a worker gets of a table through `mapInArrow` is the id and what is `Carried`, of rows that are
+Through `mapInArrow` a worker gets of a table the id and the `Carried` columns, of rows that are
 publications. Here the same comes straight out of row groups, with the same rows left out.
 """
 
@@ -51,7 +51,7 @@ class GroupReader:
 
     `columns` are the attributes that are carried, in the order of `carried.attributes`, each with
     its kind; `nan_checked` are columns that are only checked for NaN. Names in files may be spelled
-    otherwise if Spark does not tell them apart, i.e. unless `case_sensitive`; all paths here are
+    otherwise if Spark does not distinguish them, i.e. unless `case_sensitive`; all paths here are
     `known_as` such.
     """
 
@@ -63,14 +63,14 @@ class GroupReader:
     store: str = HERE
 
     def batches(self, groups: Groups) -> Iterator[pa.RecordBatch]:
-        """The publications in these row groups: the id and what is carried.
+        """The publications in these row groups: the id and the carried columns.
 
         Raises `FileFormatError` for a file that is not there, is damaged, or has changed.
         """
         place = Place(self.store, groups.file)
         with file_faults(place), open_parquet(place) as file:
             columns = self._columns_in(file.schema_arrow)
-            # From a store all that a reader asks for comes at once and stays: a group at a time.
+            # From a store all that a reader requests comes at once and stays: a group at a time.
             asked = [groups.numbers] if self.store == HERE else [(n,) for n in groups.numbers]
             for numbers in asked:
                 for batch in file.iter_batches(
@@ -162,7 +162,7 @@ class PartReader:
 
 
 def open_parquet(place: Place) -> pa.parquet.ParquetFile:
-    """A Parquet file; in a store its column chunks are asked for together, and not page by page."""
+    """A Parquet file; in a store its column chunks are requested together, and not page by page."""
     import pyarrow.parquet as pq
 
     files = file_system(place.store)
@@ -179,7 +179,7 @@ def footer_in(store: Store, path: str) -> pa.parquet.FileMetaData:
 
 @contextmanager
 def file_faults(place: Place) -> Iterator[None]:
-    """Raise what goes wrong with a file as `FileFormatError`: not there, damaged, or changed."""
+    """Raise errors of a file as `FileFormatError`: not there, damaged, or changed."""
     import pyarrow as pa
 
     try:
@@ -199,7 +199,7 @@ def known_as(path: Path, *, case_sensitive: bool) -> Path:
 
 
 def is_readable(schema: pa.Schema, id_columns: Collection[str]) -> bool:
-    """Whether pyarrow reads all columns of a file with this schema, and ids as Spark would.
+    """True if pyarrow reads all columns of a file with this schema, and ids as Spark would.
 
     It does not read fields of structs that were written from dictionaries. As texts, integers look
     the same to both; floats and times do not.
@@ -242,7 +242,7 @@ class _Read(NamedTuple):
         return array if array.type == type_ else array.cast(type_)
 
     def is_there(self, path: Path) -> pa.Array:
-        """Where a column is not null; a row as a whole, the empty path, is always there."""
+        """True where a column is not null; a row as a whole, the empty path, is always there."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -253,7 +253,7 @@ class _Read(NamedTuple):
 
 
 def _is_id(ids: pa.Array) -> pa.Array:
-    """Where there is an id, a text that is not empty."""
+    """True where there is an id, a text that is not empty."""
     import pyarrow.compute as pc
 
     return pc.fill_null(pc.greater(pc.binary_length(ids), 0), False)  # noqa: FBT003 - as Arrow has it
@@ -280,7 +280,7 @@ def _types_within(type_: pa.DataType) -> Iterator[pa.DataType]:
 
 
 def _fields(path: Path, array: pa.Array) -> Iterator[tuple[Path, pa.Array]]:
-    """A column and all fields in it; a field is null where what it is in is null."""
+    """A column and all fields in it; a field is null where its struct is null."""
     import pyarrow as pa
 
     yield path, array

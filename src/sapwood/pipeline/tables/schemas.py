@@ -1,6 +1,6 @@
 """The columns of all tables that the pipeline reads or writes, as Spark DDL.
 
-DDL is text, so this page needs no PySpark, and every PySpark call that wants a schema takes it.
+DDL is text, so this page needs no PySpark, and every PySpark call that needs a schema takes it.
 
 ======================  ===========================================================================
 Table                   Columns
@@ -22,7 +22,7 @@ rejected                `file`, `line` (from 1), `reason`, `text`: a row or line
   the form to prefer. A filter set reads some of the fields, and only those travel to Python, as
   Arrow columns with their types; the others are not even read from Parquet. Fields may be structs
   (nested objects, dotted names in filters) and arrays (several values of an attribute).
-* A **text** column holds one JSON object per row, for records whose attributes nobody has declared.
+* A **text** column holds one JSON object per row, for records whose attributes are not declared.
   It keeps every record exactly, integers and floats apart, and costs a parse in Python per row. A
   map would need one type for all values, and Spark's VARIANT turns 1.0 into a decimal and cannot
   be sent to Python as a column.

@@ -1,7 +1,7 @@
 """A lake in a store as a table of Spark: rows that workers read, for all but the match itself.
 
-Spark needs no file system for the store's scheme, and no jar. What is written of the rows, and what
-is wrong with some of them, takes this way; the match does not (`row_groups`).
+Spark needs no file system for the store's scheme, and no jar. Copies of rows, and the faults of
+some of them, take this way; the match does not (`row_groups`).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def rows_table(spark: SparkSession, read: ReadRows) -> DataFrame:
 
 
 def read_places() -> tuple[Column, Column]:
-    """Where a row of such a table comes from: `file`, and `line`, the row from 1."""
+    """The origin of a row of such a table: `file`, and `line`, the row from 1."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.col(f"`{_FILE}`").alias("file"), F.col(f"`{_LINE}`").alias("line")

@@ -19,7 +19,7 @@ class MatchSummary:
     """The summary of a match job. `aside` is the folder of rejected rows, if there are any.
 
     `deliveries` counts pairs (of publication and home where the output is homes), whatever the form
-    they are told in. `layout` is how publications and subscriptions came together.
+    of the output. `layout` is how publications and subscriptions came together.
     """
 
     subscriptions: Counts

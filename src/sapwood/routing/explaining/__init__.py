@@ -1,1 +1,1 @@
-"""Why a publication came to a subscription or did not, hop by hop: what routers say if asked."""
+"""Reasons why a publication came to a subscription or did not, from routers' accounts."""

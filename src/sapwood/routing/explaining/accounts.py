@@ -1,8 +1,8 @@
-"""What one router says of a subscription and of a publication: from its tables, as they are.
+"""A router's account of a subscription and of a publication: from its tables, as they are.
 
 A question is about one way that the publications of a source take. It changes nothing at a router,
-and its answer is small: it names no more entries than people read. The same values are asked and
-answered in a simulation and, as frames, by brokers.
+and its answer is small: it names no more entries than people read. The questions and answers of a
+simulation and those of brokers, sent as frames, are the same values.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ class Owned(Struct, array_like=True, frozen=True, tag="owned"):
 
 
 class Held(Struct, array_like=True, frozen=True, tag="held"):
-    """What a neighbor says it has told the router."""
+    """A subscription that a neighbor reports to have sent to the router."""
 
     neighbor: str
     told: Reason
 
 
 class Question(Struct, array_like=True, frozen=True):
-    """What a router is asked.
+    """A question to a router.
 
     `source` is the router at which the publications begin, `way` counts the ways that they take.
-    `subject` is the subscription whose standing is wanted, `publication` what is to be routed.
-    It came from the neighbor `origin`, empty for a client, and is to go `toward` another, because
-    of what has the key `first`, if that is the reason. `about` are keys that may be of mergers.
+    `subject` is the subscription in question, `publication` the one to be routed. It came from the
+    neighbor `origin`, empty for a client, and is to go `toward` another one, because of the entry
+    with the key `first`, if that is the reason. `about` are keys that may be of mergers.
     """
 
     source: str
@@ -71,9 +71,9 @@ class Entry(Struct, array_like=True, frozen=True):
 
 
 class Standing(Struct, array_like=True, frozen=True):
-    """A subscription at one router: what neighbors were told of it, or the one that was asked for.
+    """A subscription at one router, with the reasons why each neighbor has it or does not.
 
-    `in_force`: all who have to know of it have confirmed it; of those of clients alone.
+    `in_force`: all routers that it must reach have confirmed it; only for those of clients.
     """
 
     key: str
@@ -83,9 +83,10 @@ class Standing(Struct, array_like=True, frozen=True):
 
 
 class Onward(Struct, array_like=True, frozen=True):
-    """Whether a publication goes to a neighbor, and because of what that came from there.
+    """The decision on one link: if a publication goes there, and for which entries.
 
-    `because` names some, the one that was asked for `first`; `is_all` if there are no others.
+    `because` names a few, the one with the key `first` before others; `is_all` if there are no
+    others.
     """
 
     goes: bool
@@ -96,10 +97,10 @@ class Onward(Struct, array_like=True, frozen=True):
 class Account(Struct, array_like=True, frozen=True):
     """The answer of a router.
 
-    `neighbors` are those on the way. `standing` is `None` where the subscription is not there,
-    `onward` where nothing was to be routed or the neighbor is none. `wanted`: a client here, or
-    some neighbor, gets the publication. `begun` are those of the keys asked about under which
-    nothing came from anywhere, and which are the router's: mergers.
+    `neighbors` are those on the way. `standing` is `None` where the subscription is missing,
+    `onward` where no publication was to be routed or `toward` is no neighbor. `wanted`: a client
+    here, or a neighbor, gets the publication. `begun` are the keys asked about that are mergers of
+    this router: it made them, and no entry came under them.
     """
 
     router: str
@@ -111,9 +112,9 @@ class Account(Struct, array_like=True, frozen=True):
 
 
 def account(router: Router, question: Question, now: float) -> Account | None:
-    """What a router says at a time; `None` where nothing of the source is routed there.
+    """The account of a router at a time; `None` where nothing of the source is routed there.
 
-    Takes a look at `EXPLAINED_ENTRIES_MAX` entries at most, fewer for a long document. Raises
+    Examines `EXPLAINED_ENTRIES_MAX` entries at most, fewer for a long document. Raises
     `DocumentError` and `LimitError` for a document that cannot be read.
     """
     cores = router.membership.cores(question.source)
@@ -134,12 +135,12 @@ def account(router: Router, question: Question, now: float) -> Account | None:
 
 
 def ways(router: Router, source: str) -> int:
-    """On how many ways the publications of a source come; 0 where that cannot be told."""
+    """The number of ways on which the publications of a source come; 0 if that is not known."""
     return len(router.membership.cores(source))
 
 
 def _routed(core: OnOneTree, publication: Publication, arrival: str | None, now: float) -> set[str]:
-    """The neighbors that get a publication, and `CLIENTS` if one of them does."""
+    """The neighbors that get a publication, and `CLIENTS` if a client does."""
     (keys,), onward = core.forwarding.route((publication,), arrival, (NO_DIGEST,), now)
     return {one.neighbor for one in onward} | ({CLIENTS} if len(keys) else set())
 
@@ -164,7 +165,7 @@ def _onward(core: OnOneTree, question: Question, goes: bool) -> Onward:  # noqa:
 
 
 def _first(core: OnOneTree, question: Question) -> Iterator[Entry]:
-    """What came over the link, that under the key which is to be first before all others."""
+    """The entries received over the link, the one with the key `first` before all others."""
     received = core.subscriptions.entries.received[question.toward]
     if question.first in received:
         yield Entry(question.first, received[question.first].filter)
@@ -193,7 +194,7 @@ def _standing(core: OnOneTree, question: Question) -> Standing | None:
 
 
 def _begun(core: OnOneTree, router: str, key: str) -> bool:
-    """Whether a router has made a key, and for no subscription."""
+    """True if a router has made a key that is no subscription."""
     entries = core.subscriptions.entries
     is_own = key.startswith(f"{router}.") and key not in entries.by_key
     return is_own and entries.source_of(key) is None

@@ -1,9 +1,9 @@
-"""A publication's way to a subscription: what each router on it says, put together.
+"""A publication's way to a subscription, put together from the accounts of the routers on it.
 
-Two passes over the routers of the way. From the subscriber outward: what did each tell the next one
-of the subscription, and what stands for it there. From the publisher inward: does the publication
-go on, because of what, and where does it end. Who answers is all one: routers in a simulation, or
-brokers over the network.
+Two passes over the routers of the way. From the subscriber outward: the subscription that each sent
+to the next one, or the one that stands for it there. From the publisher inward: whether the
+publication goes on, the entries that it goes on for, and where it ends. The accounts may come from
+routers in a simulation, or from brokers over the network.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Ask: TypeAlias = Callable[[str, Question], Account | None]
 
 
 class Link(StrEnum):
-    """What is between two routers on a way."""
+    """The state of the link between two routers on a way."""
 
     UP = "up"
     DOWN = "down"
@@ -44,12 +44,11 @@ class Link(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """What a router told its neighbor on the way, the one nearer to the publisher.
+    """The subscription that a router sent to its neighbor nearer to the publisher.
 
-    `link` is what is between the two. `reasons` are empty where the router does not know of the
-    subscription itself. `holds`: the neighbor has what it was told. `key` is that of it there.
-    `is_own`: the router knows of the subscription itself, and not only of something that stands
-    for it.
+    `link` is the state of the link. `reasons` are empty where the router does not have the
+    subscription. `holds`: the neighbor has the entry it was sent, under the key `key`. `is_own`:
+    the router has the subscription itself, and not only one that stands for it.
     """
 
     sender: str
@@ -62,7 +61,7 @@ class Telling:
 
     @property
     def stands(self) -> bool:
-        """Whether the neighbor knows of something that stands for the subscription."""
+        """True if the neighbor has an entry that stands for the subscription."""
         return self.holds and bool(self.reasons) and self.reasons[-1].how in STANDS
 
 
@@ -70,8 +69,8 @@ class Telling:
 class Because:
     """A subscription that brings a publication over a link.
 
-    `stands`: it is the one that was asked about, or stands for it. `is_merger`: the neighbor has
-    made it of several.
+    `stands`: it is the one asked about, or stands for it. `is_merger`: the neighbor has made it of
+    several.
     """
 
     key: str
@@ -84,9 +83,9 @@ class Because:
 class Hop:
     """A link on the way, `source` nearer to the publisher.
 
-    `goes`: the router says that the publication goes on there; without a `because` it goes
-    everywhere. `is_all` unless some of `because` are left out. `telling` is how `source` was told
-    of the subscription. `wanted`: somebody gets the publication at `target` or beyond.
+    `goes`: by the router's account the publication goes on there; without a `because` it goes
+    everywhere. `is_all` unless `because` leaves entries out. `telling` is the way in which `source`
+    received the subscription. `wanted`: a client or neighbor gets the publication at `target`.
     """
 
     source: str
@@ -99,7 +98,7 @@ class Hop:
 
     @property
     def link(self) -> Link:
-        """What is between the two."""
+        """The state of the link between the two."""
         return self.telling.link
 
 
@@ -107,11 +106,11 @@ class Hop:
 class Journey:
     """One way of a publication to a subscription, as the tables of its routers have it.
 
-    `standing` is the subscription at its own router, `None` where it is not there, and `match` what
-    its filter says of the publication, `None` then. `delivered`: all hops are gone, and it matches.
-    `ended` is the router where the publication ends, the last of those that it reaches. The
-    `silent` routers gave no answer. Without a publication there is only what was told: for each
-    link on the path, in its order, `tellings`.
+    `standing` is the subscription at its own router, `None` where it is missing, and `match` the
+    explanation of its filter for the publication, `None` then. `delivered`: all hops are gone, and
+    it matches. `ended` is the router where the publication ends, the last of those that it reaches.
+    The `silent` routers gave no answer. Without a publication there are only the `tellings`: for
+    each link on the path, in its order.
     """
 
     path: tuple[str, ...]
@@ -129,12 +128,12 @@ class Journey:
 
     @property
     def ended(self) -> str:
-        """The last of them."""
+        """The last router that the publication reaches."""
         return self.reached[-1]
 
     @property
     def delivered(self) -> bool:
-        """Whether the subscriber gets it."""
+        """True if the subscriber gets it."""
         matches = self.match is not None and self.match.matches
         return matches and self.ended == self.path[-1]
 
@@ -148,7 +147,7 @@ def journey(
 ) -> Journey:
     """Follow a publication from the first router of a path to a subscription at the last.
 
-    Without one, only what routers on the path were told of the subscription is asked for.
+    Without one, only the subscriptions that routers on the path have sent are asked for.
 
     Raises `DocumentError` and `LimitError` for a document that cannot be read.
     """
@@ -178,7 +177,7 @@ def journey(
 
 
 def _told(ask: Ask, path: Sequence[str], way: int, asked: Account | None) -> list[Telling]:
-    """What each router on a path was told by the next one, from the publisher's on."""
+    """The tellings of all links on a path, from the publisher's on."""
     tellings: list[Telling] = []
     is_own = True
     for place in range(len(path) - 1, 0, -1):
@@ -205,13 +204,13 @@ def _hop(
     publication: Publication,
     on: tuple[str, int],
 ) -> Hop:
-    """Whether a publication goes on from a router, which it reached from `routers[0]`."""
+    """The hop of a publication from a router, which it reached from `routers[0]`."""
     behind, here, there = routers
     question = Question(*on, None, publication, behind, there, telling.key)
     said = ask(here, question)
     entries = () if said is None or said.onward is None else said.onward.because
     about = tuple(entry.key for entry in entries)
-    # Beyond the next router nothing is asked for here: only whether it goes anywhere.
+    # Of the next router only one answer counts here: whether the publication goes anywhere.
     other = ask(there, Question(*on, None, publication, here, about=about))
     onward = None if said is None else said.onward
     return Hop(

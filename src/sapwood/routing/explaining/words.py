@@ -11,16 +11,16 @@ from sapwood.routing.explaining.journeys import Because, Hop, Journey, Link, Tel
 from sapwood.routing.propagation.telling import STANDS, How
 
 Name = Callable[[str], str | None]
-"""The name that people know what has a key by; `None` where nobody knows one."""
+"""Returns the name that people use for a key; `None` where there is none."""
 
 
 def nameless(key: str) -> str | None:  # noqa: ARG001
-    """Keys are all that is known."""
+    """Return no name: only keys are known."""
     return None
 
 
 def hop_lines(journey: Journey, name: Name = nameless) -> list[str]:
-    """The hops up to the one where the publication ends, and why there."""
+    """The hops up to the one where the publication ends, and the reason of its end."""
     lines: list[str] = []
     for hop in journey.hops:
         lines.append(f"  {hop.source} to {hop.target}: {_went(hop, journey, name)}")
@@ -37,7 +37,7 @@ def hop_lines(journey: Journey, name: Name = nameless) -> list[str]:
 
 
 def untold_lines(journey: Journey, name: Name = nameless) -> list[str]:
-    """Where, from the subscriber on, a router was not told of the subscription, and why."""
+    """The first place, from the subscriber on, where the subscription was not sent on, and why."""
     for telling in reversed(journey.tellings):
         if not telling.stands:
             reason = _untold(telling, journey, name)
@@ -46,7 +46,7 @@ def untold_lines(journey: Journey, name: Name = nameless) -> list[str]:
 
 
 def told_lines(journey: Journey, name: Name = nameless) -> list[str]:
-    """What each router told the next one of the subscription, from the subscriber on."""
+    """The subscription that each router sent to the next one, from the subscriber on."""
     lines: list[str] = []
     for telling in reversed(journey.tellings):
         if not telling.stands:
@@ -126,7 +126,7 @@ def _because(one: Because, telling: Telling, name: Name) -> str:
 
 
 def _standing(telling: Telling, name: Name) -> str:
-    """What a neighbor was told, and what that is to the subscription."""
+    """The subscription that a neighbor was sent, and its relation to the one in question."""
     if telling.is_own and telling.reasons[0].how is How.ITSELF:
         return f"the subscription itself ({_text(telling.reasons[0].filter)})"
     subject = "it" if telling.is_own else "what stands for it"
@@ -150,7 +150,7 @@ def _silence(journey: Journey, *routers: str) -> str:
 
 
 def _untold(telling: Telling, journey: Journey, name: Name) -> str | None:
-    """Why the neighbor of a router knows nothing that stands for the subscription."""
+    """The reason why a router's neighbor has no entry that stands for the subscription."""
     sender, receiver = telling.sender, telling.receiver
     if telling.link is Link.SILENT:
         return _silence(journey, sender, receiver)
@@ -170,7 +170,7 @@ def _untold(telling: Telling, journey: Journey, name: Name) -> str | None:
         case How.EMPTY:
             why = "it accepts nothing"
         case _:
-            return None  # nothing is ever told: that is the protocol
+            return None  # the protocol propagates nothing on this link
     return f"{sender} has not told {receiver} of the subscription: {why}"
 
 

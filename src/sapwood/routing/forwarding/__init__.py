@@ -1,1 +1,1 @@
-"""Where a publication goes next: one strategy a file, same shape."""
+"""Forwarding, which selects the next links of a publication: one strategy a file, same shape."""

@@ -28,7 +28,7 @@ class EveryHop:
     """Matches each publication against the subscriptions of all sides.
 
     #: the index holds exactly the subscriptions that were learned and not forgotten, side by side
-    #: _sizes are how many of each neighbor, where there are any
+    #: _sizes are the numbers of subscriptions of each neighbor that has any
     """
 
     __slots__ = ("_index", "_sizes", "content_matches", "digests_unread")
@@ -50,39 +50,39 @@ class EveryHop:
         return self._index.adopt(ready, present)
 
     def let_go(self) -> None:
-        """Remove what nobody holds of that."""
+        """Remove the adopted filters that no side holds."""
         self._index.let_go()
 
     def add_side(self, side: str) -> None:
-        """A neighbor is there, from which nothing has come."""
+        """Add a neighbor, from which nothing has come."""
         self._index.add_side(side)
 
     def remove_side(self, side: str) -> None:
-        """A neighbor is gone, with all that came from there."""
+        """Remove a neighbor, with all its subscriptions."""
         self._index.remove_side(side)
         self._sizes.pop(side, None)
 
     @property
     def has_left(self) -> bool:
-        """Whether filters of sides that were removed are in the index."""
+        """True if filters of sides that were removed are in the index."""
         return self._index.has_left
 
     def clear(self, count: int) -> None:
-        """Remove so many of them."""
+        """Remove up to `count` of them."""
         self._index.clear(count)
 
     def learned(self, side: str, key: str, filter: Interest) -> None:
-        """A subscription came from a side."""
+        """Add a subscription to a side."""
         self._index.add(side, key, filter)
         self._grow(side, 1)
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
-        """Subscriptions came from a side together."""
+        """Add several subscriptions to a side together."""
         self._index.add_many(side, entries)
         self._grow(side, len(entries))
 
     def forgot(self, side: str, key: str) -> None:
-        """A subscription of a side is there no longer."""
+        """Remove a subscription of a side."""
         self._index.remove(side, key)
         self._grow(side, -1)
 
@@ -100,9 +100,9 @@ class EveryHop:
         batch: Sequence[Publication],
         arrival: str | None,
         digests: Sequence[bytes],
-        now: float,  # noqa: ARG002 - what was true a moment ago is not used
+        now: float,  # noqa: ARG002 - no earlier result is used
     ) -> Routed:
-        """Each publication to those whose subscriptions accept it; digests go on as they came."""
+        """Route each publication to the sides that accept it; digests go on as they came."""
         sides = 1 + len(self._sizes) - (arrival in self._sizes)
         if len(batch) == 1 and not isinstance(batch, PublicationBatch):
             own, neighbors = self._index.match(batch[0], arrival)

@@ -33,25 +33,25 @@ class Flood:
         self.content_matches = 0
 
     def add_side(self, side: str) -> None:
-        """A neighbor is there."""
+        """Add a neighbor."""
         self._neighbors[side] = None
 
     def remove_side(self, side: str) -> None:
-        """A neighbor is gone."""
+        """Remove a neighbor."""
         del self._neighbors[side]
 
     def learned(self, side: str, key: str, filter: Interest) -> None:
-        """A subscription came from a side."""
+        """Add a subscription to a side; only the clients' are kept."""
         if side == CLIENTS:
             self._own.add(key, filter)
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
-        """Subscriptions came from a side together."""
+        """Add several subscriptions to a side together."""
         if side == CLIENTS:
             self._own.add_many(entries)
 
     def forgot(self, side: str, key: str) -> None:
-        """A subscription of a side is there no longer."""
+        """Remove a subscription of a side."""
         if side == CLIENTS:
             self._own.remove(key)
 
@@ -62,7 +62,7 @@ class Flood:
         digests: Sequence[bytes],
         now: float,  # noqa: ARG002 - nothing here depends on time
     ) -> Routed:
-        """All of the batch to all neighbors; digests go on as they came."""
+        """Route all publications to all neighbors; digests go on as they came."""
         self.digests_unread += sum(map(bool, digests))
         self.content_matches += len(batch)
         places = range(len(batch))
@@ -80,7 +80,7 @@ class Flood:
         return self._own.match(publication)
 
     def validate(self, sides: Mapping[str, Mapping[str, Interest]]) -> None:
-        """Check that the neighbors are those that are there, and the index the clients'."""
+        """Check the neighbors, and that the index has exactly the clients' subscriptions."""
         if [CLIENTS, *self._neighbors] != list(sides):
             raise InvariantError("publications are flooded over other links than are up")
         own = sides[CLIENTS]

@@ -1,8 +1,8 @@
-"""Forwarding that is made when somebody first asks where a publication goes.
+"""Forwarding that is made when a publication is first routed.
 
-A router that becomes its earlier self takes in a million changes and is asked nothing meanwhile.
-What it forwards with follows from its entries alone, so it is made once, of what is there at the
-end: a large index is made in a fraction of the time that growing it takes.
+A router that becomes its earlier self applies a million changes and routes nothing meanwhile. Its
+forwarding follows from its entries alone, so it is made once, of the entries at the end: building a
+large index takes a fraction of the time that growing it takes.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from sapwood.routing.tables import Entries
 
 
 class Later:
-    """Stands for the forwarding that `make` makes and puts in its place; follows nothing."""
+    """Stands for the forwarding that `make` makes and puts in its place; follows no entries."""
 
     __slots__ = ("_make", "digests_unread", "ready")
 
     def __init__(self, make: Callable[[], Forwarding]) -> None:
         self._make = make
         self.digests_unread = 0
-        #: what there is for it, if anything
+        #: ready-made engines for it, if there are any
         self.ready: ReadyMade | None = None
 
     def add_side(self, side: str) -> None:
-        """The entries will say so."""
+        """Do nothing: the entries have the side."""
 
     def remove_side(self, side: str) -> None:
-        """The entries will say so."""
+        """Do nothing: the entries have the sides that are left."""
 
     def learned(self, side: str, key: str, filter: Interest) -> None:
-        """The entries have it."""
+        """Do nothing: the entries have the subscription."""
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
-        """The entries have them."""
+        """Do nothing: the entries have the subscriptions."""
 
     def forgot(self, side: str, key: str) -> None:
-        """The entries have it no longer."""
+        """Do nothing: the entries have the subscriptions that are left."""
 
     def route(
         self,
@@ -52,15 +52,15 @@ class Later:
         digests: Sequence[bytes],
         now: float,
     ) -> Routed:
-        """What the forwarding says that is made now."""
+        """Make the forwarding, and route by it."""
         return self._make().route(batch, arrival, digests, now)
 
     def matched(self, publication: Publication) -> Sequence[str]:
-        """What the forwarding says that is made now."""
+        """Make the forwarding, and match by it."""
         return self._make().matched(publication)
 
     def validate(self, sides: Mapping[str, Mapping[str, Interest]]) -> None:
-        """There is nothing that could be wrong."""
+        """Do nothing: there is no state to be wrong."""
 
 
 @runtime_checkable
@@ -68,25 +68,25 @@ class Adopting(Protocol):
     """A strategy that can begin with engines that are ready-made."""
 
     def adopt(self, ready: ReadyMade, present: Mapping[str, object]) -> Adopted:
-        """Begin with them, as far as they are of these filters.
+        """Begin with ready-made engines, as far as they are of these filters.
 
-        What of clients' keys is `present` and held now is not told again; the rest of the entries
-        is followed next, and then it is to `let_go`. Raises `FileFormatError` for what is no
+        Clients' keys that are `present` and held now are not added again; the rest of the entries
+        is added next, and then `let_go` is called. Raises `FileFormatError` for files that are no
         engine.
         """
         ...
 
     def let_go(self) -> None:
-        """Remove the filters that nobody holds."""
+        """Remove the filters that no side holds."""
         ...
 
 
 def following(
     make: Callable[[], Forwarding], entries: Entries[Interest], former: Forwarding
 ) -> tuple[Forwarding, int]:
-    """A forwarding that follows the entries, and of how many filters its engines were ready-made.
+    """Make a forwarding that follows the entries, and count its ready-made filters.
 
-    Where the `former` one only stands for it, it says what there is.
+    The `former` one may have ready-made engines, if it is only a stand-in.
     """
     made = make()
     ready = former.ready if isinstance(former, Later) else None
@@ -95,7 +95,7 @@ def following(
         return made, 0
     try:
         adopted = made.adopt(ready, entries.by_key)
-    except FileFormatError:  # whole files, of something else: it is as if there were none
+    except FileFormatError:  # intact files of other content: as if there were none
         made = make()
         entries.follow(made)
         return made, 0

@@ -1,4 +1,4 @@
-"""Sides that are gone: what was kept of them is forgotten bit by bit."""
+"""Sides that are gone: their subscriptions are forgotten chunk by chunk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ S = TypeVar("S", bound=Left)
 
 
 def forget_some(left: dict[int, S], count: int, forget: Callable[[S, str], None]) -> None:
-    """Forget so many keys of the sides that were removed; those without any are left out."""
+    """Forget up to `count` keys of the sides that were removed; sides without any are dropped."""
     while left and count > 0:
         place, side = next(iter(left.items()))
         some = [*islice(side, count)]

@@ -1,18 +1,17 @@
-"""What a forwarding strategy is: where publications go next, and what the next routers are told.
+"""The protocol of forwarding, which selects the next links of publications and writes digests.
 
 A strategy is an object, one for each router (on many trees, one for each version of each tree). It
 follows the router's subscriptions side by side (`tables.Follower`) and keeps whatever it computes
 from them: indexes, key tables, trees, Bloom structures. All of it is derived: a new strategy that
-is told of all entries decides the same (`Entries.follow`).
+is given all entries decides the same (`Entries.follow`).
 
 Digests. A strategy may write a few bytes beside a publication for the next routers: keys that it
-has found, a forwarding tree, Bloom bits. They travel in `Publish.digest` and mean nothing to
-anybody else. A digest that is not empty begins with the *mark* of the strategy that wrote it, a
-byte that no other strategy uses, so that each knows its own. Routers with different strategies may
-stand beside each other: a digest that a strategy does not know it passes on unread with what it
-decides by itself, which is a content match for this hop, and counts it (`digests_unread`). So a
-digest may save work and never lose a publication; whoever reads one must allow for routers in
-between that did not.
+has found, a forwarding tree, Bloom bits. They travel in `Publish.digest` and mean nothing to other
+strategies. A digest that is not empty begins with the *mark* of the strategy that wrote it, a byte
+that no other strategy uses, so that each recognizes its own. Routers with different strategies may
+stand beside each other: a strategy passes a foreign digest on unread, decides by itself, which is a
+content match for this hop, and counts it (`digests_unread`). So a digest may save work and never
+lose a publication; a strategy that reads one must allow for routers in between that did not.
 A digest has at most `limits.DIGEST_BYTES_MAX` bytes; a strategy that would need more writes none.
 """
 
@@ -31,7 +30,7 @@ NO_DIGEST: Final = b""
 
 
 class Onward(NamedTuple):
-    """What goes to one neighbor: some publications of a batch, each with its digest.
+    """The part of a batch that goes to one neighbor: publications, each with its digest.
 
     `places` are their places in the batch, in order: of a batch (p, q, r), `places == (0, 2)` and
     `digests == (b"", b"k7")` mean p without a digest and r with one.
@@ -43,12 +42,12 @@ class Onward(NamedTuple):
 
 
 class Routed(NamedTuple):
-    """Where a batch goes.
+    """The routing of a batch.
 
     `keys[i]` are those of the clients' subscriptions that accept publication i, in any order. If
     there are fewer than publications, only the first ones were routed, as they have so many matches
-    that the rest is to come by itself; there is one at least. `onward` has each neighbor that gets
-    anything once, in the order in which their links came up.
+    that the rest is to come by itself; there is one at least. `onward` has each neighbor with any
+    publication once, in the order in which their links came up.
     """
 
     keys: Sequence[Sequence[str]]
@@ -58,7 +57,7 @@ class Routed(NamedTuple):
 class Numbering(Protocol):
     """A strategy that numbers the keys of clients' subscriptions, and routes to numbers.
 
-    Its `Routed.keys` may be a `KeyBatch`, so that nobody looks up a key.
+    Its `Routed.keys` may be a `KeyBatch`, so that no key is looked up.
     """
 
     @property
@@ -68,27 +67,27 @@ class Numbering(Protocol):
 
 
 class Clearing(Protocol):
-    """A strategy that puts work off, and does it bit by bit when others have had their turn.
+    """A strategy that defers work, and does it chunk by chunk when other work has had its turn.
 
-    So it forgets what came over a link that is gone: nothing is routed there any more, from the
-    moment on that its side is removed.
+    So it forgets the subscriptions of a link that is gone: nothing is routed there any more, from
+    the moment on that its side is removed.
     """
 
     @property
     def has_left(self) -> bool:
-        """Whether some of it is left."""
+        """True if deferred work is left."""
         ...
 
     def clear(self, count: int) -> None:
-        """Do some of it: forget so many subscriptions, or what takes about as long."""
+        """Forget up to `count` subscriptions, or do work that takes about as long."""
         ...
 
 
 class PromisesFollower(Follower[AdvertisedContent], Protocol):
-    """What follows advertisements, and can be compared with them."""
+    """A follower of advertisements, which can be compared with them."""
 
     def validate(self, sides: Mapping[str, Mapping[str, AdvertisedContent]]) -> None:
-        """Check what is kept against those of each side; raises `InvariantError`."""
+        """Check the state against the advertisements of each side; raises `InvariantError`."""
         ...
 
 
@@ -97,28 +96,28 @@ class Typing(Protocol):
 
     @property
     def types(self) -> PromisesFollower:
-        """What has to follow the router's advertisements."""
+        """The follower for the router's advertisements."""
         ...
 
 
 @runtime_checkable
 class Naming(Protocol):
-    """A strategy whose digests may name all who get a publication, behind a link.
+    """A strategy whose digests may name all receivers of a publication behind a link.
 
-    Nobody further on looks at the content of such a publication, so it need not travel.
+    No router further on looks at the content of such a publication, so it need not travel.
     """
 
     def is_complete(self, digest: bytes) -> bool:
-        """Whether a digest of this strategy does."""
+        """True if a digest of this strategy names all receivers."""
         ...
 
 
 class Forwarding(Follower[Interest], Protocol):
-    """Chooses, at one router, where publications go."""
+    """Selects, at one router, the links and client keys of publications."""
 
     @property
     def digests_unread(self) -> int:
-        """Digests of other strategies that came and were passed on."""
+        """The number of digests of other strategies that were passed on."""
         ...
 
     def route(
@@ -128,10 +127,10 @@ class Forwarding(Follower[Interest], Protocol):
         digests: Sequence[bytes],
         now: float,
     ) -> Routed:
-        """Where the publications of a batch go, which came from one side with these digests.
+        """Route the publications of a batch, which came from one side with these digests.
 
-        `arrival` is the neighbor that they came from, `None` for a client of this router; it is
-        never among those they go to, which on a tree excludes loops.
+        `arrival` is the neighbor that they came from, `None` for a client of this router; they
+        never go back to it, which on a tree excludes loops.
         """
         ...
 
@@ -140,21 +139,21 @@ class Forwarding(Follower[Interest], Protocol):
         ...
 
     def validate(self, sides: Mapping[str, Mapping[str, Interest]]) -> None:
-        """Check what is kept against the filters of each side; raises `InvariantError`."""
+        """Check the state against the filters of each side; raises `InvariantError`."""
         ...
 
 
 def numbered_by(forwarding: Forwarding) -> Holders | None:
     """The keys of clients' subscriptions by number, of a strategy that numbers them."""
-    # by name: every router asks, and `isinstance` with a `Protocol` takes tens of microseconds
+    # by name: it is called for every router, and `isinstance` with a `Protocol` takes microseconds
     return cast("Numbering", forwarding).holders if hasattr(forwarding, "holders") else None
 
 
 def types_of(forwarding: Forwarding) -> PromisesFollower | None:
-    """What follows advertisements for a strategy that has tables by type."""
+    """The follower of advertisements, of a strategy that has tables by type."""
     return cast("Typing", forwarding).types if hasattr(forwarding, "types") else None
 
 
 def clearing_of(forwarding: Forwarding) -> Clearing | None:
-    """A strategy that forgets bit by bit; asked once, as `behind` is called after every input."""
+    """A strategy with deferred work; called once, as `behind` is called after every input."""
     return cast("Clearing", forwarding) if hasattr(forwarding, "clear") else None

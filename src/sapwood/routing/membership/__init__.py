@@ -1,1 +1,1 @@
-"""Who a router's neighbors are, and with which it routes for which source: one strategy each."""
+"""Membership: a router's neighbors, and those it routes with for each source; one strategy each."""

@@ -14,10 +14,10 @@ from sapwood.routing.supply import SupplyWatch
 
 
 class Given(RoutingCore):
-    """The core of a router whose links are all there is.
+    """A membership of one core, whose links are all links of the router.
 
-    Where it routes by advertisements, clients hear which of their subscriptions somebody advertises
-    for.
+    Where it routes by advertisements, clients are notified which of their subscriptions have an
+    advertisement.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class Given(RoutingCore):
         self._watch()
 
     def apply(self, change: Change) -> list[Effect]:
-        """Change what is known; see `RoutingCore.apply`."""
+        """Apply a change to the tables; see `RoutingCore.apply`."""
         supply = self._supply
         if supply is None:
             return super().apply(change)
@@ -42,7 +42,7 @@ class Given(RoutingCore):
         return [*told, *supply.said(super().apply(change))]
 
     def rebuild(self) -> None:
-        """Make what only follows from the entries afresh."""
+        """Make what follows from the entries afresh."""
         super().rebuild()
         self._watch()
         if self._supply is not None:
@@ -67,26 +67,26 @@ class Given(RoutingCore):
 
     @property
     def is_tree(self) -> bool:
-        """They have to be one: a circle is detected, and the link that closes it is closed."""
+        """True: they have to be one; a link that closes a circle is detected, and closed."""
         return True
 
     @property
     def finds(self) -> tuple[FindTree, ...]:
-        """None: links are the tree."""
+        """Empty: the links are the tree."""
         return ()
 
     def neighbors(self, source: str | None = None) -> tuple[str, ...]:  # noqa: ARG002
-        """All whose links are up, in the order in which they came up."""
+        """All neighbors whose links are up, in the order in which they came up."""
         return tuple(self.subscriptions.entries.received)
 
     def cores(self, source: str) -> tuple[OnOneTree | None, ...]:  # noqa: ARG002
-        """One, for all sources."""
+        """One core, for all sources."""
         return (self,)
 
     def tells_over(self) -> frozenset[str] | None:
-        """All links are on the tree."""
+        """`None`: all links are on the tree."""
         return None
 
     def next_deadline(self) -> float | None:
-        """Never: links are given."""
+        """`None`: links are given."""
         return None

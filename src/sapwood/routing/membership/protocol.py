@@ -1,9 +1,9 @@
-"""What a membership strategy is: who a router's neighbors are, and with whom it routes what.
+"""The protocol of membership: a router's neighbors, and those it routes with for each source.
 
-It is a state machine with the same door as the router: it takes what the router takes (`Router`
-hands it everything, upkeep taken off) and routes by means of one `RoutingCore` or several, whose
-links it decides. It may have messages and timers of its own, ask for links (`Connect`,
-`Disconnect`) and say which neighbors are there for which source.
+A membership is a state machine with the same door as the router: it takes the router's inputs
+(`Router` hands it everything, upkeep taken off) and routes by means of one `RoutingCore` or
+several, whose links it determines. It may have messages and timers of its own, request links
+(`Connect`, `Disconnect`) and report the neighbors for each source.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from sapwood.routing.tables import LinkSubscription, Stated
 
 
 class OnOneTree(Protocol):
-    """What a router routes by on one tree (`sapwood.routing.core`), for who looks at it."""
+    """The routing of a router on one tree (`sapwood.routing.core`), for inspection."""
 
     @property
     def subscriptions(self) -> SubscriptionPropagation:
-        """What is known, from where, and what neighbors were told of it."""
+        """The subscriptions known here, their sides, and those sent to neighbors."""
         ...
 
     @property
     def forwarding(self) -> Forwarding:
-        """What chooses where publications go."""
+        """The strategy that selects the links of publications."""
         ...
 
 
@@ -44,33 +44,33 @@ class Membership(Protocol):
 
     @property
     def is_tree(self) -> bool:
-        """Whether the links of all routers together have to form a tree."""
+        """True if the links of all routers together have to form a tree."""
         ...
 
     @property
     def finds(self) -> tuple[FindTree, ...]:
-        """How the trees of a source are found, one for each way that its publications take.
+        """The functions that find the trees of a source, one for each way of its publications.
 
-        None where all routers route on one tree.
+        Empty where all routers route on one tree.
         """
         ...
 
     def neighbors(self, source: str | None = None) -> tuple[str, ...]:
-        """With whom this router routes the publications of a source: on the way from it and to it.
+        """The neighbors for the publications of a source: on the way from it and to it.
 
-        Without a source, those with whom it has a link.
+        Without a source, those with which it has a link.
         """
         ...
 
     def cores(self, source: str) -> tuple[OnOneTree | None, ...]:
-        """What routes the publications of a source here, on each way that they take, if anything.
+        """The routing of a source's publications here, on each way that they take, if there is one.
 
-        None where routers do not route by what each neighbor wants.
+        Empty where routers do not route by neighbors' subscriptions.
         """
         ...
 
     def tells_over(self) -> frozenset[str] | None:
-        """The neighbors on one tree that all routers agree on, for what is told along a tree.
+        """The neighbors on one tree that all routers agree on, for messages along a tree.
 
         `None` where all links are on it.
         """
@@ -81,39 +81,39 @@ class Membership(Protocol):
         ...
 
     def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
-        """The places of those that would be refused: see `Router.refused`."""
+        """The places of the publications that would be refused: see `Router.refused`."""
         ...
 
     def stated(self, client: str) -> Stated:
-        """What an attached client has stated, by its ids."""
+        """The ids of an attached client's subscriptions and advertisements."""
         ...
 
     def statements(self) -> Iterator[ClientInput]:
-        """What makes a router that knows nothing have the clients of this one, and their wants."""
+        """The inputs that give an empty router the clients of this one, and their entries."""
         ...
 
     def next_deadline(self) -> float | None:
-        """When to hand it a `Tick`; `None` for never."""
+        """The time of the next `Tick` that it needs; `None` for never."""
         ...
 
     def behind(self) -> Collection[str]:
-        """The neighbors that are not told everything yet: see `Router.behind`."""
+        """The neighbors whose backlog is not sent yet: see `Router.behind`."""
         ...
 
     def table_sizes(self) -> dict[str, int]:
-        """Entries in each table: see `Router.table_sizes`."""
+        """The number of entries in each table: see `Router.table_sizes`."""
         ...
 
     def counters(self) -> dict[str, int]:
-        """What was counted: see `Router.counters`."""
+        """The counts since it was made: see `Router.counters`."""
         ...
 
     def received(self) -> Iterator[LinkSubscription]:
-        """The subscriptions that came over links."""
+        """The subscriptions received over links."""
         ...
 
     def told(self) -> Iterator[LinkSubscription]:
-        """The subscriptions that neighbors have been told of."""
+        """The subscriptions sent to neighbors."""
         ...
 
     def validate(self) -> None:

@@ -1,1 +1,1 @@
-"""Which neighbor learns of which subscription: one strategy a file, same shape."""
+"""Propagation, which sends subscriptions to neighbors: one strategy a file, same shape."""

@@ -1,22 +1,22 @@
 """Advertisement-based routing: subscriptions travel only to where publications can begin.
 
 XSiena 2.6, in the declarative form of the XPath dissemination work (2.17): on the link to n the
-candidates are the subscriptions that came from elsewhere; a candidate is *wanted* iff some
-advertisement that came over n intersects it; what is propagated is what the inner strategy makes
-of the wanted ones.
+candidates are the subscriptions that came from elsewhere; a candidate is *wanted* iff an
+advertisement that came over n intersects it; the inner strategy determines the propagated ones from
+the wanted ones.
 
 XSiena's literal rules forget a subscription that no advertisement intersects (2.45, 2.50), so that
 a later advertisement cannot revive it. Here it waits as a candidate.
 
-Whether filters intersect is asked of each advertisement of the link when a candidate comes, of
-each waiting candidate when an advertisement comes, and, when one goes, of the advertisements left
-for each candidate that it had made wanted: a scan each time, at some microseconds a pair.
-`Filter.intersects` errs only by saying yes, which costs a message and never a publication.
+Intersections are computed with each advertisement of the link when a candidate comes, with each
+waiting candidate when an advertisement comes, and, when one goes, with the advertisements left for
+each candidate that it had made wanted: a scan each time, at some microseconds a pair.
+`Filter.intersects` errs only by being true, which costs a message and never a publication.
 
-Where many candidates wait, the answer to an advertisement is worked out bit by bit: `put_off` gives
-them up, and they come again as candidates of a link that is behind do (`backlog.py`). One that
-comes while others are to come is looked at at once. Likewise, where an advertisement goes that made
-many wanted: these are *doubtful*, and wanted as before, until `review` has looked at them.
+Where many candidates wait, the answer to an advertisement is computed chunk by chunk: `put_off`
+gives the candidates up, and they come again as those of a link that is behind do (`backlog.py`). A
+candidate that comes meanwhile is examined at once. Likewise, where an advertisement goes that made
+many wanted: these are *doubtful*, and wanted as before, until `review` has examined them.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ class AdvertisedLinks:
         self._make_inner = make_inner
 
     def __call__(self) -> Advertised:
-        """That of one more link."""
+        """Make the state of one more link."""
         return Advertised(self._make_inner)
 
 
 class Advertised:
-    """The state of a link that is told of wanted candidates only, by an inner strategy.
+    """The state of a link on which an inner strategy propagates the wanted candidates only.
 
     `make_inner` makes the inner strategy of one link.
 
     #: advertisements are those that came over the link
-    #: _reasons[s] intersects s and is in advertisements, for exactly the wanted candidates s, but
-    #: for those in _doubtful, of which it may be gone
+    #: _reasons[s] intersects s and is in advertisements, for exactly the wanted candidates s,
+    #: except for those in _doubtful, whose reason may be gone
     #: the candidates of the inner strategy are the wanted ones
     """
 
@@ -73,17 +73,17 @@ class Advertised:
         self.advertisements: dict[str, AdvertisedContent] = {}
 
     def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
-        """Say nothing: over a link that has just come up came no advertisement."""
+        """Propagate nothing: no advertisement came over a link that has just come up."""
         self._candidates = dict(candidates)
         return NOTHING_TO_SAY
 
     def add(self, key: str, filter: Interest) -> Change:
-        """Take in one more candidate; the inner strategy hears of it if it is wanted."""
+        """Add a candidate, and pass it to the inner strategy if it is wanted."""
         self._candidates[key] = filter
         return self._inner.add(key, filter) if self._is_wanted(key) else NOTHING_TO_SAY
 
     def add_many(self, candidates: Sequence[tuple[str, Interest]]) -> Change:
-        """Take in several more; the inner strategy hears of all that are wanted together."""
+        """Add several candidates, and pass the wanted ones to the inner strategy together."""
         self._candidates.update(candidates)
         if not self.advertisements:
             return NOTHING_TO_SAY
@@ -91,13 +91,13 @@ class Advertised:
         return self._inner.add_many(wanted) if wanted else NOTHING_TO_SAY
 
     def remove(self, key: str) -> Change:
-        """Give up a candidate."""
+        """Remove a candidate."""
         del self._candidates[key]
         self._doubtful.pop(key, None)
         return NOTHING_TO_SAY if self._reasons.pop(key, None) is None else self._inner.remove(key)
 
     def remove_many(self, keys: Sequence[str]) -> Change:
-        """Give up several; the inner strategy hears of all that were wanted together."""
+        """Remove several candidates, and the wanted ones from the inner strategy together."""
         for key in keys:
             del self._candidates[key]
             self._doubtful.pop(key, None)
@@ -106,13 +106,13 @@ class Advertised:
 
     @property
     def waiting(self) -> int:
-        """How many candidates are not wanted."""
+        """The number of candidates that are not wanted."""
         return len(self._candidates) - len(self._reasons)
 
     def put_off(self, key: str, filter: AdvertisedContent) -> list[str]:
-        """An advertisement came: candidates that it may make wanted are no candidates any more.
+        """Register an advertisement, and remove the candidates that it may make wanted.
 
-        Returns their keys. Whoever calls this adds them again, in any order and number.
+        Returns their keys. The caller adds them again, in any order and number.
         """
         self.advertisements[key] = filter
         waiting = [other for other in self._candidates if other not in self._reasons]
@@ -121,7 +121,7 @@ class Advertised:
         return waiting
 
     def advertised(self, key: str, filter: AdvertisedContent) -> Change:
-        """An advertisement came over the link: what waited for one is wanted now."""
+        """Register an advertisement of the link: waiting candidates may become wanted."""
         self.advertisements[key] = filter
         waiting = [other for other in self._candidates if other not in self._reasons]
         is_first = len(waiting) == len(self._candidates)
@@ -137,7 +137,7 @@ class Advertised:
         return self._inner.add_many(wanted) if wanted else NOTHING_TO_SAY
 
     def unadvertised(self, key: str, at_once: int | None = None) -> Change:
-        """An advertisement of the link is gone: what only it made wanted waits again."""
+        """Remove an advertisement of the link: candidates that only it made wanted wait again."""
         del self.advertisements[key]
         concerned = [other for other, reason in self._reasons.items() if reason == key]
         if at_once is None or len(concerned) <= at_once:
@@ -147,50 +147,50 @@ class Advertised:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether candidates are told of that may be wanted no more."""
+        """True if candidates are propagated that may be wanted no more."""
         return bool(self._doubtful)
 
     def review(self, count: int) -> Change:
-        """Look at so many that are doubtful, the newest first; those not wanted wait again."""
+        """Examine up to `count` doubtful candidates, the newest first; unwanted ones wait again."""
         doubtful = self._doubtful
         some = [doubtful.popitem()[0] for _ in range(min(count, len(doubtful)))]
         return self._reconsider(some)
 
     def _reconsider(self, concerned: Sequence[str]) -> Change:
-        """Find out whether an advertisement makes wanted what was wanted."""
+        """Find a new reason for candidates that were wanted, and remove those that have none."""
         for other in concerned:
             del self._reasons[other]
         unwanted = [other for other in concerned if not self._is_wanted(other)]
-        if not self._reasons:  # nothing needs to be found that stands for what is left
+        if not self._reasons:  # no representative is needed for the candidates left
             told, self._inner = tuple(self._inner.propagated), self._make_inner()
             return Change(withdraw=told)
         return self._inner.remove_many(unwanted) if unwanted else NOTHING_TO_SAY
 
     def representative(self, key: str) -> str | None:
-        """What stands for it by the inner strategy; `None` for one that is not wanted."""
+        """The representative of the inner strategy; `None` for a candidate that is not wanted."""
         return self._inner.representative(key) if key in self._reasons else None
 
     def why(self, key: str) -> Reasons:
-        """What the inner strategy says of it if it is wanted."""
+        """The reasons of the inner strategy, if the candidate is wanted."""
         return self._inner.why(key) if key in self._reasons else (Reason(How.UNWANTED),)
 
     @property
     def is_gradual(self) -> bool:
-        """Nothing is told at first, but all is taken in."""
+        """True: nothing is propagated at first, but all candidates are added."""
         return True
 
     @property
     def rank(self) -> Callable[[Interest], Any] | None:
-        """As the inner strategy has it."""
+        """The rank of the inner strategy."""
         return self._inner.rank
 
     @property
     def propagated(self) -> Mapping[str, Interest]:
-        """What the inner strategy has propagated."""
+        """The candidates that the inner strategy has propagated."""
         return self._inner.propagated
 
     def validate(self, candidates: Mapping[str, Interest]) -> None:
-        """Work out by the rule what is wanted, and let the inner strategy check the rest."""
+        """Compute the wanted candidates by the rule, and let the inner strategy check the rest."""
         if self._candidates != candidates:
             raise InvariantError("advertisement routing does not know exactly the candidates")
         wanted = {
@@ -213,7 +213,7 @@ class Advertised:
         self._inner.validate({key: candidates[key] for key in self._reasons})
 
     def _is_wanted(self, key: str) -> bool:
-        """Whether an advertisement intersects a candidate; remembers the first that does."""
+        """True if an advertisement intersects a candidate; remembers the first that does."""
         candidate = self._candidates[key]
         for reason, filter_ in self.advertisements.items():
             if filter_.intersects(candidate):

@@ -1,13 +1,13 @@
-"""What a neighbor whose link has just come up is still to be told, bit by bit.
+"""The candidates of a link that has just come up, which its strategy adds chunk by chunk.
 
-The state of a large router takes seconds to tell, and publications are not to wait for that. So the
-candidates of a new link lie here, and its strategy takes in some whenever the link takes more
-(`inputs.Drained`). Until then they are no candidates as far as the strategy knows: one that is
-withdrawn is dropped here and nobody hears of it. Subscriptions that come meanwhile go to the
-strategy at once, so that their confirmation waits for no backlog.
+Sending the state of a large router takes seconds, and publications are not to wait for that. So the
+candidates of a new link are queued here, and its strategy adds a chunk whenever the link takes more
+(`inputs.Drained`). Until then they are no candidates of the strategy: one that is withdrawn is
+dropped here and no message is sent of it. Subscriptions that come meanwhile go to the strategy at
+once, so that their confirmation waits for no backlog.
 
-A strategy may want some candidates before others. They are ranked and sorted in runs of a few, one
-run at a time, and then merged as they are taken. With runs of two, and ranks beside the keys:
+A strategy may rank candidates. They are ranked and sorted in runs of a few, one run at a time, and
+then merged as they are taken. With runs of two, and ranks beside the keys:
 
     unsorted   k1:5 k2:1 | k3:4 k4:0       after two calls of `take`, which return nothing
     runs       k2 k1     | k4 k3
@@ -23,13 +23,13 @@ from typing import Any, Final, Generic
 from sapwood.routing.tables import W
 
 _LOOKED_AT: Final = 8
-"""Keys that are ranked, or passed over because they were withdrawn, while one is taken in."""
+"""Keys that are ranked, or passed over because they were withdrawn, per key that is taken."""
 
 
 class Backlog(Generic[W]):
-    """The candidates that the strategy of one link has yet to take in.
+    """The candidates that the strategy of one link has yet to add.
 
-    `rank`, if there is one, says which come first: those with the lowest.
+    `rank`, if there is one, orders them: those with the lowest rank come first.
 
     #: pending are the candidates here; each is in _numbered, _runs, _merged or _later
     """
@@ -43,7 +43,7 @@ class Backlog(Generic[W]):
         self._numbered: Iterator[tuple[int, str]]
         self._runs: list[list[tuple[Any, int, str]]] = []
         self._merged: Iterator[tuple[Any, int, str]] | None
-        #: those that come when all of the iterators are through
+        #: the keys to continue with when the iterators are exhausted
         self._later = list(self.pending)
         self._begin()
 
@@ -51,20 +51,20 @@ class Backlog(Generic[W]):
         return key in self.pending
 
     def extend(self, keys: Iterable[str]) -> None:
-        """More candidates come behind all that are here; none of them is."""
+        """Queue further candidates behind all that are here; none of them may be here."""
         more = tuple(keys)
         self.pending.update(dict.fromkeys(more))
         self._later.extend(more)
 
     def drop(self, key: str) -> bool:
-        """Drop a candidate that is one no longer; whether it was here."""
+        """Drop a candidate that was withdrawn; true if it was here."""
         if key not in self.pending:
             return False
         del self.pending[key]
         return True
 
     def take(self, count: int, filter_of: Callable[[str], W]) -> list[tuple[str, W]]:
-        """The next candidates, at most so many; there may be none yet as long as some are here."""
+        """The next candidates, at most `count`; while runs are sorted there may be none yet."""
         if self._merged is None:
             self._sort(count * _LOOKED_AT, filter_of)
             return []
@@ -79,14 +79,14 @@ class Backlog(Generic[W]):
         return taken
 
     def _begin(self) -> None:
-        """Go on with those that came later."""
+        """Continue with the candidates that came later."""
         self._numbered, self._later = enumerate(tuple(self._later)), []
         self._merged = None
         if self._rank is None:
             self._merged = ((None, number, key) for number, key in self._numbered)
 
     def _sort(self, count: int, filter_of: Callable[[str], W]) -> None:
-        """Rank and sort some more, and begin to merge when all are sorted."""
+        """Rank and sort up to `count` keys, and begin to merge when all are sorted."""
         assert self._rank is not None, "what is not ranked is not sorted"
         run: list[tuple[Any, int, str]] = []
         for number, key in self._numbered:

@@ -1,6 +1,6 @@
-"""The catalogue of propagation: what travels, and what changes that.
+"""The catalogue of propagation: the words for what travels, and those that modify it.
 
-One word says which subscriptions travel; `advertisement` beside it, that they follow
+One word determines which subscriptions travel; `advertisement` beside it, that they follow
 advertisements; `merging`, that what covering would send is merged.
 """
 
@@ -46,15 +46,15 @@ from sapwood.routing.strategies import (
 from sapwood.routing.tables import Follower
 
 Links: TypeAlias = Callable[[str], Callable[[], Propagation[Interest]]]
-"""Given the identity of a router, makes what makes the state of each of its links."""
+"""Given a router's identity, returns a function that makes the state of each of its links."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Travel(Strategy):
-    """A word that says which subscriptions travel.
+    """A word that determines which subscriptions travel.
 
-    One by one, as `links` says, or in another way, which is `make`; `make_advertised`, if that is
-    another one where they follow advertisements.
+    They travel one by one, on the link states of `links`, or in another way, that of `make`;
+    `make_advertised` is the way where they follow advertisements, if it differs.
     """
 
     links: Links | None = None
@@ -67,7 +67,7 @@ class Travel(Strategy):
 
 
 def _by_covering(name: str, summary: str, *, is_maximal: bool) -> Travel:
-    """A word for covering, behind whose colon a pair of graph and index may be named."""
+    """A word for covering; its argument may name a pair of graph and index."""
 
     def found_by(pair: CoveringInfo) -> Links:
         return lambda _: lambda: Covering(pair.make(is_maximal=is_maximal))
@@ -97,11 +97,11 @@ _MAXIMAL: Final = _by_covering(
     is_maximal=True,
 )
 COVERING_WORDS: Final = (_COVERING.name, _MAXIMAL.name)
-"""Behind their colon goes what finds covers."""
+"""The words whose argument names the pair that finds covers."""
 
 
 def _by_hops(name: str, summary: str) -> Travel:
-    """A word for what is kept by neighbor on a circle."""
+    """A word for subscriptions that are kept by neighbor on a circle."""
     rules = (
         Rule(
             frozenset({PASTRY.name}),
@@ -143,7 +143,7 @@ SIMPLE: Final = Travel(
 
 
 def _counted_by(view: Callable[[Containment], View]) -> MakePropagation:
-    """XRoute, whose links have views of a kind."""
+    """XRoute, with link states made by `view`."""
 
     def make(identity: str, follower: Follower[Interest]) -> CountingPropagation:
         columnar = COVERING_INDEXES["columnar"]
@@ -207,15 +207,15 @@ TRAVELS: Final = by_name(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advertising(Strategy):
-    """A word that says that subscriptions follow advertisements, which travel as `links` says."""
+    """A word for subscriptions that follow advertisements, which travel on `links`."""
 
     links: MakePromises
-    #: how they travel where subscriptions are merged, if otherwise
+    #: the links of advertisements where subscriptions are merged, if they differ
     merged: MakePromises | None = None
 
 
 def _advertising(argument: str) -> Advertising:
-    """Advertisements of which all travel; raises `InputError` for an argument that says nothing."""
+    """Advertisements that all travel; raises `InputError` for an unknown argument."""
     if argument != SIMPLE.name:
         raise InputError(
             f"advertisement:{argument} says no way for advertisements to travel: without an "

@@ -1,18 +1,18 @@
 """Covering-based routing: a subscription is propagated unless one already propagated covers it.
 
-XSiena 2.5 and Shen 1.5. What is covered is found and remembered by the two layers of Shen 4.2
+XSiena 2.5 and Shen 1.5. Covers are found and remembered by the two layers of Shen 4.2
 (`sapwood.covering`), one relation graph and one index for each link. On withdrawal the
 subscriptions that lose their cover are propagated first, then the withdrawal goes out: the window
 of lost publications that XSiena 2.5 notes does not exist here. A subscription that arrives after
 narrower ones is propagated beside them, and they are not withdrawn (Shen); under `maximal` they
-are, after it, so that what is propagated are the maximal subscriptions (XPath dissemination).
+are, after it, so that the maximal subscriptions are propagated (XPath dissemination).
 
-The two layers know filters, a neighbor knows subscriptions: of those with equal filters one
+The two layers hold filters, a neighbor holds subscriptions: of those with equal filters one
 *leads*, and when it goes the next is propagated before the withdrawal.
 
 A candidate keeps its representative for as long as that one is propagated, also where the graph
-meanwhile knows another cover: whoever waits for the representative's confirmation need not begin
-again.
+has found another cover since: so a subscription that waits for the representative's confirmation
+need not begin again.
 
 Missing a cover costs messages and table entries, never a publication; claiming a cover that does
 not hold would lose publications. `Filter.covers` errs only on the safe side, and an approximate
@@ -38,11 +38,11 @@ from sapwood.routing.tables import W
 
 
 class Covering(Unconditional[W]):
-    """The state of a link that is told of enough candidates to cover all.
+    """The state of a link on which enough candidates are propagated to cover all.
 
-    `manager` (empty) finds the covers; without one the pair that the catalogue recommends does.
+    `manager` (empty) finds the covers; the default is the pair that the catalogue recommends.
 
-    #: _members[f] is the candidate with filter f, or has those, in order of arrival; never empty
+    #: _members[f] is the candidate with filter f, or several in order of arrival; never empty
     #: the manager's filters are those of the candidates
     #: _leaders[f] is propagated, for exactly the filters that the manager has propagated
     #: every candidate has a representative, which is propagated and covers it
@@ -71,12 +71,12 @@ class Covering(Unconditional[W]):
         self._dependents: dict[str, dict[str, None]] = {}
 
     def start(self, candidates: Iterable[tuple[str, W]]) -> Change:
-        """Propagate the most general candidates only, as far as their extents tell which are."""
+        """Propagate only the most general candidates, as far as their extents order them."""
         wide_first = sorted(candidates, key=lambda candidate: extent(candidate[1]))
         return self.add_many(wide_first) if wide_first else NOTHING_TO_SAY
 
     def add(self, key: str, filter: W) -> Change:
-        """Propagate it unless it is covered."""
+        """Add a candidate, and propagate it unless it is covered."""
         self._filters[key] = filter
         if not self._is_first(key, filter):
             self._rely(key)
@@ -90,7 +90,7 @@ class Covering(Unconditional[W]):
         return Change((key,), self._step_down(change.withdraw))
 
     def add_many(self, candidates: Sequence[tuple[str, W]]) -> Change:
-        """Propagate those that are not covered, by one another neither."""
+        """Add candidates, and propagate those that no other covers, among themselves neither."""
         if len(candidates) == 1:
             return self.add(*candidates[0])
         self._filters.update(candidates)
@@ -106,13 +106,13 @@ class Covering(Unconditional[W]):
         self._leaders.update(zip(change.propagate, told, strict=True))
         self._propagated.update(zip(told, change.propagate, strict=True))
         self._representatives.update(zip(told, told, strict=True))
-        # What stands for a candidate is what stood for it when it came: nothing is gone since.
+        # A candidate's representative is still the one of its arrival: none is gone since.
         for key in (*covered, *first.values()):
             self._rely(key)
         return Change(told, self._step_down(change.withdraw))
 
     def remove(self, key: str) -> Change:
-        """Withdraw it if it was propagated; what it alone covered is propagated first."""
+        """Remove a candidate; if it was propagated, those that only it covered go out first."""
         wanted = self._filters.pop(key)
         self._leave(key)
         members = self._members[wanted]
@@ -145,21 +145,21 @@ class Covering(Unconditional[W]):
         return self._representatives[key]
 
     def why(self, key: str) -> Reasons:
-        """What covers it was told, or itself."""
+        """The reason: its propagated cover, or the candidate itself."""
         return stood_for(key, self._representatives[key], self._filters)
 
     @property
     def rank(self) -> Callable[[W], Any] | None:
-        """The most general first, as far as their extents tell."""
+        """The extent: the most general candidates come first, as far as it orders them."""
         return extent
 
     @property
     def propagated(self) -> Mapping[str, W]:
-        """The subscriptions the neighbor knows of."""
+        """The subscriptions that the neighbor has."""
         return self._propagated
 
     def validate(self, candidates: Mapping[str, W]) -> None:
-        """Check that everything is covered by what was propagated."""
+        """Check that every candidate is covered by a propagated one."""
         self._manager.validate()
         if self._filters != candidates or self._representatives.keys() != candidates.keys():
             raise InvariantError("covering routing does not know exactly the candidates")
@@ -196,7 +196,7 @@ class Covering(Unconditional[W]):
             raise InvariantError(f"{key} relies on {representative}, which does not cover it")
 
     def _is_first(self, key: str, filter: W) -> bool:
-        """Take in a candidate; whether it is the only one with its filter."""
+        """Add a candidate; true if it is the only one with its filter."""
         members = self._members.setdefault(filter, key)
         if members is key:
             return True
@@ -207,13 +207,13 @@ class Covering(Unconditional[W]):
         return False
 
     def _lead(self, key: str) -> None:
-        """Let the neighbor know of a filter by this subscription."""
+        """Make a subscription the propagated one of its filter."""
         wanted = self._filters[key]
         self._leaders[wanted] = key
         self._propagated[key] = wanted
 
     def _step_down(self, filters: Sequence[W]) -> tuple[str, ...]:
-        """Withdraw filters that a newcomer covers; it stands for what they have stood for."""
+        """Withdraw filters that a newcomer covers; it becomes their representative."""
         keys = tuple(self._leaders.pop(one) for one in filters)
         for key in keys:
             del self._propagated[key]
@@ -223,14 +223,14 @@ class Covering(Unconditional[W]):
         return keys
 
     def _rely(self, key: str) -> None:
-        """Let what the manager knows to stand for the filter stand for the candidate."""
+        """Make the leader of the filter's representative that of the candidate."""
         found = self._leaders[self._manager.representative(self._filters[key])]
         self._representatives[key] = found
         if found != key:
             self._dependents.setdefault(found, {})[key] = None
 
     def _leave(self, key: str) -> None:
-        """Forget what stood for a candidate that goes."""
+        """Forget the representative of a candidate that goes."""
         representative = self._representatives.pop(key)
         if representative != key:
             dependents = self._dependents[representative]
@@ -245,11 +245,11 @@ def _eldest(members: str | dict[str, None]) -> str:
 
 
 def extent(content: AdvertisedContent) -> tuple[object, ...]:
-    """A sort key by which most of what covers some content comes before it."""
+    """A sort key by which most covers of a content come before it."""
     if isinstance(content, Filter):
         return (0, *content.extent)
     if not isinstance(content, TreePattern):
-        return (2,)  # nothing tells which paths are wide but to compare them
-    # What covers a pattern asks for no more levels; what has no twigs covers itself only.
+        return (2,)  # nothing orders paths by generality but a comparison
+    # A cover of a pattern requires no more levels; a pattern without twigs covers itself only.
     levels = min((twig.reach for twig in content.twigs), default=math.inf)
     return (1, levels, len(str(content)))

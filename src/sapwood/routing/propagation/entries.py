@@ -1,9 +1,8 @@
-"""How subscriptions, and how advertisements, spread from router to router.
+"""The spreading of subscriptions, and of advertisements, from router to router.
 
-Both do the same: a client states something under an id of its own, routers pass it on over their
-links as far as the links need it, and the client hears of it when every router that it must reach
-has confirmed. They differ in the words they travel by (`EntryKind`) and in what a link needs (the
-propagation strategy).
+Both spread alike: a client makes an entry under an id of its own, routers pass it on over their
+links as far as these need it, and the client is notified when every router that it must reach has
+confirmed. They differ in their messages (`EntryKind`) and in their propagation strategies.
 """
 
 from __future__ import annotations
@@ -62,14 +61,14 @@ T = TypeVar("T")
 
 
 class EntryPropagation(ClientEntries[W]):
-    """All entries of one kind at one router: known, told to neighbors, confirmed.
+    """All entries of one kind at one router: known, sent to neighbors, confirmed.
 
     `identity` is unique among all routers and all their lives; it begins every key made here.
     `propagation` makes the state of one link.
 
     #: links.keys() == entries.received.keys(): the links that are up
-    #: the candidates of links[n] are all entries that did not come from n, but for those in
-    #: _backlogs[n], which that neighbor is still to be told of; there is one at least
+    #: the candidates of links[n] are all entries that did not come from n, except for those in
+    #: _backlogs[n], which are still to be sent to that neighbor; there is one at least
     #: _orphans came over links that are gone, and are candidates as well until they are withdrawn
     """
 
@@ -93,49 +92,49 @@ class EntryPropagation(ClientEntries[W]):
     # Clients -----------------------------------------------------------------------------------
 
     def _announce(self, entry: LocalEntry[W]) -> list[Effect]:
-        """Propagate what a client stated."""
+        """Propagate a client's entry."""
         return self.propagate(((entry.key, entry.filter),), source=None)
 
     def _announce_many(
         self, entries: Sequence[LocalEntry[W]], filters: Sequence[W]
     ) -> list[Effect]:
-        """Propagate several at once."""
+        """Propagate several entries at once."""
         keys = [entry.key for entry in entries]
         return self.propagate(list(zip(keys, filters, strict=True)), source=None)
 
     def _withdraw(self, entry: LocalEntry[W]) -> list[Effect]:
-        """Withdraw it."""
+        """Withdraw an entry."""
         return self.stop_propagating((entry.key,), self.links)
 
     def _withdraw_many(self, entries: Sequence[LocalEntry[W]]) -> list[Effect]:
-        """Withdraw several at once."""
+        """Withdraw several entries at once."""
         return self.stop_propagating([entry.key for entry in entries], self.links)
 
     def in_force(self, key: str) -> bool:
-        """Whether every router that it must reach has confirmed it."""
+        """True if every router that the entry must reach has confirmed it."""
         return self.confirmations.in_force(key)
 
     @property
     def unconfirmed(self) -> int:
-        """What is not yet in force, of clients and of neighbors."""
+        """The number of entries, of clients and of neighbors, that are not yet in force."""
         return self.confirmations.unconfirmed
 
     def unhold(self, keys: Iterable[str]) -> list[Effect]:
-        """Say of what was held here that it is in force, if nothing else is waited for."""
+        """Release held entries, and report those that wait for nothing else as in force."""
         return self._report(self.confirmations.release(keys))
 
     # Links -------------------------------------------------------------------------------------
 
     def link_up(self, neighbor: str, *, is_told: bool = True) -> None:
-        """A link is there, over which nothing was told so far, or never will be."""
+        """Add a link, over which nothing is sent yet, or nothing ever (not `is_told`)."""
         self.links[neighbor] = self._propagation() if is_told else Flooding()
         self.entries.link_up(neighbor)
         self.confirmations.link_up(neighbor)
 
     def replay(self, neighbor: str, at_once: int | None) -> list[Effect]:
-        """Tell a neighbor all that it needs to know; where that is more than goes at once, begin.
+        """Send a neighbor all entries that it needs; if there are more than `at_once`, the first.
 
-        Without `at_once`, everything does.
+        Without `at_once`, all are sent.
         """
         link, entries = self.links[neighbor], self.entries
         if at_once is None or not link.is_gradual or entries.size_without(neighbor) <= at_once:
@@ -145,7 +144,7 @@ class EntryPropagation(ClientEntries[W]):
 
     @property
     def behind(self) -> Collection[str]:
-        """The neighbors that are still to be told of something that was there before their link.
+        """The neighbors with a backlog of entries that were there before their link.
 
         And `CLIENTS`, while clients or links that have gone have entries here, or entries wait for
         such links.
@@ -156,7 +155,7 @@ class EntryPropagation(ClientEntries[W]):
         return {*self._backlogs, *doubtful} if doubtful else self._backlogs.keys()
 
     def drained(self, neighbor: str, at_once: int) -> list[Effect]:
-        """A link takes more: tell a neighbor that is behind of some more."""
+        """Send the next chunk of a neighbor's backlog; for `CLIENTS`, withdraw the next chunk."""
         if neighbor == CLIENTS and self.confirmations.is_behind:
             return self._report(self.confirmations.settle(at_once))
         if neighbor == CLIENTS:
@@ -178,10 +177,10 @@ class EntryPropagation(ClientEntries[W]):
         return self.entries.filter_of(key) if is_here else self._orphans.filter_of(key)
 
     def link_down(self, neighbor: str, at_once: int | None = None) -> list[Effect]:
-        """A link is gone: drop it and all that came over it.
+        """Remove a link, and withdraw all entries received over it.
 
-        If that is more than goes `at_once` it is withdrawn bit by bit, as `drained` says; likewise
-        what waits for confirmations of the neighbor comes to be in force.
+        If there are more than `at_once` they are withdrawn chunk by chunk, by `drained`; likewise
+        the entries that wait for confirmations of the neighbor come into force.
         """
         del self.links[neighbor]
         self._backlogs.pop(neighbor, None)
@@ -195,11 +194,11 @@ class EntryPropagation(ClientEntries[W]):
         return [*effects, *self._clear_orphans(at_once)]
 
     def _clear_orphans(self, count: int) -> list[Effect]:
-        """Withdraw so many of what came over links that are gone."""
+        """Withdraw up to `count` entries that came over links that are gone."""
         return self.stop_propagating(*self._orphans.take(count)) if self._orphans else []
 
     def _reclaim(self, keys: Iterable[str]) -> list[Effect]:
-        """Withdraw what has come again before it was withdrawn."""
+        """Withdraw entries that have come again before they were withdrawn."""
         if not self._orphans:
             return []
         again = list(self._orphans.reclaim(keys))
@@ -212,9 +211,9 @@ class EntryPropagation(ClientEntries[W]):
         filter: AdvertisedContent,
         at_once: int | None = None,
     ) -> list[Effect]:
-        """An advertisement came over a link: what it makes wanted is said there.
+        """Register an advertisement of a link, and send the subscriptions it makes wanted.
 
-        Of more than `at_once` that may be wanted some, and the rest as `drained` says.
+        If more than `at_once` may be wanted, send the first ones, and the rest by `drained`.
         """
         link, backlog = self.links[neighbor], self._backlogs.get(neighbor)
         if at_once is None or link.waiting <= at_once:
@@ -229,9 +228,9 @@ class EntryPropagation(ClientEntries[W]):
     def unadvertised(
         self: EntryPropagation[Interest], neighbor: str, key: str, at_once: int | None = None
     ) -> list[Effect]:
-        """An advertisement of a link is gone, and with it what only it made wanted there.
+        """Remove an advertisement of a link, and withdraw what only it made wanted there.
 
-        Where that is more than `at_once`, the rest as `drained` says.
+        If there are more than `at_once`, the rest is withdrawn by `drained`.
         """
         link = self.links[neighbor]
         if link.advertisements is None:
@@ -239,13 +238,13 @@ class EntryPropagation(ClientEntries[W]):
         return self._withdrawn(neighbor, link.unadvertised(key, at_once))
 
     def _withdrawn(self, neighbor: str, change: Change) -> list[Effect]:
-        """What is said on a link where less is wanted."""
+        """Send the change of a link on which less is wanted, and update the waiting entries."""
         return [*self.emit(neighbor, change), *self.reassign(neighbor)]
 
     def pattern(self) -> Iterator[object]:
-        """The state of a link that is told of nothing, and those that it consists of.
+        """The state of a link on which nothing is propagated, and its inner states.
 
-        What is configured of them is that of all links.
+        Their configuration is that of all links.
         """
         link: object = self._propagation()
         while link is not None:
@@ -257,7 +256,7 @@ class EntryPropagation(ClientEntries[W]):
     def on_message(
         self: EntryPropagation[Interest], neighbor: str, message: SubscriptionMessage
     ) -> Outcome:
-        """A neighbor says something of subscriptions."""
+        """Carry out a neighbor's message about subscriptions."""
         match message:
             case Subscribe(key, wanted, sending):
                 return self._enter(neighbor, key, wanted, sending, ())
@@ -280,7 +279,7 @@ class EntryPropagation(ClientEntries[W]):
                 return Outcome([], objection=unexpected_message(message))
 
     def known(self, key: str) -> str | None:
-        """In words, from where an entry is known already; `None` if it is new."""
+        """The source of an entry that is known already, in words; `None` if it is new."""
         if key in self.entries.by_key:
             return "here"
         source = self.entries.source_of(key)
@@ -294,7 +293,7 @@ class EntryPropagation(ClientEntries[W]):
         sending: int,
         replaced: Sequence[str] = (),
     ) -> list[Effect]:
-        """A neighbor states something new, in the place of what it stated under other keys."""
+        """Register a neighbor's new entry, in the place of its entries under other keys."""
         again = self._reclaim((key,))
         self.entries.enter(neighbor, key, ReceivedEntry(kept(filter), sending))
         for other in replaced:
@@ -302,20 +301,20 @@ class EntryPropagation(ClientEntries[W]):
         return [*again, *self.propagate(((key, filter),), neighbor, replaced)]
 
     def retract(self, neighbor: str, key: str) -> list[Effect]:
-        """A neighbor withdraws what it stated."""
+        """Withdraw a neighbor's entry."""
         return self.retract_many(neighbor, (key,))
 
     def retract_many(self, neighbor: str, keys: Sequence[str]) -> list[Effect]:
-        """A neighbor withdraws several things that it stated."""
+        """Withdraw several entries of a neighbor."""
         for key in keys:
             self.entries.leave(neighbor, key)
         return self.stop_propagating(keys, self.links.keys() - {neighbor})
 
     def confirmed(self, neighbor: str, confirmed: Iterable[tuple[str, int]]) -> list[Effect]:
-        """A neighbor confirms keys, by the numbers that they were sent with."""
+        """Take in a neighbor's confirmations: keys, and the numbers that they were sent with."""
         return self._report(self.confirmations.confirm_many(neighbor, confirmed))
 
-    # What all have in common -------------------------------------------------------------------
+    # Propagation -------------------------------------------------------------------------------
 
     def propagate(
         self,
@@ -323,9 +322,9 @@ class EntryPropagation(ClientEntries[W]):
         source: str | None,
         replaced: Sequence[str] = (),
     ) -> list[Effect]:
-        """Tell all links but `source` of new entries, as far as they need to know.
+        """Propagate new entries on all links but `source`, as far as these need them.
 
-        The entries in `replaced`, which came from there as well, are gone.
+        The entries in `replaced`, which came from `source` as well, are gone.
         """
         effects: list[Effect] = []
         confirmations, keys = self.confirmations, [key for key, _ in entries]
@@ -343,7 +342,7 @@ class EntryPropagation(ClientEntries[W]):
         return effects
 
     def stop_propagating(self, keys: Sequence[str], among: Container[str]) -> list[Effect]:
-        """Tell the links among these, of which entries were candidates, that they are gone."""
+        """Withdraw entries on the links `among`, of which they were candidates."""
         for key in keys:
             self.confirmations.discard(key)
         effects: list[Effect] = []
@@ -354,9 +353,9 @@ class EntryPropagation(ClientEntries[W]):
         return effects
 
     def emit(self, neighbor: str, change: Change) -> list[Effect]:
-        """Turn a change of what a link is told into messages.
+        """Turn a change of a link's propagated entries into messages.
 
-        The last of what is told takes the place of what is withdrawn.
+        The last propagated entry takes the place of the withdrawn ones, in one message.
         """
         link = self.links[neighbor]
         told, withdrawn = change.propagate, change.withdraw
@@ -381,42 +380,42 @@ class EntryPropagation(ClientEntries[W]):
         return effects
 
     def reassign(self, neighbor: str) -> list[Effect]:
-        """Let nothing wait on a link any more that the link does not need any more."""
+        """Let no entry wait on a link that does not need it any more."""
         link = self.links[neighbor]
         return self._report(self.confirmations.reassign(neighbor, link.representative))
 
-    # For who compares tables (`tables.Table`) ---------------------------------------------------
+    # For comparisons of tables (`tables.Table`) ------------------------------------------------
 
     def held_from(self, neighbor: str) -> Iterator[Statement]:
-        """What came over a link."""
+        """The entries received over a link."""
         for key, entry in self.entries.received[neighbor].items():
             yield Statement(key, entry.content, entry.sending)
 
     def told_to(self, neighbor: str) -> Iterator[Statement]:
-        """What a neighbor was told and not told to forget."""
+        """The entries sent to a neighbor and not withdrawn."""
         sent = self.confirmations.sent[neighbor]
         for key, wanted in self.links[neighbor].propagated.items():
             yield Statement(key, wanted, sent.get(key, 0))
 
     def side_of(self, key: str) -> str | None:
-        """Where an entry came from; `None` for one that is not here."""
+        """The side of an entry; `None` for one that is not here."""
         return CLIENTS if key in self.entries.by_key else self.entries.source_of(key)
 
     def neighbors(self) -> Collection[str]:
-        """Those whose links are up."""
+        """The neighbors whose links are up."""
         return self.links.keys()
 
     def keys_from(self, neighbor: str) -> KeysView[str]:
-        """The keys of what came over a link that is up."""
+        """The keys of the entries received over a link that is up."""
         return self.entries.received[neighbor].keys()
 
     def held(self, neighbor: str, key: str) -> Statement | None:
-        """What came over a link, up or not, under a key, if anything did."""
+        """The entry received over a link, up or not, under a key; `None` if there is none."""
         entry = self.entries.received.get(neighbor, {}).get(key)
         return None if entry is None else Statement(key, entry.content, entry.sending)
 
     def stated(self, neighbor: str, key: str) -> Statement | None:
-        """What a neighbor was told under a key, if it was, and not told to forget it."""
+        """The entry sent to a neighbor under a key and not withdrawn; `None` if there is none."""
         link = self.links.get(neighbor)
         if link is None or key not in link.propagated:
             return None
@@ -424,20 +423,20 @@ class EntryPropagation(ClientEntries[W]):
         return Statement(key, link.propagated[key], number)
 
     def is_confirmed(self, neighbor: str, key: str) -> bool:
-        """Whether a neighbor has confirmed what it was told under a key."""
+        """True if a neighbor has confirmed the entry it was sent under a key."""
         return key in self.confirmations.confirmed[neighbor]
 
     def renumber(self, neighbor: str, key: str, sending: int) -> None:
-        """What came over a link under a key has another number there now: nothing else follows."""
+        """Give an entry received over a link another sequence number, and change nothing else."""
         received = self.entries.received[neighbor]
         received[key] = ReceivedEntry(received[key].content, sending)
 
     def unanswered(self, neighbor: str) -> Iterator[str]:
-        """The keys that were told and that a neighbor has yet to confirm."""
+        """The keys sent to a neighbor, whose confirmation other entries wait for."""
         return iter(self.confirmations.waiting[neighbor])
 
     def why(self, neighbor: str, key: str) -> Reasons:
-        """How a neighbor that is there knows of an entry, or why it does not."""
+        """The reasons why a neighbor has an entry, or does not have it."""
         entry = self.entries.by_key.get(key)
         if entry is not None and accepts_nothing(entry.content):
             return (Reason(How.EMPTY),)
@@ -447,11 +446,11 @@ class EntryPropagation(ClientEntries[W]):
         return self.links[neighbor].why(key)
 
     def held_as(self, neighbor: str, told: Reason) -> str | None:
-        """The key under which that is here which a neighbor says it has told; `None` if none is."""
+        """The key of an entry here that a neighbor reports to have sent; `None` if missing."""
         return told.key if told.key in self.entries.received[neighbor] else None
 
     def told(self) -> Iterator[tuple[str, str, W]]:
-        """Neighbor, key and filter of all that neighbors have been told."""
+        """Neighbor, key and filter of all entries sent to neighbors."""
         for neighbor, link in self.links.items():
             for key, wanted in link.propagated.items():
                 yield neighbor, key, wanted
@@ -493,7 +492,7 @@ class EntryPropagation(ClientEntries[W]):
         sending: int,
         replaced: tuple[str, ...],
     ) -> Outcome:
-        """A neighbor subscribes, in the place of what it has here of `replaced`."""
+        """Register a neighbor's subscription, in the place of its `replaced` ones that are here."""
         known = self.known(key)
         if known is not None:
             return Outcome([], objection=cycle_reason(f"subscription {key}", known, neighbor))
@@ -508,7 +507,7 @@ class EntryPropagation(ClientEntries[W]):
         filters: Sequence[Interest],
         first: int,
     ) -> Outcome:
-        """A neighbor subscribes several times, as far as it may: those before the first fault."""
+        """Register a neighbor's subscriptions, up to the first that breaks a rule."""
         fresh: dict[str, ReceivedEntry[Interest]] = {}
         objection = None
         for sending, (key, filter_) in enumerate(zip(keys, filters, strict=True), first):
@@ -518,12 +517,12 @@ class EntryPropagation(ClientEntries[W]):
                 break
             fresh[key] = ReceivedEntry(kept(filter_), sending)
         again = self._reclaim(fresh)
-        told = list(zip(fresh, filters, strict=False))  # as far as there was no fault
+        told = list(zip(fresh, filters, strict=False))  # those before the fault
         self.entries.enter_many(neighbor, fresh, told)
         return Outcome([*again, *self.propagate(told, neighbor)], objection)
 
     def _candidates_among(self, neighbor: str, keys: Sequence[str]) -> Sequence[str]:
-        """Keys that a link's strategy knows; those that it was yet to take in are dropped."""
+        """The keys that are candidates of a link's strategy; those in its backlog are dropped."""
         backlog = self._backlogs.get(neighbor)
         if backlog is None:
             return keys
@@ -533,7 +532,7 @@ class EntryPropagation(ClientEntries[W]):
         return left
 
     def _state(self, neighbor: str, keys: tuple[str, ...]) -> list[Effect]:
-        """Messages that tell a neighbor of what is propagated under these keys."""
+        """The messages that send the entries under these keys to a neighbor."""
         propagated, many = self.links[neighbor].propagated, self.kind.many
         if many is None or len(keys) == 1:
             return [
@@ -556,14 +555,14 @@ class EntryPropagation(ClientEntries[W]):
         ]
 
     def _number(self, neighbor: str, keys: Sequence[str]) -> int:
-        """The number under which keys are sent to a neighbor: the first, where it is several."""
+        """The sequence number of keys sent to a neighbor: that of the first of several."""
         first = self._sendings + 1
         self._sendings += len(keys)
         self.confirmations.sent[neighbor].update(zip(keys, count(first)))
         return first
 
     def _report(self, keys: Iterable[str]) -> list[Effect]:
-        """Say of entries that they are in force, to whoever they came from."""
+        """Report entries as in force to the clients and neighbors that they came from."""
         clients: dict[str, list[str]] = {}
         links: dict[str, list[tuple[str, int]]] = {}
         entries, many = self.entries, self.kind.many
@@ -594,6 +593,6 @@ class EntryPropagation(ClientEntries[W]):
 
 
 def _portions(items: Sequence[T]) -> Iterator[tuple[T, ...]]:
-    """The items in order, in as many parts as there have to be messages."""
+    """The items in order, split into as many parts as messages are needed."""
     for start in range(0, len(items), SUBSCRIPTIONS_AT_ONCE_MAX):
         yield tuple(items[start : start + SUBSCRIPTIONS_AT_ONCE_MAX])

@@ -1,4 +1,4 @@
-"""No propagation: publications are flooded, so no router needs to know of remote subscriptions.
+"""No propagation: publications are flooded, so no router needs remote subscriptions.
 
 XSiena 2.2 (event flooding). Cheapest for subscriptions, dearest for publications.
 """
@@ -14,40 +14,40 @@ from sapwood.routing.tables import W
 
 
 class Flooding(Unconditional[W]):
-    """The state of a link that is told nothing."""
+    """The state of a link on which nothing is propagated."""
 
     __slots__ = ()
 
     def start(self, candidates: Iterable[tuple[str, W]]) -> Change:  # noqa: ARG002
-        """Say nothing."""
+        """Propagate nothing."""
         return NOTHING_TO_SAY
 
     def add(self, key: str, filter: W) -> Change:  # noqa: ARG002
-        """Say nothing."""
+        """Propagate nothing."""
         return NOTHING_TO_SAY
 
     def remove(self, key: str) -> Change:  # noqa: ARG002
-        """Say nothing."""
+        """Withdraw nothing."""
         return NOTHING_TO_SAY
 
     def representative(self, key: str) -> str | None:  # noqa: ARG002
-        """Nothing stands for a candidate, and nothing needs to."""
+        """`None`: a candidate needs no representative."""
         return None
 
     def why(self, key: str) -> Reasons:  # noqa: ARG002
-        """Nothing is told."""
+        """One reason: nothing is propagated."""
         return (Reason(How.NOWHERE),)
 
     @property
     def is_gradual(self) -> bool:
-        """Nothing is told."""
+        """False: there is nothing to send."""
         return False
 
     @property
     def propagated(self) -> Mapping[str, W]:
-        """Nothing."""
+        """Empty."""
         return MappingProxyType({})
 
     def validate(self, candidates: Mapping[str, W]) -> None:  # noqa: ARG002
-        """There is no state to be wrong."""
+        """Do nothing: there is no state to be wrong."""
         return

@@ -1,9 +1,9 @@
 """Identity-based routing: of equal subscriptions one is propagated.
 
-XSiena 2.4 (equations 2.22 to 2.26). Equality is equality of normal forms. When the one that was
-propagated goes, the next of its class is propagated before the withdrawal, so no publication falls
-into a gap; the work withdraws first, because its neighbors would drop a duplicate, ours know the
-two apart by their keys.
+XSiena 2.4 (equations 2.22 to 2.26). Equality is equality of normal forms. When the propagated one
+goes, the next of its class is propagated before the withdrawal, so no publication falls into a gap;
+the work withdraws first, because its neighbors would drop a duplicate, ours distinguish the two by
+their keys.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sapwood.routing.propagation.telling import Reasons, stood_for
 
 
 class Identity(Unconditional[Interest]):
-    """The state of a link that is told of one candidate of each class of equal filters.
+    """The state of a link on which one candidate of each class of equal filters is propagated.
 
     #: every candidate is in exactly one class, that of its filter
     #: propagated holds exactly one member of each class: its leader
@@ -32,12 +32,12 @@ class Identity(Unconditional[Interest]):
         self._propagated: dict[str, Interest] = {}
 
     def start(self, candidates: Iterable[tuple[str, Interest]]) -> Change:
-        """Propagate the first of each class."""
+        """Propagate the first candidate of each class."""
         said = [self.add(key, wanted).propagate for key, wanted in candidates]
         return Change(propagate=tuple(key for keys in said for key in keys))
 
     def add(self, key: str, filter: Interest) -> Change:
-        """Propagate it if it is the first of its class."""
+        """Add a candidate, and propagate it if it is the first of its class."""
         self._filters[key] = filter
         self._classes.setdefault(filter, {})[key] = None
         if filter in self._leaders:
@@ -46,7 +46,7 @@ class Identity(Unconditional[Interest]):
         return Change(propagate=(key,))
 
     def remove(self, key: str) -> Change:
-        """Withdraw it if it led its class; the next member takes its place first."""
+        """Remove a candidate; if it led its class, the next member is propagated before it goes."""
         wanted = self._filters.pop(key)
         members = self._classes[wanted]
         del members[key]
@@ -61,16 +61,16 @@ class Identity(Unconditional[Interest]):
         return Change(propagate=(heir,), withdraw=(key,))
 
     def representative(self, key: str) -> str | None:
-        """The leader of its class."""
+        """The leader of the candidate's class."""
         return self._leaders[self._filters[key]]
 
     def why(self, key: str) -> Reasons:
-        """The leader of its class was told."""
+        """The reason: the leader of its class is propagated."""
         return stood_for(key, self.representative(key) or key, self._filters)
 
     @property
     def propagated(self) -> Mapping[str, Interest]:
-        """The leaders."""
+        """The leaders of all classes."""
         return self._propagated
 
     def validate(self, candidates: Mapping[str, Interest]) -> None:

@@ -1,15 +1,16 @@
-"""Merging: what an inner strategy would propagate, with mergers in the place of their members.
+"""Merging: the propagated entries of an inner strategy, with mergers in place of their members.
 
 XPE dissemination 2.19, per link: towards a neighbor a merger takes the place of its members, in one
 message; when members go, the merger is kept as long as it is within the budget for those that are
-left, else they take its place. Mergers are made in passes over all that the link knows, one after
-so many newcomers (the work says periodically; here nothing depends on time, and no subscription
-waits for others). What a pass merges that was not told yet travels nowhere, and neither does a
-newcomer that a merger covers: it joins it at once. Of many that come together as many are taken in
-as no pass can be due before, and what stands for each is looked up in an index of the mergers.
+left, else they take its place. Mergers are made in passes over all propagated entries of the link,
+one after a number of newcomers (the work says periodically; here nothing depends on time, and no
+subscription waits for others). A newcomer that a pass merges before it was sent travels nowhere,
+and neither does one that a merger covers: it becomes a member at once. Of many that come together,
+as many are added at a time as no pass can be due before, and the merger that covers each is looked
+up in an index of the mergers.
 
-A merger has a key of its own, made from a prefix that nobody else in the overlay uses. To the
-neighbor it is a subscription like any other. Each router knows the members by their own links, so
+A merger has a key of its own, made from a prefix that nothing else in the overlay uses. To the
+neighbor it is a subscription like any other. Each router has the members from their own links, so
 that nothing is delivered, or sent on, which only the merger accepts; what an imperfect merger
 accepts beyond its members crosses one link and ends there.
 """
@@ -31,7 +32,7 @@ from sapwood.routing.tables import W
 
 
 class MergedLinks(Generic[W]):
-    """Makes the states of a router's links: the keys of the mergers of each have another prefix."""
+    """Makes the states of a router's links; the keys of each link's mergers have a prefix."""
 
     __slots__ = ("_identity", "_make", "_merger", "_serial")
 
@@ -42,11 +43,11 @@ class MergedLinks(Generic[W]):
         self._serial = 0
 
     def __call__(self) -> Merging[W]:
-        """That of one more link."""
+        """Make the state of one more link."""
         return Merging(*self._parts())
 
     def _parts(self) -> tuple[Propagation[W], Merger, str]:
-        """What the state of one more link is made of."""
+        """The arguments for the state of one more link."""
         self._serial += 1
         return self._make(), self._merger, f"{self._identity}.m{self._serial}"
 
@@ -56,7 +57,7 @@ class Merging(Unconditional[W]):
 
     `prefix` begins the keys of mergers.
 
-    #: _members[m] is what merger m stands for: at least two keys that the inner strategy has
+    #: _members[m] are the members of merger m: at least two keys that the inner strategy has
     #: propagated; _merger_of is the inverse
     #: _numbers[f] is the number of a merger with filter f, for exactly the filters of mergers, and
     #: _covers has that filter under it
@@ -86,20 +87,20 @@ class Merging(Unconditional[W]):
         self._covers = AdvertisedIndex()
         self._numbers: dict[AdvertisedContent, int] = {}
         self._propagated: dict[str, W] = {}
-        #: how many keys were told since the last pass
+        #: the number of keys sent since the last pass
         self._newcomers = 0
 
     def start(self, candidates: Iterable[tuple[str, W]]) -> Change:
-        """Propagate what the inner strategy does, merged."""
+        """Propagate the entries of the inner strategy, merged."""
         told = self._follow(self._inner.start(candidates))
         return net_change((told, self._pass()))
 
     def add(self, key: str, filter: W) -> Change:
-        """Take in one more candidate."""
+        """Add a candidate."""
         return self._passing(self._follow(self._inner.add(key, filter)))
 
     def add_many(self, candidates: Sequence[tuple[str, W]]) -> Change:
-        """Take in several more, together up to where a pass may be due."""
+        """Add several candidates, together up to where a pass may be due."""
         changes: list[Change] = []
         first = 0
         while first < len(candidates):
@@ -110,16 +111,16 @@ class Merging(Unconditional[W]):
         return changes[0] if len(changes) == 1 else net_change(changes)
 
     def remove(self, key: str) -> Change:
-        """Give up a candidate."""
+        """Remove a candidate."""
         return self._passing(self._follow(self._inner.remove(key)))
 
     def representative(self, key: str) -> str | None:
-        """What stands for it by the inner strategy, or the merger that stands for that."""
+        """The representative of the inner strategy, or the merger that stands for that one."""
         inner = self._inner.representative(key)
         return None if inner is None else self._merger_of.get(inner, inner)
 
     def why(self, key: str) -> Reasons:
-        """What the inner strategy says of it, and the merger that stands for that, if one does."""
+        """The reasons of the inner strategy, with the merger of its representative if any."""
         inner = self._inner.why(key)
         merger = self._merger_of.get(inner[-1].key)
         if merger is None:
@@ -130,21 +131,21 @@ class Merging(Unconditional[W]):
 
     @property
     def rank(self) -> Callable[[W], Any] | None:
-        """As the inner strategy has it."""
+        """The rank of the inner strategy."""
         return self._inner.rank
 
     @property
     def propagated(self) -> Mapping[str, W]:
-        """What the neighbor knows of, mergers included."""
+        """The subscriptions that the neighbor has, mergers included."""
         return self._propagated
 
     @property
     def mergers(self) -> int:
-        """How many of them are mergers."""
+        """The number of mergers among the propagated subscriptions."""
         return len(self._members)
 
     def validate(self, candidates: Mapping[str, W]) -> None:
-        """Check that mergers replace exactly their members, and accept what those accept."""
+        """Check that mergers replace exactly their members, and accept all that these accept."""
         self._inner.validate(candidates)
         inverse = {key: m for m, members in self._members.items() for key in members}
         if inverse != self._merger_of or any(len(keys) < 2 for keys in self._members.values()):
@@ -163,13 +164,13 @@ class Merging(Unconditional[W]):
             if key not in inner and key not in self._members:
                 raise InvariantError(f"{key} was propagated and nobody asked for it")
             for member in self._members.get(key, ()):
-                # Of other filters a cover may hold that `covers` does not see.
+                # For filters with several forms, a cover may hold that `covers` does not see.
                 is_certain = has_one_form(inner[member]) and has_one_form(wanted)
                 if is_certain and not wanted.covers(inner[member]):
                     raise InvariantError(f"merger {key} does not cover {member}")
 
     def _follow(self, change: Change) -> Change:
-        """What a change of the inner strategy comes to, before the next pass."""
+        """The change on the link for one of the inner strategy, before the next pass."""
         told: list[str] = []
         gone: list[str] = []
         for key in change.propagate:
@@ -197,7 +198,7 @@ class Merging(Unconditional[W]):
         return Change(tuple(told), tuple(gone))
 
     def _settle(self, merger: str) -> list[str]:
-        """Keep a merger that has lost members, or give it up; returns what has to be told then."""
+        """Keep a merger that has lost members, or dissolve it; returns the members to send then."""
         left = tuple(self._members[merger])
         wanted = self._propagated[merger]
         originals = [self._inner.propagated[key] for key in left]
@@ -244,7 +245,7 @@ class Merging(Unconditional[W]):
         return Change(tuple(told), tuple(gone))
 
     def _standing_for(self, wanted: W) -> str | None:
-        """A merger that accepts all that a newcomer does, if there is one."""
+        """A merger that accepts all that a newcomer accepts, if there is one."""
         if not self._members:
             return None
         number = self._numbers.get(wanted)
@@ -256,7 +257,7 @@ class Merging(Unconditional[W]):
         return f"{self._prefix}.{number}"
 
     def _drop(self, key: str) -> None:
-        """The neighbor is to know of something no longer, a merger perhaps."""
+        """Remove a subscription, or a merger, from the propagated ones."""
         wanted = self._propagated.pop(key)
         number = self._numbers.get(wanted)
         if number is not None and key == f"{self._prefix}.{number}":

@@ -1,10 +1,10 @@
-"""What came over links that are gone, and is withdrawn from the others bit by bit.
+"""Entries that came over links that are gone, and are withdrawn from other links chunk by chunk.
 
-A link that goes takes all that came over it, and that may be the subscriptions of half the overlay.
-Nobody is routed to over it from then on; what other neighbors were told because of it is taken back
-a part at a time, the newest first, with publications and requests of others in between. What comes
-again meanwhile, over the same link or another one, is first taken back and then told again, as if
-all had been at once.
+A link that goes takes all its entries with it, and these may be the subscriptions of half the
+overlay. No publication is routed over it from then on; what was propagated to other neighbors
+because of it is withdrawn a chunk at a time, the newest first, with publications and other requests
+in between. An entry that comes again meanwhile, over the same link or another one, is first
+withdrawn and then propagated again, as if everything had been withdrawn at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sapwood.routing.tables import ReceivedEntry, W
 
 @dataclass(slots=True)
 class _Lost(Generic[W]):
-    """What came over one link, and the links of which it is a candidate still."""
+    """The entries of one lost link, and the links of which they still are candidates."""
 
     entries: dict[str, ReceivedEntry[W]]
     links: set[str]
@@ -28,7 +28,7 @@ class _Lost(Generic[W]):
 class Orphans(Generic[W]):
     """The entries of links that are gone, as far as they are not withdrawn.
 
-    #: no key is lost twice, and none is here that an entry has
+    #: no key is lost twice, and none that is here has an entry in the tables
     #: there is one entry at least of each link that was lost
     """
 
@@ -41,16 +41,16 @@ class Orphans(Generic[W]):
         return bool(self._lost)
 
     def add(self, entries: dict[str, ReceivedEntry[W]], links: Iterable[str]) -> None:
-        """A link is gone over which these came; they are candidates of these links."""
+        """Add the entries of a link that is gone; they are candidates of `links`."""
         self._lost.append(_Lost(entries, set(links)))
 
     def link_down(self, link: str) -> None:
-        """Another link is gone, and needs to be told nothing."""
+        """Forget another link that is gone: nothing needs to be withdrawn from it."""
         for lost in self._lost:
             lost.links.discard(link)
 
     def take(self, count: int) -> tuple[list[str], set[str]]:
-        """The keys of so many, the newest first, and the links of which they were candidates."""
+        """The keys of up to `count` entries, the newest first, and their links."""
         latest = self._lost[-1]
         some = [latest.entries.popitem()[0] for _ in range(min(count, len(latest.entries)))]
         if not latest.entries:
@@ -58,7 +58,7 @@ class Orphans(Generic[W]):
         return some, latest.links
 
     def reclaim(self, keys: Iterable[str]) -> Iterator[tuple[list[str], set[str]]]:
-        """Those among some keys, and the links of which they were candidates: to be withdrawn."""
+        """Remove the given keys that are here; yields them with the links to withdraw them from."""
         wanted = list(keys)
         for lost in tuple(self._lost):
             some = [key for key in wanted if lost.entries.pop(key, None) is not None]
@@ -68,14 +68,14 @@ class Orphans(Generic[W]):
                 yield some, lost.links
 
     def candidates(self, link: str) -> Iterator[tuple[str, W]]:
-        """What a link has as candidates still."""
+        """The lost entries that still are candidates of a link."""
         for lost in self._lost:
             if link in lost.links:
                 for key, entry in lost.entries.items():
                     yield key, entry.filter
 
     def filter_of(self, key: str) -> W:
-        """The filter of one that is here."""
+        """The filter of a lost entry."""
         return next(lost.entries[key].filter for lost in self._lost if key in lost.entries)
 
     def validate(self, links: Mapping[str, object], known: Iterable[str]) -> None:

@@ -1,11 +1,11 @@
-"""What a propagation strategy is: which neighbor learns of which subscription.
+"""The protocols of propagation, which sends subscriptions to neighbors.
 
 `SubscriptionPropagation` is all of it at one router. Where subscriptions travel one by one
 (`entries.py`), a strategy is the state of one outgoing link, a `Propagation`: each link has
-*candidates* (all subscriptions that came from elsewhere) and what was *propagated* over it, a part
-of the candidates. A strategy keeps the rule that makes the part sufficient: every candidate has a
+*candidates* (all subscriptions that came from elsewhere) and *propagated* ones, a part of the
+candidates. A strategy keeps the rule that makes the part sufficient: every candidate has a
 *representative* among the propagated, whose filter accepts all that the candidate accepts.
-Publications that any candidate wants will therefore come back over the link.
+Publications that any candidate accepts will therefore come back over the link.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from sapwood.routing.tables import Entries, LocalEntry, W
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to be said on the link: first all of `propagate`, then all of `withdraw`.
+    """The messages for a link: first all of `propagate` is sent, then all of `withdraw`.
 
-    That order leaves no gap in which a candidate has no representative at the neighbor; what is
-    withdrawn can go with the last that is propagated (`Replace`).
+    That order leaves no gap in which a candidate has no representative at the neighbor; withdrawn
+    keys can go with the last that is propagated (`Replace`).
     """
 
     propagate: tuple[str, ...] = ()
@@ -43,10 +43,10 @@ NO_ADVERTISEMENTS: Final[Mapping[str, Mapping[str, AdvertisedContent]]] = Mappin
 
 
 def net_change(changes: Iterable[Change]) -> Change:
-    """What several changes, one after the other, come to: nothing is said only to be taken back.
+    """The sum of several successive changes: nothing is propagated only to be withdrawn again.
 
-    Said at once, it leaves no gap either: what the neighbor knows in between is all that it knew
-    before and all that it is to know.
+    Sent at once, it leaves no gap either: in between, the neighbor has all entries that it had
+    before and all that it is to have.
     """
     propagate: dict[str, None] = {}
     withdraw: dict[str, None] = {}
@@ -68,33 +68,33 @@ class Propagation(Protocol[W]):
     """The propagation state of one link."""
 
     def start(self, candidates: Iterable[tuple[str, W]]) -> Change:
-        """Take in the candidates of a link that has just come up."""
+        """Add the candidates of a link that has just come up."""
         ...
 
     def add(self, key: str, filter: W) -> Change:
-        """Take in one more candidate."""
+        """Add a candidate."""
         ...
 
     def add_many(self, candidates: Sequence[tuple[str, W]]) -> Change:
-        """Take in several more, in order: what `add` of one after the other comes to."""
+        """Add several candidates, in order; equal to `add` of one after the other."""
         ...
 
     def remove(self, key: str) -> Change:
-        """Give up a candidate."""
+        """Remove a candidate."""
         ...
 
     def remove_many(self, keys: Sequence[str]) -> Change:
-        """Give up several, in order: what `remove` of one after the other comes to."""
+        """Remove several candidates, in order; equal to `remove` of one after the other."""
         ...
 
     @property
     def is_gradual(self) -> bool:
-        """Whether `start` tells so much that it is better left out, and all is added bit by bit."""
+        """True if `start` may send so much that candidates should be added chunk by chunk."""
         ...
 
     @property
     def rank(self) -> Callable[[W], Any] | None:
-        """What is best added first where all is added bit by bit: what has the lowest of these."""
+        """The sort key of candidates that are added chunk by chunk: the lowest come first."""
         ...
 
     def representative(self, key: str) -> str | None:
@@ -105,49 +105,49 @@ class Propagation(Protocol[W]):
         ...
 
     def why(self, key: str) -> Reasons:
-        """How the neighbor knows of a candidate, or why it does not."""
+        """The reasons why the neighbor has a candidate, or does not have it."""
         ...
 
     @property
     def propagated(self) -> Mapping[str, W]:
-        """What the neighbor has been told and not been told to forget."""
+        """The subscriptions sent to the neighbor and not withdrawn."""
         ...
 
     @property
     def advertisements(self) -> Mapping[str, AdvertisedContent] | None:
-        """Those that came over the link; `None` for a strategy that looks at none."""
+        """The advertisements that came over the link; `None` for a strategy that ignores them."""
         ...
 
     def advertised(self, key: str, filter: AdvertisedContent) -> Change:
-        """An advertisement came over the link."""
+        """Register an advertisement that came over the link."""
         ...
 
     @property
     def waiting(self) -> int:
-        """How many candidates an advertisement that comes may make wanted."""
+        """The number of candidates that the next advertisement may make wanted."""
         ...
 
     def put_off(self, key: str, filter: AdvertisedContent) -> list[str]:
-        """An advertisement came: give up the candidates that are `waiting`; returns their keys.
+        """Register an advertisement; removes the `waiting` candidates, and returns their keys.
 
-        They are added again bit by bit, and are wanted then if they are.
+        They are added again chunk by chunk, and may be wanted then.
         """
         ...
 
     def unadvertised(self, key: str, at_once: int | None = None) -> Change:
-        """An advertisement of the link is gone.
+        """Remove an advertisement of the link.
 
-        What it made wanted is looked at: `at_once`, and the rest by `review`.
+        Up to `at_once` of the candidates that it made wanted are examined, the rest by `review`.
         """
         ...
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether more is to be looked at by `review`."""
+        """True if there are candidates to be examined by `review`."""
         ...
 
     def review(self, count: int) -> Change:
-        """Withdraw what of so many that are doubtful is not wanted."""
+        """Examine up to `count` doubtful candidates, and withdraw those that are not wanted."""
         ...
 
     def validate(self, candidates: Mapping[str, W]) -> None:
@@ -156,135 +156,135 @@ class Propagation(Protocol[W]):
 
 
 class OneByOne(ABC, Generic[W]):
-    """What strategies share that have no faster way for several candidates at once."""
+    """The base of strategies that add several candidates one by one."""
 
     __slots__ = ()
 
     @abstractmethod
     def add(self, key: str, filter: W) -> Change:
-        """Take in one more candidate."""
+        """Add a candidate."""
 
     @abstractmethod
     def remove(self, key: str) -> Change:
-        """Give up a candidate."""
+        """Remove a candidate."""
 
     def add_many(self, candidates: Sequence[tuple[str, W]]) -> Change:
-        """Take in several more, one after the other."""
+        """Add several candidates, one after the other."""
         if len(candidates) == 1:
             return self.add(*candidates[0])
         return net_change([self.add(key, filter_) for key, filter_ in candidates])
 
     def remove_many(self, keys: Sequence[str]) -> Change:
-        """Give up several, one after the other."""
+        """Remove several candidates, one after the other."""
         if len(keys) == 1:
             return self.remove(keys[0])
         return net_change([self.remove(key) for key in keys])
 
     @property
     def is_gradual(self) -> bool:
-        """Everything is told."""
+        """True: every candidate may have to be sent."""
         return True
 
     @property
     def rank(self) -> Callable[[W], Any] | None:
-        """All are alike."""
+        """`None`: all candidates rank alike."""
         return None
 
 
 class Unconditional(OneByOne[W]):
-    """What strategies share under which every candidate is wanted, whatever is advertised."""
+    """The base of strategies under which every candidate is wanted, whatever is advertised."""
 
     __slots__ = ()
 
     @property
     def advertisements(self) -> Mapping[str, AdvertisedContent] | None:
-        """None are looked at."""
+        """`None`: advertisements are ignored."""
         return None
 
     def advertised(self, key: str, filter: AdvertisedContent) -> Change:  # noqa: ARG002
-        """Say nothing."""
+        """Propagate nothing."""
         return NOTHING_TO_SAY
 
     @property
     def waiting(self) -> int:
-        """None: all are wanted."""
+        """0: all candidates are wanted."""
         return 0
 
     def put_off(self, key: str, filter: AdvertisedContent) -> list[str]:  # noqa: ARG002
-        """Nothing is put off that is told anyway."""
+        """Remove nothing: no candidate depends on advertisements."""
         return []
 
     def unadvertised(self, key: str, at_once: int | None = None) -> Change:  # noqa: ARG002
-        """Say nothing."""
+        """Withdraw nothing."""
         return NOTHING_TO_SAY
 
     @property
     def is_doubtful(self) -> bool:
-        """Nothing is: all are wanted."""
+        """False: all candidates are wanted."""
         return False
 
     def review(self, count: int) -> Change:  # noqa: ARG002
-        """There is nothing to look at."""
+        """Do nothing: no candidate is doubtful."""
         return NOTHING_TO_SAY
 
 
 class ToldLink(Protocol):
-    """What one neighbor has been told."""
+    """The subscriptions sent to one neighbor."""
 
     @property
     def propagated(self) -> Collection[Any]:
-        """The keys, or the filters, that it knows from this router."""
+        """The keys, or the filters, that the neighbor has from this router."""
         ...
 
 
 class SubscriptionPropagation(Protocol):
-    """All subscriptions of one router: known from clients and neighbors, told to neighbors.
+    """All subscriptions of one router: of clients and neighbors, and those sent to neighbors.
 
-    `ClientEntries` says what clients ask of it.
+    The methods for clients are those of `ClientEntries`.
     """
 
     @property
     def entries(self) -> Entries[Interest]:
-        """What is known, and from which side."""
+        """The subscriptions known here, by side."""
         ...
 
     @property
     def links(self) -> Mapping[str, ToldLink]:
-        """The neighbors that are told anything, and what they have been told."""
+        """The neighbors that receive subscriptions, and those sent to each."""
         ...
 
     @property
     def unconfirmed(self) -> int:
-        """How much waits for confirmations, of clients and of neighbors."""
+        """The number of entries, of clients and of neighbors, that wait for confirmations."""
         ...
 
     def told(self) -> Iterable[tuple[str, str, Interest]]:
-        """Neighbor, key and filter of all that neighbors have been told.
+        """Neighbor, key and filter of all subscriptions sent to neighbors.
 
         The key is empty where subscriptions travel as counts.
         """
         ...
 
     def why(self, neighbor: str, key: str) -> Reasons:
-        """How a neighbor that is there knows of an entry, or why it does not."""
+        """The reasons why a neighbor has an entry, or does not have it."""
         ...
 
     def held_as(self, neighbor: str, told: Reason) -> str | None:
-        """The key under which that is here which a neighbor says it has told; `None` if none is."""
+        """The key here of the entry that a neighbor reports to have sent; `None` if missing."""
         ...
 
     # Clients: as in `ClientEntries` ---------------------------------------------------------------
 
     def in_force(self, key: str) -> bool:
-        """Whether all that has to know of a client's subscription has confirmed it."""
+        """True if every router that a client's subscription must reach has confirmed it."""
         ...
 
     def attach(self, client: str) -> None:
-        """A client has come, with nothing."""
+        """Attach a client without subscriptions."""
         ...
 
     def detach(self, client: str, at_once: int | None = None) -> list[Effect]:
-        """A client has left; its subscriptions go: `at_once`, and the rest as `drained` says."""
+        """Detach a client; its subscriptions go: `at_once` of them, and the rest by `drained`."""
         ...
 
     def own(self, client: str) -> dict[str, LocalEntry[Interest]]:
@@ -292,101 +292,101 @@ class SubscriptionPropagation(Protocol):
         ...
 
     def register(self, client: str, id_: str, filter: Interest) -> LocalEntry[Interest]:
-        """Take in a subscription under a free id."""
+        """Register a subscription under a free id."""
         ...
 
     def announce(self, entry: LocalEntry[Interest]) -> list[Effect]:
-        """Let the overlay know of it."""
+        """Spread a registered subscription over the overlay."""
         ...
 
     def register_many(
         self, client: str, named: Sequence[tuple[str, Interest]]
     ) -> list[LocalEntry[Interest]]:
-        """Take in several, under ids that are free and different."""
+        """Register several subscriptions, under ids that are free and different."""
         ...
 
     def announce_many(
         self, entries: Sequence[LocalEntry[Interest]], filters: Sequence[Interest]
     ) -> list[Effect]:
-        """Let the overlay know of several, in order, which have these filters."""
+        """Spread several registered subscriptions, in order, which have these filters."""
         ...
 
     def release_many(self, entries: Sequence[LocalEntry[Interest]]) -> list[Effect]:
-        """A client withdraws several, in order."""
+        """Withdraw several subscriptions of a client, in order."""
         ...
 
     def repeated(self, present: LocalEntry[Interest], filter: Interest) -> list[Effect]:
-        """What a client hears that subscribes under an id again."""
+        """Answer a client that subscribes again under an id that it uses."""
         ...
 
     def change(self, present: LocalEntry[Interest], filter: Interest) -> list[Effect]:
-        """A client wants something else under an id than it has there."""
+        """Change a client's subscription under an id to another filter."""
         ...
 
     def settle(self, effects: list[Effect]) -> list[Effect]:
-        """What comes of an input, with what follows from what is in force now."""
+        """Add to the effects of an input the consequences of entries that are in force now."""
         ...
 
     def unknown(self, client: str, id_: str) -> list[Effect]:
-        """What a client hears that withdraws what it never subscribed to."""
+        """Refuse the withdrawal of an id that the client does not use."""
         ...
 
     def release(self, entry: LocalEntry[Interest]) -> list[Effect]:
-        """A client withdraws a subscription."""
+        """Withdraw a subscription of a client."""
         ...
 
     # Links -------------------------------------------------------------------------------------
 
     def link_up(self, neighbor: str, *, is_told: bool = True) -> None:
-        """A link is there, over which nothing was told so far, or never will be."""
+        """Add a link, over which nothing is sent yet, or nothing ever (not `is_told`)."""
         ...
 
     def replay(self, neighbor: str, at_once: int) -> list[Effect]:
-        """Tell a neighbor all that it needs to know: `at_once`, and the rest as `drained` says."""
+        """Send a neighbor the entries that it needs: `at_once`, and the rest by `drained`."""
         ...
 
     @property
     def behind(self) -> Collection[str]:
-        """The neighbors that are not told everything yet, and `CLIENTS` as `Router.behind` says."""
+        """The neighbors with a backlog, and `CLIENTS` as in `Router.behind`."""
         ...
 
     def drained(self, neighbor: str, at_once: int) -> list[Effect]:
-        """Tell a neighbor that is behind of so many more subscriptions, or fewer.
+        """Send a neighbor that is behind up to `at_once` more subscriptions.
 
-        With `CLIENTS`, withdraw so many of those that clients, or links, have left behind.
+        For `CLIENTS`, withdraw as many entries of clients, or links, that have gone.
         """
         ...
 
     def link_down(self, neighbor: str, at_once: int | None = None) -> list[Effect]:
-        """A link is gone: drop it and all that came over it.
+        """Remove a link, and withdraw all entries received over it.
 
-        Others are told of `at_once`, and of the rest as `drained` says for `CLIENTS`.
+        `at_once` entries are withdrawn now, and the rest by `drained` for `CLIENTS`.
         """
         ...
 
     def on_message(self, neighbor: str, message: SubscriptionMessage) -> Outcome:
-        """A neighbor says something of subscriptions."""
+        """Carry out a neighbor's message about subscriptions."""
         ...
 
     def advertised(
         self, neighbor: str, key: str, filter: AdvertisedContent, at_once: int | None = None
     ) -> list[Effect]:
-        """An advertisement came over a link: what it makes wanted is said there.
+        """Register an advertisement of a link, and send the subscriptions it makes wanted.
 
-        Of more than `at_once` that may be wanted some, and the rest as `drained` says: the neighbor
-        is behind until then, and the advertisement is not to be confirmed before.
+        If more than `at_once` may be wanted, send the first ones, and the rest by `drained`: until
+        then the neighbor is behind, and the advertisement is not to be confirmed.
         """
         ...
 
     def unadvertised(self, neighbor: str, key: str, at_once: int | None = None) -> list[Effect]:
-        """An advertisement of a link is gone, and with it what only it made wanted there.
+        """Remove an advertisement of a link, and withdraw what only it made wanted there.
 
-        That of `at_once`, and the rest as `drained` says.
+        `at_once` entries are withdrawn now, and the rest by `drained`.
         """
         ...
 
     def validate(
         self, advertisements: Mapping[str, Mapping[str, AdvertisedContent]] = NO_ADVERTISEMENTS
     ) -> None:
-        """Check all against what was advertised over each link; raises `InvariantError`."""
+        """Check all tables against the advertisements of each link; raises `InvariantError`."""
         ...

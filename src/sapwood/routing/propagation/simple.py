@@ -15,7 +15,7 @@ from sapwood.routing.tables import W
 
 
 class Simple(Unconditional[W]):
-    """The state of a link that is told of every candidate.
+    """The state of a link on which every candidate is propagated.
 
     #: propagated == candidates
     """
@@ -26,26 +26,26 @@ class Simple(Unconditional[W]):
         self._propagated: dict[str, W] = {}
 
     def start(self, candidates: Iterable[tuple[str, W]]) -> Change:
-        """Propagate all."""
+        """Propagate all candidates."""
         self._propagated = dict(candidates)
         return Change(propagate=tuple(self._propagated))
 
     def add(self, key: str, filter: W) -> Change:
-        """Propagate it."""
+        """Add a candidate, and propagate it."""
         self._propagated[key] = filter
         return Change(propagate=(key,))
 
     def remove(self, key: str) -> Change:
-        """Withdraw it."""
+        """Remove a candidate, and withdraw it."""
         del self._propagated[key]
         return Change(withdraw=(key,))
 
     def representative(self, key: str) -> str | None:
-        """Each stands for itself."""
+        """The candidate itself."""
         return key
 
     def why(self, key: str) -> Reasons:
-        """The neighbor was told of it."""
+        """The reason: the candidate itself was propagated."""
         told: Any = self._propagated[key]
         return (Reason(How.ITSELF, key, told),)
 
@@ -55,6 +55,6 @@ class Simple(Unconditional[W]):
         return self._propagated
 
     def validate(self, candidates: Mapping[str, W]) -> None:
-        """Check that the neighbor has been told of all."""
+        """Check that exactly the candidates are propagated."""
         if self._propagated != candidates:
             raise InvariantError("simple routing has not propagated exactly the candidates")

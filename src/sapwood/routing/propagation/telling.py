@@ -1,7 +1,7 @@
-"""How a neighbor knows of a subscription, or why it does not: what a strategy answers if asked.
+"""Reasons why a neighbor has a subscription, or why not, as a propagation strategy reports them.
 
-The answer is a chain of *reasons*. Each but the last says what stands for the one before it; the
-last says what the neighbor was told, or why it was told nothing.
+The answer is a chain of *reasons*. Each but the last names what stands for the subscription before
+it; the last names the subscription that was propagated, or the reason why none was.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from sapwood.model.interest import Interest
 
 
 class How(StrEnum):
-    """What a strategy did with a subscription on one link."""
+    """The treatment of a subscription by a strategy on one link."""
 
     ITSELF = "itself"
-    """The neighbor was told of it."""
+    """The subscription itself was propagated."""
     EQUAL = "equal"
-    """Another with an equal filter stands for it."""
+    """Another subscription with an equal filter stands for it."""
     COVERED = "covered"
-    """Another whose filter covers it stands for it."""
+    """Another subscription whose filter covers it stands for it."""
     MERGED = "merged"
     """A merger, whose filter was made of several, stands for it."""
     UNWANTED = "unwanted"
     """No advertisement that came over the link intersects it."""
     WAITING = "waiting"
-    """The link has come up, and the neighbor is still to be told."""
+    """The link has come up, and the subscription is still in its backlog."""
     NOWHERE = "nowhere"
-    """Nothing is told over the link: publications are flooded, or come from elsewhere only."""
+    """Nothing is propagated on the link: publications are flooded, or only come from elsewhere."""
     EMPTY = "empty"
-    """It accepts nothing, so nobody is told."""
+    """It accepts nothing, so it is not propagated."""
 
 
 class Reason(Struct, array_like=True, frozen=True):
-    """One step: what was done, and what stands for the subscription from here on, if anything.
+    """One step: the treatment, and what stands for the subscription from here on, if anything.
 
-    `key` is empty where subscriptions travel as counts, and only the filter is told.
+    `key` is empty where subscriptions travel as counts, and only the filter is sent.
     """
 
     how: How
@@ -48,10 +48,10 @@ class Reason(Struct, array_like=True, frozen=True):
 
 
 Reasons: TypeAlias = tuple[Reason, ...]
-"""The chain from a subscription to what the neighbor was told; never empty."""
+"""The chain from a subscription to the propagated one; never empty."""
 
 STANDS: frozenset[How] = frozenset({How.ITSELF, How.EQUAL, How.COVERED, How.MERGED})
-"""Where the neighbor was told of something that accepts all that the subscription accepts."""
+"""The treatments under which the neighbor has a filter that accepts all of the subscription's."""
 
 
 def stood_for(key: str, representative: str, filters: Mapping[str, Any]) -> Reasons:

@@ -1,1 +1,1 @@
-"""What keeps routing state right when links come and go: one strategy a file, same shape."""
+"""Upkeep, which keeps routing state right when links come and go: one strategy a file."""

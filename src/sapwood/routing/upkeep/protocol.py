@@ -1,25 +1,25 @@
-"""What an upkeep strategy is: a pair of interceptors and a timer, between links and routing.
+"""The protocol of upkeep: a pair of interceptors and a timer, between links and routing.
 
-All that reaches a router passes its upkeep before it is routed, and all that routing sends passes
-it before it is sent. A strategy answers with what is to be done, in order: inputs for the
-membership below it, and effects. The answer may be the input itself, nothing, several messages in
-the place of one, or something else: the router asks, and never asserts what the answer is.
+Every input of a router passes its upkeep before it is routed, and every message of routing passes
+it before it is sent. A strategy returns the actions to take, in order: inputs for the membership
+below it, and effects. They may be the input itself, nothing, several messages in the place of one,
+or something else: the router carries them out, and asserts nothing about them.
 
-* `LinkUp(n)` as part of an answer lets routing begin with a neighbor afresh and tell it everything
+* `LinkUp(n)` as an action lets routing begin with a neighbor afresh and send it everything
   (*replay*), `LinkDown(n)` drops what came from there and withdraws it elsewhere (*forget*). A
-  strategy may answer a link's end with nothing, so that routing does not hear of it, and send again
+  strategy may return nothing for a link's end, so that routing does not notice it, and send again
   what was lost when the link is back.
 * `Persist(record)` before an input lets the input survive a crash: routing is deterministic, so its
-  state is what comes of its changes, one after the other. `restored` gets the records back and
-  answers with the changes to carry out again, all or some. What has to be the router's earlier self
-  to the letter, with the keys and numbers that neighbors know, answers `Resume` first.
+  state is the result of its changes, one after the other. `restored` gets the records back and
+  returns the changes to carry out again, all or some. A strategy that restores the earlier router
+  to the letter, with the keys and numbers that neighbors have, returns `Resume` first.
 * Publications come in batches (`ReceiveMany`, `ClientPublishMany`, and `SendMany` the other way) to
   a strategy that `takes_batches`, one by one to any other.
 * A message for the strategy of a neighbor is an `UpkeepNote`; what goes with every message, a
   number or a time, is a `Stamped` one. What the neighbor's strategy does not take off reaches
   routing, which closes the link.
 
-A strategy keeps what it knows of links itself: one instance for a router, whatever its membership.
+A strategy keeps its state of links itself: one instance for a router, whatever its membership.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ from sapwood.routing.tables import LinkSubscription, Table
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Be the router of an earlier incarnation again: its names and numbers go on.
+    """Become the router of an earlier incarnation again: its names and numbers go on.
 
-    For the answer to `restored` only, before any change, from a strategy that restores everything:
-    two different lives must never say different things under one incarnation.
+    Only as an action of `restored`, before any change, from a strategy that restores everything:
+    two different lives must never send different entries under one incarnation.
     """
 
     incarnation: int
@@ -61,56 +61,56 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Refill:
-    """Have what a checkpoint says, which `recover.checkpoint` has made; after `Resume` only."""
+    """Take over the state of a checkpoint made by `recover.checkpoint`; after `Resume` only."""
 
     checkpoint: Checkpoint
 
 
 Action: TypeAlias = Change | BatchInput | Effect | Resume | Refill | Renewal
-"""What is to be done: an input for the membership, an effect, to be what an earlier life was, or to
-forget all that is known."""
+"""An action of upkeep: an input for the membership, an effect, the return to an earlier life, or
+the renewal, which forgets everything."""
 
 
 class Kept(Protocol):
-    """The router, as its upkeep sees it."""
+    """The router, as its upkeep uses it."""
 
     @property
     def name(self) -> str:
-        """Unique in the overlay."""
+        """The router's name, unique in the overlay."""
         ...
 
     @property
     def incarnation(self) -> int:
-        """Which life of the router this is."""
+        """The number of the router's life."""
         ...
 
     @property
     def membership(self) -> Membership:
-        """What it routes by."""
+        """The membership that it routes by."""
         ...
 
     @property
     def is_holding(self) -> bool:
-        """Whether routing keeps publications back, which it has yet to deliver."""
+        """True if routing keeps publications back, which it has yet to deliver."""
         ...
 
     def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
-        """The places of those publications of a client that routing would refuse now."""
+        """The places of the publications of a client that routing would refuse now."""
         ...
 
     def received(self) -> Iterator[LinkSubscription]:
-        """The subscriptions that came over links."""
+        """The subscriptions received over links."""
         ...
 
     def told(self) -> Iterator[LinkSubscription]:
-        """The subscriptions that neighbors have been told of."""
+        """The subscriptions sent to neighbors."""
         ...
 
     @property
     def tables(self) -> Mapping[str, Table]:
-        """Its subscriptions and its advertisements, by these nouns.
+        """The tables of subscriptions and of advertisements, by these nouns.
 
-        Empty where routers route on many trees, or tell of subscriptions as counts.
+        Empty where routers route on many trees, or send subscriptions as counts.
         """
         ...
 
@@ -120,62 +120,62 @@ class Upkeep(Protocol):
 
     @property
     def is_passive(self) -> bool:
-        """Whether links that come and go are all it looks at, and it remembers none of them.
+        """True if it only handles links that come and go, and keeps no state of them.
 
-        Then messages, requests and closed links pass without its being asked.
+        Then messages, requests and closed links bypass it.
         """
         ...
 
     @property
     def takes_batches(self) -> bool:
-        """Whether publications come to it in batches; else they come one by one."""
+        """True if publications come to it in batches; else they come one by one."""
         ...
 
     def link_up(self, link: LinkUp, now: float) -> Iterable[Action]:
-        """A link carries messages from now on, for the first time or again.
+        """Handle a link that carries messages from now on, for the first time or again.
 
-        Each action is done before the next one is asked for, here and below.
+        Each action is done before the next one is requested, here and below.
         """
         ...
 
     def link_down(self, link: LinkDown, now: float) -> Iterable[Action]:
-        """A link is gone."""
+        """Handle a link that is gone."""
         ...
 
     def closed(self, link: LinkDown, now: float) -> Iterable[Action]:
-        """Routing has closed a link, and has forgotten it."""
+        """Handle a link that routing has closed and forgotten."""
         ...
 
     def asked(self, request: Change | ClientPublishMany, now: float) -> Iterable[Action]:
-        """A client comes, leaves, publishes, or asks for something."""
+        """Handle a client's coming, leaving, publication or other request."""
         ...
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
-        """A message came over a link."""
+        """Handle a message that came over a link."""
         ...
 
     def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:
-        """Routing sends a message; also while changes are restored, and then nothing leaves."""
+        """Handle a message of routing; also while changes are restored, and then nothing leaves."""
         ...
 
     def restored(self, restored: Restored, now: float) -> Iterable[Action]:
-        """What an earlier life has persisted. Effects of changes are dropped."""
+        """Handle the records of an earlier life; the effects of changes are dropped."""
         ...
 
     def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:
-        """Publications that it asked for (`Recall`) have been read."""
+        """Handle publications that it requested with `Recall`."""
         ...
 
     def tick(self, now: float) -> Iterable[Action]:
-        """The time has come that `next_deadline` asked for, or another reason to look."""
+        """Handle the time that `next_deadline` returned, or another call of the clock."""
         ...
 
     def next_deadline(self) -> float | None:
-        """When `tick` wants to be called; `None` for never."""
+        """The time of the next `tick` that it needs; `None` for never."""
         ...
 
     def table_sizes(self) -> dict[str, int]:
-        """What it keeps, by names that no table of routing has: for metrics."""
+        """The sizes of its tables, by names that no table of routing has: for metrics."""
         ...
 
     def validate(self) -> None:
@@ -185,36 +185,36 @@ class Upkeep(Protocol):
 
 @runtime_checkable
 class Watching(Protocol):
-    """An upkeep that looks at all that comes of an input before any of it is sent."""
+    """An upkeep that inspects all effects of an input before any of them is sent."""
 
     def comes(self, effects: Sequence[Effect]) -> None:
-        """What routing wants done of an input that was handed on; `sent` follows for each part."""
+        """Inspect routing's effects of an input; `sent` follows for each message."""
         ...
 
 
 @runtime_checkable
 class Suspecting(Protocol):
-    """An upkeep with a failure detector, which can be told whom to suspect."""
+    """An upkeep with a failure detector, which accepts suspicions from outside."""
 
     def suspect(self, suspicion: Suspicion, now: float) -> Sequence[Action]:
-        """A neighbor is said to have failed."""
+        """Handle the suspicion that a neighbor has failed."""
         ...
 
 
 @runtime_checkable
 class HoldingBack(Protocol):
-    """An upkeep that keeps what routing tells a neighbor until it may go."""
+    """An upkeep that holds messages of routing for a neighbor until they may go."""
 
     def holds_back(self, neighbor: str) -> bool:
-        """Whether a neighbor has yet to be sent something that routing has told it."""
+        """True if a neighbor has yet to be sent a message of routing."""
         ...
 
 
 class Compared(NamedTuple):
-    """What came of comparing the tables of the two ends of an edge.
+    """The result of comparing the tables of the two ends of an edge.
 
-    `rounds` were compared since the link is up, the last one with so many `entries` told, of which
-    (or beside which) `wrong` were so at the holder.
+    `rounds` is the number of comparisons since the link is up. In the last one, the sender had
+    `entries` that it had sent, of which (or beside which) `wrong` were wrong at the holder.
     """
 
     sender: str
@@ -226,12 +226,12 @@ class Compared(NamedTuple):
 
 @runtime_checkable
 class Comparing(Protocol):
-    """An upkeep that compares tables with those of neighbors, and can be asked to do it now."""
+    """An upkeep that compares tables with those of neighbors, also on request."""
 
     def compare(self, now: float) -> Sequence[Action]:
         """Compare both edges to each neighbor now."""
         ...
 
     def compared(self) -> Sequence[Compared]:
-        """The edges to all neighbors, both ways, as they were last."""
+        """The results of the last comparisons with all neighbors, both ways."""
         ...

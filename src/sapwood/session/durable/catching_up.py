@@ -1,19 +1,20 @@
-"""A subscription that begins in the journal, or goes on there, and goes over to what comes live.
+"""A subscription that begins or continues in the journal, until it takes live publications.
 
-While the journal is looked at from the cursor on, the router delivers what is accepted meanwhile.
-That is remembered, from the place `floor` on, and what is below is found in the journal: once the
-cursor is at the floor all is there, each publication from one of the two. Who cannot remember more
-lets the oldest go, and the floor rises: the journal has it.
+While the journal is scanned from the cursor on, the router delivers publications that the filter
+accepts. Those at or above the place `floor` are remembered, and those below it are found in the
+journal: once the cursor is at the floor the mailbox is complete, with each publication from one of
+the two. When the memory is full, the oldest remembered publication is dropped, and the floor rises
+above it: the journal has it.
 
-Worked example: it begins at place 0, the next place is 100, so the floor is 100. While 0 to 63 are
-looked at, 101 and 105 are delivered, and remembered. At cursor 100 they are put into the mailbox,
-and from then on everything is put there as it comes. Could only one be remembered, the floor would
-be 102 with 105's coming, and 101 be found in the journal.
+Worked example: the subscription begins at place 0, the next place is 100, so the floor is 100.
+While 0 to 63 are scanned, 101 and 105 are delivered, and remembered. At cursor 100 they are put
+into the mailbox, and from then on every publication is put there as it comes. With memory for one
+only, the floor would be 102 when 105 comes, and 101 be found in the journal.
 
 A router may hold a publication back that is in the journal (`effects.Deliver.place`). When it
-comes, it counts if it was not found before: if its place was not *looked at*, in this life or an
-earlier one. In the example 70 that comes late was found, and is not put again; 107 that comes after
-120 is put.
+comes, it counts if it was not found before: if its place was not *looked at*, since this start of
+the broker or before it. In the example, 70 comes late and was found already, so it is not put
+again; 107 that comes after 120 is put.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from sapwood.limits.durable import DURABLE_AHEAD_MAX, DURABLE_LOOKED_MAX
 
 
 class Arrival(NamedTuple):
-    """A publication that a filter accepts: its place, and its bytes.
+    """A publication that a filter accepts: its place, and its size in bytes.
 
-    One with a time to live is so old already, in seconds; of others that does not matter. It has
-    keys where the last one of each is looked for (`last_values`).
+    `age_s` is the present age of a publication with a time to live, in seconds; for others it does
+    not matter. `keys` are given where the last publication of each key is looked for
+    (`last_values`).
     """
 
     place: int
@@ -38,10 +40,10 @@ class Arrival(NamedTuple):
 
 
 class CatchingUp:
-    """How far one subscription has looked into the journal.
+    """The progress of one subscription in the journal.
 
-    #: all that was accepted at or above floor was remembered
-    #: earlier has the places that were looked at in earlier lives, as (first, end), none empty
+    #: all publications accepted at or above floor were remembered
+    #: earlier has the places that were looked at before this start, as (first, end), none empty
     """
 
     __slots__ = ("_ahead", "ahead_max", "catching_up", "cursor", "earlier", "floor", "start")
@@ -64,12 +66,12 @@ class CatchingUp:
         self._ahead: deque[Arrival] = deque()
 
     def looked_at(self) -> tuple[tuple[int, int], ...]:
-        """The places that were looked at, as (first, end); of the earliest lives not all."""
+        """The places that were looked at, as (first, end); of the earlier ones only the latest."""
         own = ((self.start, self.cursor),) if self.start < self.cursor else ()
         return (*self.earlier[-DURABLE_LOOKED_MAX:], *own)
 
     def arrived(self, arrival: Arrival) -> bool:
-        """A publication comes live; whether it is to be put into the mailbox now."""
+        """Take in a live publication; true if it is to be put into the mailbox now."""
         place = arrival.place
         if any(first <= place < end for first, end in self.looked_at()):
             return False  # held back on its way, and found in the journal before it came
@@ -82,7 +84,7 @@ class CatchingUp:
         return False
 
     def looked(self, through: int) -> list[Arrival]:
-        """The journal was looked at up to, and without, a place; what is to be put then."""
+        """Move the cursor to the place `through`; return the remembered arrivals to be put then."""
         self.cursor = max(self.cursor, through)
         if self.cursor < self.floor:
             return []

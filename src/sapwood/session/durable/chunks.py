@@ -1,14 +1,14 @@
-"""The publications of one mailbox, by number, in chunks that are forgotten as a whole.
+"""The publications of one mailbox, by number, in chunks that are dropped as a whole.
 
-A chunk holds the numbers n with (n - 1) // MAILBOX_CHUNK equal to its own: references in columns,
+A chunk holds the numbers n with (n - 1) // MAILBOX_CHUNK equal to its index: references in columns,
 25 bytes each. Worked example, chunks of 4: numbers 1 to 5 came at the places 70, 71, 75, 80, 82,
 and 1, 2, 4 are settled::
 
-    chunk 0   first 1   places 70 71 75 80   settled 1 1 0 1   left 1
-    chunk 1   first 5   places 82            settled 0         left 1
+   chunk 0   first 1   places 70 71 75 80   settled 1 1 0 1   left 1
+   chunk 1   first 5   places 82            settled 0         left 1
 
-With 3 settled as well chunk 0 goes, however long 5 waits; and a number without a chunk is settled.
-A chunk of which all is settled goes at once, even the last one: the next number begins it anew.
+When 3 is settled as well, chunk 0 goes, however long 5 waits; and a number without a chunk is
+settled. A chunk of settled numbers goes at once, even the last one: the next number begins it anew.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from sapwood.limits.durable import MAILBOX_CHUNK
 
 
 class Chunk:
-    """Some publications of a mailbox: `places[i]` is that of number `first + i`.
+    """A range of publications of a mailbox: `places[i]` is that of number `first + i`.
 
-    #: the columns have one length; left of them are not settled, low is the lowest place of those
+    #: the columns have one length; `left` entries are not settled
     """
 
     __slots__ = ("first", "left", "places", "rows", "settled", "sizes", "times")
@@ -34,7 +34,7 @@ class Chunk:
         self.times = array("d")
         self.settled = bytearray()
         self.left = 0
-        #: the numbers under which rows of it are kept
+        #: the numbers under which rows of the chunk are stored
         self.rows: list[int] = []
 
     @property
@@ -43,7 +43,7 @@ class Chunk:
         return self.first + len(self.places)
 
     def add(self, place: int, size: int, time: float) -> None:
-        """Put a publication at the end."""
+        """Append a publication."""
         self.places.append(place)
         self.sizes.append(size)
         self.times.append(time)
@@ -51,7 +51,7 @@ class Chunk:
         self.left += 1
 
     def skip_to(self, number: int) -> None:
-        """Fill up to, and without, a number with what is settled: these are gone."""
+        """Fill up to, and without, a number with settled entries: their publications are gone."""
         missing = number - self.end
         if missing > 0:
             for column in (self.places, self.sizes, self.times):
@@ -59,7 +59,7 @@ class Chunk:
             self.settled += bytes([1]) * missing
 
     def settle(self, number: int) -> int:
-        """Settle a number of the chunk; the bytes of its publication, -1 where it was settled."""
+        """Settle a number; return the size of its publication, or -1 if it was settled already."""
         at = number - self.first
         if self.settled[at]:
             return -1
@@ -68,12 +68,12 @@ class Chunk:
         return self.sizes[at]
 
     def lowest(self) -> int:
-        """The lowest place that is not settled; something is left."""
+        """The lowest place that is not settled; there must be one."""
         waiting = zip(self.places, self.settled, strict=True)
         return min(place for place, settled in waiting if not settled)
 
     def runs(self) -> tuple[int, ...]:
-        """The first and last number of each run of settled ones."""
+        """The first and last number of each run of settled numbers."""
         found: list[int] = []
         at = self.settled.find(1)
         while at >= 0:
@@ -87,7 +87,8 @@ class Chunk:
 class Chunks:
     """All chunks of a mailbox, oldest first.
 
-    #: count and bytes are those of what is not settled, and of every chunk something is left
+    #: count and bytes are those of the publications not settled; every chunk has at least one of
+    #: them
     """
 
     __slots__ = ("_by_index", "bytes", "count", "gone", "last")
@@ -97,11 +98,11 @@ class Chunks:
         self.last = 0
         self.count = 0
         self.bytes = 0
-        #: chunks that went since somebody took this, with their indexes
+        #: the chunks, with their indexes, that have gone since this list was taken
         self.gone: list[tuple[int, Chunk]] = []
 
     def add(self, place: int, size: int, time: float) -> int:
-        """Put a publication at the end; its number."""
+        """Append a publication; return its number."""
         self.last += 1
         index = (self.last - 1) // MAILBOX_CHUNK
         chunk = self._by_index.get(index)
@@ -114,21 +115,21 @@ class Chunks:
         return self.last
 
     def of(self, number: int) -> Chunk | None:
-        """The chunk of a number; `None` where that is settled with all beside it, or never was."""
+        """The chunk of a number; `None` if that has gone, or never existed."""
         chunk = self._by_index.get((number - 1) // MAILBOX_CHUNK)
         return chunk if chunk is not None and chunk.first <= number < chunk.end else None
 
     def at(self, index: int) -> Chunk | None:
-        """The chunk of an index, if it is there."""
+        """The chunk of an index, or `None`."""
         return self._by_index.get(index)
 
     def holds(self, number: int) -> bool:
-        """Whether a number is there and not settled."""
+        """True if a number exists and is not settled."""
         chunk = self.of(number)
         return chunk is not None and not chunk.settled[number - chunk.first]
 
     def settle(self, number: int) -> bool:
-        """Settle a number; whether it was not settled."""
+        """Settle a number; true if it was not settled before."""
         chunk = self.of(number)
         size = -1 if chunk is None else chunk.settle(number)
         if chunk is None or size < 0:
@@ -142,7 +143,7 @@ class Chunks:
         return True
 
     def after(self, number: int) -> int | None:
-        """The first number from this one on that is not settled; `None` for none."""
+        """The first number from this one on that is not settled, or `None`."""
         while number <= self.last:
             chunk = self.of(number)
             if chunk is None:
@@ -155,7 +156,7 @@ class Chunks:
         return None
 
     def _begin_after(self, number: int) -> int:
-        """Where the first chunk begins that begins at or after a number that is in none."""
+        """The first number of the next chunk, for a number that is in no chunk."""
         for chunk in self._by_index.values():
             if chunk.first >= number:
                 return chunk.first
@@ -172,7 +173,7 @@ class Chunks:
             yield range(max(first, chunk.first), min(last + 1, chunk.end))
 
     def lowest(self) -> int | None:
-        """The lowest place of all that is not settled."""
+        """The lowest place of all publications that are not settled."""
         return min((chunk.lowest() for chunk in self._by_index.values()), default=None)
 
     def __iter__(self) -> Iterator[tuple[int, Chunk]]:

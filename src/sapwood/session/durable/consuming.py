@@ -48,12 +48,12 @@ Reply: TypeAlias = (
     | SubscriptionRefused
     | UnsubscribedReply
 )
-"""What a broker says to a consumer."""
+"""The messages of a broker to a consumer."""
 
 
 @dataclass(slots=True)
 class Wanted:
-    """What a consumer asks for: see `DurableRequest`. Without a name it is its own."""
+    """The request of a consumer: see `DurableRequest`. Without a name, it shares nothing."""
 
     name: str
     filter: InterestText | None
@@ -61,11 +61,11 @@ class Wanted:
     policy: Policy
     window: int
     receipts: Receipts
-    #: the place after the last delivery, for one of its own that comes back
+    #: the place after the last delivery, for a consumer without a name that reconnects
     next_place: int | None = None
-    #: the filter is wanted in the place of any other that is there
+    #: the filter is to replace any other that the subscription has
     is_change: bool = False
-    #: of what the journal has, the last one is wanted for each value of these attributes
+    #: only the last publication in the journal is requested for each value of these attributes
     last_by: tuple[str, ...] = ()
 
 
@@ -82,13 +82,13 @@ CONSUMER: Final[EntryKind[Wanted]] = EntryKind("subscription", _request, Unsubsc
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A consumer is there, for the first time or again."""
+    """A consumer has joined, for the first time or again."""
 
     entry: Entry[Wanted, Any]
     reply: DurableReply
-    #: it is another subscription of the same name: the one that it was of is gone
+    #: the subscription is another one of the same name: the former one is gone
     is_other: bool
-    #: what this says of a change that it has asked for
+    #: the outcome of a change that the consumer has requested
     outcome: EntryChanged | EntryKept | None = None
 
 
@@ -102,7 +102,7 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """The bounds of the mailbox have let publications go: so many so far."""
+    """The bounds of the mailbox have dropped publications: `dropped` in all so far."""
 
     entry: Entry[Wanted, Any]
     dropped: int
@@ -111,7 +111,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The broker has confirmed all that was acknowledged."""
+    """The broker has confirmed every acknowledgement."""
 
     entry: Entry[Wanted, Any]
 
@@ -123,8 +123,8 @@ CONSUMER_EVENTS: Final = (Joined, Arrived, Dropped, Settled)
 class Consuming:
     """The consumers of one client.
 
-    `keep` writes down what is to survive the client, where it has a `state`. `ask` requests an
-    entry on the open connection.
+    `keep` writes down the records that are to survive the client, where it has a `state`. `ask`
+    requests an entry on the open connection.
     """
 
     __slots__ = ("_answered", "_changes", "_keep", "_state", "_unsent", "entries")
@@ -136,31 +136,31 @@ class Consuming:
         ask: Callable[[Entry[Wanted, Any]], None],
     ) -> None:
         self._changes: Changes[Wanted] = Changes(ask)
-        #: those that the broker has answered on this connection
+        #: the ids of the consumers that the broker has answered on this connection
         self._answered: set[str] = set()
         self.entries: ClientEntries[Wanted, Any] = ClientEntries(CONSUMER)
         self._state = state
         self._keep = keep
-        #: consumers that may have something to acknowledge
+        #: the consumers that may have acknowledgements to send
         self._unsent: dict[str, None] = {}
 
     def connected(self) -> None:
-        """There is a new connection, on which all are requested as they are from now on."""
+        """Begin a connection, on which all consumers are requested with their present filters."""
         self._answered.clear()
         self._changes.connected(self.entries.get)
 
     def change(self, id_: str, filter_: InterestText, *, is_open: bool) -> None:
-        """Let the subscription of a consumer have another filter; as `ClientSession.change`."""
+        """Change the filter of a consumer's subscription; as `ClientSession.change`."""
         entry = self.entries.known(id_)
         wanted = replace(entry.filter, filter=filter_, is_change=True)
         is_known = is_open and not entry.is_leaving
         is_answered = id_ in self._answered
-        # A broker that refuses has to be asked for the former one in the same way.
+        # After a refusal, the former filter has to be requested in the same way.
         entry.filter = replace(entry.filter, is_change=True)
         self._changes.begin(entry, wanted, is_known=is_known, is_answered=is_answered)
 
     def withdrawn(self, id_: str) -> None:
-        """A consumer is gone."""
+        """Forget a consumer that is gone."""
         self._changes.forget(id_)
 
     def receipts(self, name: str) -> Receipts:
@@ -170,9 +170,9 @@ class Consuming:
         return Receipts(*self._state.of(name))
 
     def acknowledge(self, entry: Entry[Wanted, Any], numbers: list[int]) -> int:
-        """The application is done with deliveries; how many were not acknowledged before.
+        """Acknowledge deliveries; return the number of those not acknowledged before.
 
-        What is kept is kept when this returns. Raises `InputError` for what was never delivered.
+        The records are written when this returns. Raises `InputError` for numbers never delivered.
         """
         receipts = entry.filter.receipts
         new = [number for number in numbers if receipts.acknowledge(number)]
@@ -182,7 +182,7 @@ class Consuming:
         return len(new)
 
     def requests(self) -> Iterator[AcknowledgeRequest]:
-        """The requests to acknowledge that are to be sent."""
+        """The requests to acknowledge that are due."""
         unsent, self._unsent = self._unsent, {}
         for id_ in unsent:
             entry = self.entries.get(id_)
@@ -191,13 +191,13 @@ class Consuming:
 
     @property
     def are_waiting(self) -> bool:
-        """Whether there may be requests."""
+        """True if there may be acknowledgements to send."""
         return bool(self._unsent)
 
     def interpret(self, reply: Reply) -> EntryEvent | ConsumerEvent | None:
-        """The event in what the broker says; `None` for a consumer that is gone.
+        """The event of a message from the broker; `None` for a consumer that is gone.
 
-        Raises `FrameError` for what it must not say.
+        Raises `FrameError` for a message that a broker must not send.
         """
         entry = self.entries.get(reply.id)
         if entry is None:
@@ -231,7 +231,7 @@ class Consuming:
     def _outcome(
         self, entry: Entry[Wanted, Any], reply: DurableReply
     ) -> EntryChanged | EntryKept | None:
-        """What a reply says of a change; with another filter it may answer somebody else's."""
+        """The outcome of a change; a reply with another filter may be due to another consumer."""
         is_first = entry.id not in self._answered
         self._answered.add(entry.id)
         outcome = None
@@ -244,7 +244,7 @@ class Consuming:
         return outcome
 
     def _forget_others(self, wanted: Wanted, generation: str) -> None:
-        """What was acknowledged of an earlier subscription of the name is of no use any more."""
+        """Confirm what was acknowledged to an earlier subscription of the name: it is gone."""
         receipts = wanted.receipts
         if receipts.generation != generation and receipts.unconfirmed:
             gone = tuple(sorted(receipts.unconfirmed))
@@ -266,7 +266,7 @@ class Consuming:
             self._unsent[entry.id] = None
         if not wanted.name:
             last = arrived[-1][2]
-            if last < SEALED_FIRST:  # or else it is behind all before, and no place says so
+            if last < SEALED_FIRST:  # sealed places have no order
                 last = max(wanted.next_place or 0, *(one[2] + 1 for one in arrived)) - 1
             wanted.next_place = last + 1
         return Arrived(entry, new) if new else None

@@ -1,4 +1,4 @@
-"""What durable subscriptions ask for: lists of these, to be carried out in order."""
+"""The effects of durable subscriptions: lists of these, to be carried out in order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sapwood.wire.interests import InterestText
 class Attach:
     """Let the router attach a client of this name, which subscribes to the filter.
 
-    Where it `is_change`, the client is there, and wants this filter in the place of another.
+    With `is_change` the client is attached already, and this filter replaces its former one.
     """
 
     owner: str
@@ -25,14 +25,14 @@ class Attach:
 
 @dataclass(frozen=True, slots=True)
 class Detach:
-    """Let the router detach a client of this name: the subscription is no more."""
+    """Let the router detach a client of this name: the subscription no longer exists."""
 
     owner: str
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A consumer is there, and the subscription is in force."""
+    """A consumer has joined, and the subscription is in force."""
 
     consumer: Consumer
     reply: DurableReply
@@ -40,7 +40,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """Hand publications to a consumer, who has had others up to, and without, a place `reached`."""
+    """Send publications to a consumer, which got others up to, and without, place `reached`."""
 
     consumer: Consumer
     parcels: Sequence[Parcel]
@@ -49,7 +49,7 @@ class Hand:
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """Tell a consumer that the bounds have let publications go: so many so far."""
+    """Inform a consumer that the bounds have dropped publications: `dropped` in all so far."""
 
     consumer: Consumer
     dropped: int
@@ -58,7 +58,7 @@ class Tell:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """Tell a consumer that what it has acknowledged, up to this request, is kept."""
+    """Inform a consumer that its acknowledgements, up to this request, are stored."""
 
     consumer: Consumer
     serial: int
@@ -66,14 +66,14 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """A consumer is not there any more, as it asked for."""
+    """A consumer has left, at its own request."""
 
     consumer: Consumer
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A consumer is turned away, or out; for its quota, where it `is_quota`."""
+    """A consumer is refused, or removed; because of its quota, where it `is_quota`."""
 
     consumer: Consumer
     reason: str
@@ -82,7 +82,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Say in the log what happened to a durable subscription, and to how many publications."""
+    """Log an event of a durable subscription, and the number of publications it concerns."""
 
     name: str
     what: str

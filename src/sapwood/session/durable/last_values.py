@@ -1,8 +1,9 @@
-"""The last publication for each value of a key, of what a journal holds.
+"""The last publication for each value of a key, among those in a journal.
 
 Worked example, by `symbol`: the journal has SAP at the places 3 and 8, IBM at 5, and one without a
-symbol at 6. While it is looked at, 3 is kept, then 5, then 8 in the place of 3; 6 never is. When
-all is looked at, 5 and 8 are handed on, in this order, and from then on everything as it comes.
+symbol at 6. While it is scanned, 3 is kept, then 5, then 8 replaces 3; 6 is never kept. At the end
+of the journal, 5 and 8 are passed on, in this order, and from then on every publication as it
+comes.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from sapwood.model.publication import Record, Value, Values
 from sapwood.session.durable.catching_up import Arrival
 
 _DIGEST_BYTES: Final = 16
-"""Of a key, whose texts may be long. Two keys of one digest are not to be expected."""
+"""The length of a key's digest; keys may have long texts. Collisions are not to be expected."""
 
 
 class LastValues:
-    """What was found last for each key; its memory is bounded."""
+    """The last publication found for each key; its memory is bounded."""
 
     __slots__ = ("_found", "by")
 
@@ -33,33 +34,34 @@ class LastValues:
         self._found: dict[bytes, Arrival] = {}
 
     def __len__(self) -> int:
-        """How many keys there are."""
+        """The number of keys."""
         return len(self._found)
 
     @property
     def are_too_many(self) -> bool:
-        """Whether there are more keys than there may be."""
+        """True if there are more keys than the limit."""
         return len(self._found) > LAST_VALUES_MAX
 
     def take(self, arrivals: Iterable[Arrival]) -> None:
-        """Publications with keys were found behind all others; one without keys has no value."""
+        """Take in publications that follow all earlier ones; one without keys is ignored."""
         for arrival in arrivals:
             for key in arrival.keys:
                 self._found[key] = arrival
 
     def take_all(self) -> list[Arrival]:
-        """The last ones, by place; nothing is kept of them."""
+        """Remove and return the last publications, by place."""
         found, self._found = self._found, {}
         return sorted({*found.values()})
 
 
 def keys_of(record: Record, by: tuple[str, ...]) -> tuple[bytes, ...]:
-    """What is equal where all of some attributes are; nothing where one of them is absent.
+    """The keys of a record: equal where all the attributes are; none where one of them is absent.
 
     As in filters, 1 and 1.0 are equal, and 1 and true are not. Where attributes have several values
-    a publication has a key for each choice of these, and is the last one of each. One with more
-    than `RECORD_ROWS_MAX` has a single key, of all its values: those before it are then kept
-    for theirs, so that more comes than needs to, and nothing is lost.
+    the record has a key for each choice of values, and its publication is the last one of each. A
+    record with more than `RECORD_ROWS_MAX` choices has a single key, of all its values: earlier
+    publications then stay under their own keys, so that more are delivered than necessary, and none
+    is lost.
     """
     values: list[Value | Values | None] = [record.get(name) for name in by]
     if None in values:

@@ -1,15 +1,15 @@
-"""One mailbox: publications that wait for consumers, by number, and what becomes of them.
+"""One mailbox: publications that wait for consumers, by number, and their states.
 
 ::
 
-    put -> ready -> out (with a consumer) -> acknowledged
-             ^        |
-             +--------+   the consumer goes, or does not acknowledge in time
-    ready, out -> let go, by the bounds
-    out -> spent, handed out as often as may be -> let go, or into another mailbox
+   put -> ready -> out (with a consumer) -> acknowledged
+            ^        |
+            +--------+   the consumer goes, or does not acknowledge in time
+   ready, out -> dropped, by the bounds
+   out -> spent, delivered as often as allowed -> dropped, or put into another mailbox
 
-A number is *settled* once it is acknowledged or let go. Nothing here knows publications: a mailbox
-holds places of the journal.
+A number is *settled* once its publication is acknowledged or dropped. A mailbox does not hold
+publications: it holds places of the journal.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from sapwood.session.durable.rows import Kind, PutValue, Row, encoded
 from sapwood.wire.durable import Overflow
 
 Consumer: TypeAlias = tuple[str, str]
-"""Who takes from a mailbox: a client, and what it calls its end."""
+"""A consumer of a mailbox: a client, and the client's id for it."""
 
 _AGAIN: Final = 2
 
 
 class Parcel(NamedTuple):
-    """One delivery: what is handed out under a number. `attempt` counts from 1.
+    """One delivery: a publication with its number in the mailbox. `attempt` counts from 1.
 
-    It came at `time`; one with a time to live was made then, as far as is known.
+    `time` is when the publication came; with a time to live, when it was made, as far as is known.
     """
 
     number: int
@@ -54,8 +54,8 @@ class _Out(NamedTuple):
 class Mailbox:
     """The mailbox of one durable subscription.
 
-    #: a number that is not settled is out, or returned, or spent, or `_fresh` or above
-    #: all up to `high` may have been handed out
+    #: a number that is not settled is out, or returned, or spent, or at least `_fresh`
+    #: every number up to `high` may have been delivered
     """
 
     __slots__ = (
@@ -77,35 +77,35 @@ class Mailbox:
 
     def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
-        #: what the bounds have let go so far
+        #: the number of publications dropped so far
         self.dropped = 0
         self.high = 0
-        #: no number below is there
+        #: no number below this one is unsettled
         self.oldest = 1
         self._chunks = Chunks()
         self._fresh = 1
         self._returned: list[int] = []
-        #: what was handed out as often as may be, until somebody takes it
+        #: the numbers delivered as often as allowed, until `take_spent`
         self._spent: list[int] = []
         self._attempts: dict[int, int] = {}
         self._out: dict[int, _Out] = {}
-        #: all that is out, in the order in which it was handed out, and some that is not any more
+        #: all numbers that are out, in the order of their delivery, and a few that are not any more
         self._order: deque[tuple[int, _Out]] = deque()
-        #: how many, and how many bytes, are with each consumer
+        #: the number of publications, and of their bytes, with each consumer
         self._held: dict[Consumer, tuple[int, int]] = {}
-        #: numbers from here on are in no row
+        #: the first number that is in no row yet
         self._unkept = 1
-        #: chunks of which something was settled that is in no row
+        #: the indexes of chunks with settled numbers that are in no row yet
         self._dirty: dict[int, None] = {}
 
     @property
     def count(self) -> int:
-        """How many publications wait, those that are out among them."""
+        """The number of publications that wait, those that are out among them."""
         return self._chunks.count
 
     @property
     def bytes(self) -> int:
-        """Their bytes."""
+        """The sum of their sizes, in bytes."""
         return self._chunks.bytes
 
     @property
@@ -115,27 +115,27 @@ class Mailbox:
 
     @property
     def out(self) -> int:
-        """How many are with consumers."""
+        """The number of publications that are with consumers."""
         return len(self._out)
 
     def held(self, consumer: Consumer) -> tuple[int, int]:
-        """How many are with a consumer, and their bytes."""
+        """The number of publications that are with a consumer, and their bytes."""
         return self._held.get(consumer, (0, 0))
 
     def oldest_time(self) -> float | None:
-        """When the oldest one came."""
+        """The time at which the oldest unsettled publication came."""
         number = self.first()
         chunk = None if number is None else self._chunks.of(number)
         return None if chunk is None or number is None else chunk.times[number - chunk.first]
 
     def lowest_place(self) -> int | None:
-        """The lowest place that is referred to."""
+        """The lowest place that an unsettled publication has."""
         return self._chunks.lowest()
 
     # What comes --------------------------------------------------------------------------------
 
     def put(self, place: int, size: int, time: float) -> int:
-        """A publication comes; how many go for it, itself among them where it is not taken."""
+        """Put a publication; return the number of those dropped, which may be this one."""
         bounds = self.bounds
         gone = 0
         if bounds.overflow is Overflow.NEWEST:
@@ -158,14 +158,14 @@ class Mailbox:
         return self.let_go(number)
 
     def let_go(self, number: int) -> int:
-        """Let a publication go that nobody acknowledged; 1 if it was there."""
+        """Drop a publication; 1 if it was not settled, else 0."""
         if not self._settle(number):
             return 0
         self.dropped += 1
         return 1
 
     def age(self, time: float) -> int:
-        """Let go what has waited too long; how many."""
+        """Drop the publications that have waited too long; return their number."""
         gone, age_max_s = 0, self.bounds.age_max_s
         while age_max_s:
             oldest = self.oldest_time()
@@ -175,7 +175,7 @@ class Mailbox:
         return gone
 
     def forget_before(self, place: int) -> int:
-        """Let go what stands before a place, which the journal does not keep; how many."""
+        """Drop the publications before a place, where the journal begins; return their number."""
         found: list[int] = []
         for _, chunk in self._chunks:
             waiting = enumerate(zip(chunk.places, chunk.settled, strict=True), chunk.first)
@@ -192,7 +192,7 @@ class Mailbox:
 
     @property
     def is_ready(self) -> bool:
-        """Whether there is something to hand out."""
+        """True if there is a publication to deliver."""
         return self._next() is not None
 
     def _next(self) -> int | None:
@@ -206,9 +206,9 @@ class Mailbox:
         return found
 
     def take(self, consumer: Consumer, count_max: int, bytes_max: int, now: float) -> list[Parcel]:
-        """Hand out the oldest ones that are ready: at most so many, of so many bytes.
+        """Deliver the oldest ready publications: at most `count_max`, of at most `bytes_max` bytes.
 
-        One publication goes out however long it is, to a consumer who has nothing.
+        One publication is delivered however long it is, to a consumer that has none.
         """
         taken: list[Parcel] = []
         count, size = self.held(consumer)
@@ -241,7 +241,7 @@ class Mailbox:
         return taken
 
     def give_back(self, consumer: Consumer) -> int:
-        """A consumer goes: what is with it is ready again; how many."""
+        """Make the publications of a consumer that goes ready again; return their number."""
         numbers = [number for number, out in self._out.items() if out.consumer == consumer]
         for number in numbers:
             self._return(number)
@@ -249,7 +249,7 @@ class Mailbox:
         return len(numbers)
 
     def expire(self, now: float) -> list[Consumer]:
-        """What was not acknowledged in time is ready again; who was late with each of these."""
+        """Make publications not acknowledged in time ready again; return the consumer of each."""
         late: list[Consumer] = []
         while (number := self._oldest_out()) is not None:
             out = self._out[number]
@@ -260,12 +260,12 @@ class Mailbox:
         return late
 
     def next_deadline(self) -> float | None:
-        """When `expire` is to be called."""
+        """The time at which `expire` is to be called."""
         number = self._oldest_out()
         return None if number is None else self._out[number].deadline
 
     def _oldest_out(self) -> int | None:
-        """What was handed out first of all that is out."""
+        """The number that was delivered first of all that are out."""
         order = self._order
         while order:
             number, out = order[0]
@@ -283,7 +283,7 @@ class Mailbox:
         heapq.heappush(self._returned, number)
 
     def take_spent(self) -> list[Parcel]:
-        """What was handed out as often as may be: it is settled from now on, and not there."""
+        """Settle and return the publications that were delivered as often as allowed."""
         spent, self._spent = self._spent, []
         found: list[Parcel] = []
         for number in spent:
@@ -296,7 +296,7 @@ class Mailbox:
         return found
 
     def _let_out(self, number: int) -> None:
-        """A number is not with its consumer any more, if it was with one."""
+        """Take a number from its consumer, if it is with one."""
         out = self._out.pop(number, None)
         if out is not None:
             count, size = self._held[out.consumer]
@@ -305,10 +305,10 @@ class Mailbox:
     # What is done ------------------------------------------------------------------------------
 
     def acknowledge(self, runs: Sequence[int]) -> int:
-        """A consumer is done with runs of numbers, pairs of a first and a last one; how many.
+        """Settle runs of numbers, pairs of a first and a last one; return how many were unsettled.
 
-        Those acknowledged before, or let go, count nothing: a consumer may have heard of neither.
-        Raises `InputError` for a number that was never handed out; nothing is acknowledged then.
+        Numbers acknowledged before, or dropped, do not count: a consumer may know of neither.
+        Raises `InputError` for a number that was never delivered; nothing is acknowledged then.
         """
         if max(runs) > self.high or min(runs) < 1:
             raise InputError(
@@ -332,7 +332,7 @@ class Mailbox:
     # What is kept ------------------------------------------------------------------------------
 
     def rows(self, name: str) -> Iterator[Row]:
-        """What is to be kept since the last time."""
+        """The rows to be stored since the last call."""
         chunks = self._chunks
         gone, chunks.gone = chunks.gone, []
         for index, chunk in gone:
@@ -355,7 +355,7 @@ class Mailbox:
                 yield Row(Kind.SETTLED, name, index, encoded(there.runs()))
 
     def removal(self, name: str) -> Iterator[Row]:
-        """The rows by which nothing of it is kept."""
+        """The rows that delete everything stored of the mailbox."""
         chunks = [*self._chunks.gone, *self._chunks]
         for index, chunk in chunks:
             for first in chunk.rows:
@@ -363,9 +363,9 @@ class Mailbox:
             yield Row(Kind.SETTLED, name, index, None)
 
     def restore(self, last: int, put: Sequence[tuple[int, PutValue]], runs: Sequence[int]) -> None:
-        """Be what rows say: publications by first number, in order, and the settled ones.
+        """Restore the state in rows: publications by first number, in order, and the settled runs.
 
-        All may have been handed out by an earlier life, and nothing is out.
+        Any of them may have been delivered before this start of the broker, and none is out.
         """
         chunks = self._chunks
         for first, value in put:
@@ -408,12 +408,12 @@ class Mailbox:
 
 
 def _index(number: int) -> int:
-    """The chunk that a number is in."""
+    """The index of the chunk that a number is in."""
     return (number - 1) // MAILBOX_CHUNK
 
 
 def _put(name: str, chunk: Chunk, number: int) -> Row:
-    """The row of all of a chunk from a number on."""
+    """The row of a chunk's entries from a number on."""
     at = number - chunk.first
     chunk.rows.append(number)
     places = tuple(chunk.places[at:])

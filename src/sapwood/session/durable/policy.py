@@ -17,10 +17,10 @@ from sapwood.wire.durable import Overflow, Policy
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The bounds of one mailbox; see `wire.durable.Policy`. `age_max_s` is 0 for ever.
+    """The bounds of one mailbox; see `wire.durable.Policy`. `age_max_s` is 0 for no bound.
 
-    `attempts_max` is 0 for as many as it takes; beyond it a publication goes to the mailbox of
-    `dead_letter`, if there is such a name.
+    `attempts_max` is 0 for no bound; beyond it a publication goes to the mailbox of `dead_letter`,
+    if that is not empty.
     """
 
     count_max: int = DURABLE_COUNT_MAX
@@ -32,7 +32,7 @@ class Bounds:
     dead_letter: str = ""
 
     def changed(self, policy: Policy) -> Bounds:
-        """These bounds, but for what the policy says. Raises `InputError` for what cannot be."""
+        """These bounds with the changes of a policy. Raises `InputError` for impossible ones."""
         found = Bounds(
             self.count_max if policy.count_max is None else policy.count_max,
             self.bytes_max if policy.bytes_max is None else policy.bytes_max,
@@ -56,7 +56,7 @@ class Bounds:
         return found
 
     def policy(self) -> Policy:
-        """As it is said."""
+        """The bounds as a complete policy, as it travels."""
         return Policy(
             self.count_max,
             self.bytes_max,

@@ -1,14 +1,14 @@
-"""What one consumer has of a mailbox: at the client's end.
+"""The receipts of one consumer of a mailbox, at the client's end.
 
 ::
 
-    delivered -> in hand -> acknowledged -> confirmed: the broker never delivers it again
-                    ^            |
-                    +------------+  delivered again: the application does not see it again
+   delivered -> in hand -> acknowledged -> confirmed: the broker never delivers it again
+                   ^            |
+                   +------------+  delivered again: the application does not see it again
 
-The application sees each number once: what is delivered again while it has it is not new, and what
-it has acknowledged is acknowledged again. So no more is to be remembered than what is in hand and
-what the broker has not confirmed, both bounded by the consumer's window.
+The application sees each number once: a number that is delivered again while the application has it
+is not new, and one that it has acknowledged is acknowledged again. So only the numbers in hand and
+those that the broker has not confirmed are remembered, both bounded by the consumer's window.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Receipts:
     """The receipts of one consumer.
 
     #: a number is in _in_hand or in _acknowledged or in neither
-    #: what is in _sent, by serial, and what is in _unsent is in _acknowledged
+    #: the numbers in _sent, by serial, and those in _unsent are in _acknowledged
     """
 
     __slots__ = (
@@ -37,7 +37,7 @@ class Receipts:
     )
 
     def __init__(self, generation: str = "", acknowledged: Iterable[int] = ()) -> None:
-        #: the durable subscription's, once it is known
+        #: the generation of the durable subscription, once it is known
         self.generation = generation
         self._in_hand: set[int] = set()
         #: the highest number that was delivered
@@ -53,9 +53,9 @@ class Receipts:
         return self._acknowledged
 
     def joined(self, generation: str) -> bool:
-        """The consumer is there again; whether the numbers are those of before.
+        """Begin again with a subscription; true if its numbers are those of before.
 
-        What was acknowledged and not confirmed is to be sent again.
+        The numbers acknowledged and not confirmed are to be sent again.
         """
         self._sent.clear()
         if generation != self.generation:
@@ -70,7 +70,7 @@ class Receipts:
         return True
 
     def delivered(self, number: int) -> bool:
-        """A delivery has come; whether the application is to see it."""
+        """Record a delivery; true if the application is to see it."""
         self._highest = max(self._highest, number)
         if number in self._acknowledged:
             self._unsent.append(number)
@@ -81,9 +81,9 @@ class Receipts:
         return True
 
     def acknowledge(self, number: int) -> bool:
-        """The application is done with a delivery; `False` where it has said so before.
+        """Acknowledge a delivery; `False` if the application has done so before.
 
-        Raises `InputError` for what was never delivered.
+        Raises `InputError` for a number that was never delivered.
         """
         if number in self._in_hand:
             self._in_hand.remove(number)
@@ -112,7 +112,7 @@ class Receipts:
         return self._serial, runs
 
     def confirmed(self, serial: int) -> list[int]:
-        """What was sent up to this request is confirmed, and forgotten; returns it."""
+        """Confirm all numbers sent up to this request; return them."""
         found: list[int] = []
         for sent in [one for one in self._sent if one <= serial]:
             found += self._sent.pop(sent)
@@ -123,12 +123,12 @@ class Receipts:
 
     @property
     def are_settled(self) -> bool:
-        """Whether the broker has confirmed all that was acknowledged."""
+        """True if the broker has confirmed all acknowledged numbers."""
         return not self._acknowledged
 
 
 def runs_of(numbers: Sequence[int], numbers_max: int) -> tuple[tuple[int, ...], int]:
-    """Ascending numbers as runs, with at most so many bounds, and how many of them these are."""
+    """Ascending numbers as runs, with at most `numbers_max` bounds, and how many they contain."""
     runs: list[int] = []
     for at, number in enumerate(numbers):
         if runs and number == runs[-1] + 1:

@@ -1,4 +1,4 @@
-"""Durable subscriptions out of the rows that an earlier life has kept."""
+"""Durable subscriptions from the rows that an earlier run has stored."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sapwood.session.durable.subscription import DurableSubscription
 
 @dataclass(slots=True)
 class _Found:
-    """The rows of one name, read."""
+    """The rows of one name, decoded."""
 
     subscription: SubscriptionValue | None = None
     state: StateValue | None = None
@@ -33,16 +33,16 @@ class _Found:
 
 
 def latest(rows: Iterable[Row]) -> float:
-    """The latest time of ages that rows speak of; 0.0 for none."""
+    """The latest time of ages in the rows; 0.0 without one."""
     return max((decoded(row, SeenValue).time for row in rows if row.kind == Kind.SEEN), default=0.0)
 
 
 def restored(
     rows: Iterable[Row], next_place: int, prefix: str
 ) -> tuple[int | None, list[DurableSubscription]]:
-    """The place up to which mailboxes have seen, and the subscriptions, in the order of names.
+    """The place up to which mailboxes are complete, and the subscriptions, in the order of names.
 
-    Raises `FileFormatError` for rows that are damaged, or are not all there.
+    Raises `FileFormatError` for rows that are damaged or incomplete.
     """
     seen: int | None = None
     found: dict[str, _Found] = defaultdict(_Found)

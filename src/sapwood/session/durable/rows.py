@@ -1,22 +1,22 @@
-"""What of durable subscriptions is kept: rows, each under a kind, a name and a number.
+"""The stored form of durable subscriptions: rows, each under a kind, a name and a number.
 
 ::
 
-    kind           name          number             value
-    subscription   name          0                  what it is: generation, filter, policy
-    state          name          0                  how far it has come
-    put            name          the first number   places, sizes and times of what came together
-    settled        name          a chunk            runs of numbers that are acknowledged or let go
-    seen           (none)        0                  the place and the time up to which all have seen
+   kind           name          number             value
+   subscription   name          0                  its definition: generation, filter, policy
+   state          name          0                  its progress
+   put            name          the first number   places, sizes and times of one commit
+   settled        name          a chunk            runs of numbers that are acknowledged or dropped
+   seen           (none)        0                  the place and the time up to which all is there
 
 Worked example: the mailbox of "alerts" got the places 70, 71 and 75 in one commit, then 80; then
 number 2, place 71, was acknowledged (chunks of 4,096 numbers, so numbers 1 to 4,096 are chunk 0)::
 
-    put      alerts  1   [[70, 71, 75], [120, 90, 100], [5.0, 5.0, 5.0]]
-    put      alerts  4   [[80], [110], [6.5]]
-    settled  alerts  0   [2, 2]
+   put      alerts  1   [[70, 71, 75], [120, 90, 100], [5.0, 5.0, 5.0]]
+   put      alerts  4   [[80], [110], [6.5]]
+   settled  alerts  0   [2, 2]
 
-A row that is put again takes the place of the earlier one, and one without a value is deleted.
+A row that is written again replaces the earlier one, and one without a value is deleted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class Kind(StrEnum):
-    """What a row is of."""
+    """The kind of a row."""
 
     SUBSCRIPTION = "subscription"
     STATE = "state"
@@ -45,10 +45,10 @@ class Kind(StrEnum):
 
 
 class Row(NamedTuple):
-    """A row to be kept under the first three, or deleted where there is no value.
+    """A row to be stored under its kind, name and number, or deleted where it has no value.
 
-    `end` is the place after the last one that the value speaks of, 0 for none: where a journal has
-    lost its end, rows of publications that are gone with it are to go.
+    `end` is the place after the last one in the value, 0 for none: where a journal has lost its
+    end, the rows of the publications lost with it are dropped.
     """
 
     kind: Kind
@@ -59,24 +59,24 @@ class Row(NamedTuple):
 
 
 class SubscriptionValue(Struct, array_like=True, frozen=True):
-    """What a durable subscription is."""
+    """The definition of a durable subscription."""
 
     generation: str
     filter: InterestText
     policy: Policy
-    #: it was in force once
+    #: the subscription was in force at least once
     confirmed: bool
-    #: the identity that has made it, whose quota it is on; empty where nobody has to say
+    #: the identity that made the subscription, whose quota it counts for; empty without identities
     maker: str = ""
 
 
 class StateValue(Struct, array_like=True, frozen=True):
-    """How far a durable subscription has come.
+    """The progress of a durable subscription.
 
-    `last` is the last number, `dropped` counts what bounds have let go, `seen` is the time at which
-    a consumer was there last. The journal was looked at from `start` up to, and without, `cursor`,
-    and is to be looked at further where it is `catching_up`; `earlier` are the places that earlier
-    lives have looked at, as (first, end).
+    `last` is the last number, `dropped` the number of publications that bounds have dropped, `seen`
+    the time at which a consumer was last present. The journal was scanned from `start` up to, and
+    without, `cursor`, and is to be scanned further where it is `catching_up`; `earlier` are the
+    places scanned before the broker's last start, as (first, end).
     """
 
     last: int
@@ -89,14 +89,14 @@ class StateValue(Struct, array_like=True, frozen=True):
 
 
 class SeenValue(Struct, array_like=True, frozen=True):
-    """Up to, and without, this place mailboxes have seen all, and this was the time of ages."""
+    """The place up to, and without, which mailboxes are complete, and the time of ages then."""
 
     place: int
     time: float
 
 
 class PutValue(Struct, array_like=True, frozen=True):
-    """Publications that came together."""
+    """Publications that were put in one commit."""
 
     places: Numbers
     sizes: Numbers
@@ -104,12 +104,12 @@ class PutValue(Struct, array_like=True, frozen=True):
 
 
 def encoded(value: Struct | tuple[int, ...]) -> bytes:
-    """The value of a row."""
+    """The bytes of a value."""
     return msgspec.msgpack.encode(value)
 
 
 def decoded(row: Row, kind: type[T]) -> T:
-    """The value of a row as a value of a kind. Raises `FileFormatError`."""
+    """The value of a row, decoded as a kind. Raises `FileFormatError`."""
     try:
         return msgspec.msgpack.decode(row.value or b"", type=kind)
     except msgspec.DecodeError as error:

@@ -1,4 +1,4 @@
-"""Where in a broker's journal a subscription begins, as people write it."""
+"""The place in a broker's journal at which a subscription begins, as people write it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALL: Final = "all"
 
 
 def since_of(given: str | datetime | None) -> Since | None:
-    """Where to begin: `all`, a time (ISO 8601), or the id of a publication.
+    """The place to begin at: `all`, a time (ISO 8601), or the id of a publication.
 
     A time without a zone is local time. Raises `InputError`.
     """
@@ -35,9 +35,9 @@ def since_of(given: str | datetime | None) -> Since | None:
 def last_by_of(
     replay: str | None, by: str | Sequence[str] | None, *, is_durable: bool
 ) -> tuple[str, ...]:
-    """The attributes for whose values the last publication is wanted; none where nobody asks.
+    """The attributes for whose values the last publication is replayed; none without a request.
 
-    Raises `InputError` for what cannot be replayed.
+    Raises `InputError` for a kind of replay that does not exist.
     """
     names = (by,) if isinstance(by, str) else tuple(by or ())
     if replay is None and not names:

@@ -1,4 +1,4 @@
-"""One durable subscription: its mailbox, its consumers, and how far it has come in the journal."""
+"""One durable subscription: its mailbox, its consumers, and its progress in the journal."""
 
 from __future__ import annotations
 
@@ -23,33 +23,35 @@ NOT_KEPT = "the journal does not keep it any more"
 
 @dataclass(slots=True)
 class Attached:
-    """A consumer that is there.
+    """The state of a consumer that has joined.
 
-    #: serial >= told_serial, and dropped >= told_dropped of the mailbox's
+    #: serial >= told_serial, and the mailbox's dropped >= told_dropped
     """
 
     window: int
-    #: it was too slow with something, and has acknowledged nothing since: others come first
+    #: the consumer was too slow with a publication, and has acknowledged none since: others come
+    #: first
     is_late: bool = False
-    #: it knows that it is
+    #: the consumer knows that it has joined
     is_joined: bool = False
-    #: it knows the filter, or is to be told; it has asked for a change, and waits for the answer
+    #: the consumer knows the filter, or will be informed; it has requested a change, and waits for
+    #: the answer
     knows_filter: bool = False
     is_asking: bool = False
-    #: what the mailbox had let go when it was told last
+    #: the mailbox's `dropped` when it was last reported to the consumer
     told_dropped: int = 0
-    #: its last request to acknowledge, and the one that it was answered
+    #: the serial of the last request to acknowledge, and of the last one answered
     serial: int = 0
     told_serial: int = 0
-    #: above all places of what it was handed
+    #: a place above those of all publications sent to the consumer
     reached: int = 0
 
 
 class DurableSubscription:
     """One durable subscription of a broker.
 
-    One without a name (`is_kept` false) is its only consumer's, begins in the journal, and is gone
-    with it: nothing of it is kept.
+    A subscription without a name (`is_kept` false) belongs to its only consumer, begins in the
+    journal, and is gone with the consumer: nothing of it is stored.
     """
 
     __slots__ = (
@@ -88,24 +90,24 @@ class DurableSubscription:
         self.filter: InterestText = value.filter
         self.mailbox = mailbox
         self.progress = progress
-        #: where of the journal the last one of each key is wanted: what was found so far
+        #: the last publications found so far, where the last one of each key is requested
         self.last = LastValues(last_by) if last_by else None
         self.is_kept = is_kept
         self.in_force = value.confirmed
         self.consumers: dict[Consumer, Attached] = {}
-        #: when a consumer was there last, in the time of ages
+        #: the time of ages at which a consumer was last present
         self.seen = 0.0
-        #: why something was let go last
+        #: the reason why publications were last dropped
         self.reason = ""
-        #: what the subscription is has changed since rows were taken
+        #: the definition of the subscription has changed since `rows`
         self._is_changed = False
-        #: the filter that it gets when the present one is in force
+        #: the filter that replaces the present one as soon as that is in force
         self._wanted: InterestText | None = None
 
     # What comes --------------------------------------------------------------------------------
 
     def put(self, arrivals: list[Arrival], time: float) -> int:
-        """Publications come into the mailbox; how many go for it."""
+        """Put publications into the mailbox; return the number of those dropped."""
         put = self.mailbox.put
         gone = self.age(time)
         full = sum(put(place, size, time - age_s) for place, size, age_s, _ in arrivals)
@@ -114,7 +116,7 @@ class DurableSubscription:
         return gone + full
 
     def looked(self, found: list[Arrival], through: int) -> list[Arrival]:
-        """The journal was looked at up to, and without, a place; what is to be put then."""
+        """Move the cursor to the place `through`; return the arrivals to be put then."""
         progress, last = self.progress, self.last
         known = [one for one in found if one.place >= progress.cursor]
         ahead = progress.looked(through)
@@ -124,36 +126,37 @@ class DurableSubscription:
         return [] if progress.catching_up else [*last.take_all(), *ahead]
 
     def age(self, time: float) -> int:
-        """Let go what has waited too long; how many."""
+        """Drop the publications that have waited too long; return their number."""
         gone = self.mailbox.age(time)
         if gone:
             self.reason = TOO_OLD
         return gone
 
     def forget_before(self, place: int) -> int:
-        """Let go what the journal does not keep; how many."""
+        """Drop the publications that the journal no longer has; return their number."""
         gone = self.mailbox.forget_before(place)
         if gone:
             self.reason = NOT_KEPT
         return gone
 
     def take_spent(self) -> list[Arrival]:
-        """What was delivered as often as may be, and is not here any more."""
+        """Remove and return the publications that were delivered as often as allowed."""
         return [Arrival(one.place, one.size) for one in self.mailbox.take_spent()]
 
     # Consumers ---------------------------------------------------------------------------------
 
     def join(self, consumer: Consumer, window: int, *, is_asking: bool = False) -> Iterator[Effect]:
-        """A consumer comes; it hears so once the subscription is in force.
+        """Add a consumer; it is informed once the subscription is in force.
 
-        One that `is_asking` for another filter (`change_filter` follows) does when that is.
+        A consumer that `is_asking` for another filter (`change_filter` follows) is informed once
+        that filter is in force.
         """
         self.consumers[consumer] = Attached(window)
         if self.in_force and not is_asking:
             yield from self.welcome()
 
     def confirm(self) -> Iterator[Effect]:
-        """The subscription is in force."""
+        """Take in that the subscription is in force."""
         if not self.in_force:
             self.in_force = self._is_changed = True
         wanted, self._wanted = self._wanted, None
@@ -163,10 +166,10 @@ class DurableSubscription:
             yield from self.welcome()
 
     def change_filter(self, wanted: InterestText, consumer: Consumer | None) -> Iterator[Effect]:
-        """A consumer, which may be there, wants another filter: it is answered when that is so.
+        """Replace the filter for a consumer, which may be absent; it is answered when that is done.
 
-        Where the present one is not in force yet it comes first, so that it is known what the
-        router says is in force. What waits in the mailbox stays.
+        Where the present filter is not in force yet, that is awaited first, so that it is clear
+        which filter the router reports as in force. The publications in the mailbox stay.
         """
         attached = None if consumer is None else self.consumers[consumer]
         if attached is not None:
@@ -185,7 +188,7 @@ class DurableSubscription:
         return Attach(self.owner, wanted, is_change=True)
 
     def welcome(self) -> Iterator[Effect]:
-        """Let those in who wait for the subscription to be in force."""
+        """Inform the consumers that wait for the subscription to be in force."""
         for consumer, attached in self.consumers.items():
             if not attached.knows_filter:
                 answers, attached.is_asking = attached.is_asking, False
@@ -204,29 +207,30 @@ class DurableSubscription:
                 )
 
     def expire(self, now: float) -> bool:
-        """Take back what was not acknowledged in time; whether there was something."""
+        """Take back publications not acknowledged in time; true if there were any."""
         late = self.mailbox.expire(now)
         for consumer in late:
             self.consumers[consumer].is_late = True
         return bool(late)
 
     def acknowledge(self, consumer: Consumer, runs: Sequence[int], serial: int) -> None:
-        """A consumer is done with deliveries. Raises `InputError` for what never was one."""
+        """Acknowledge deliveries of a consumer. Raises `InputError` for numbers never delivered."""
         self.mailbox.acknowledge(runs)
         attached = self.consumers[consumer]
         attached.serial = max(attached.serial, serial)
         attached.is_late = False
 
     def leave(self, consumer: Consumer, time: float) -> int:
-        """A consumer goes; how many publications it gives back."""
+        """Remove a consumer; return the number of publications that it gives back."""
         del self.consumers[consumer]
         self.seen = time
         return self.mailbox.give_back(consumer)
 
     def hand(self, now: float) -> Iterator[Hand]:
-        """What consumers have room for, a frame at a time, so that all have as much room then.
+        """Publications for consumers, a frame at a time, those with the most room first.
 
-        Who was late comes behind all others, or it would get what it does not do again and again.
+        All have about equal room afterwards. A consumer that was late comes after all others, or it
+        would get again and again what it does not process.
         """
         consumers, mailbox = self.consumers, self.mailbox
         able = {one: attached for one, attached in consumers.items() if attached.is_joined}
@@ -248,11 +252,11 @@ class DurableSubscription:
                 yield Hand(best, parcels, able[best].reached)
                 last = max(parcel.place for parcel in parcels)
                 able[best].reached = max(able[best].reached, last + 1)
-            else:  # it has as many bytes as it may
+            else:  # the consumer has as many bytes as it may
                 del able[best]
 
     def tell(self) -> Iterator[Effect]:
-        """What consumers are to hear of before anything else: acknowledgements, and what went."""
+        """The notices that precede deliveries: acknowledgements, and numbers of drops."""
         for consumer, attached in self.consumers.items():
             if attached.serial > attached.told_serial:
                 attached.told_serial = attached.serial
@@ -264,11 +268,11 @@ class DurableSubscription:
     # What is kept, and shown -------------------------------------------------------------------
 
     def change(self) -> None:
-        """What the subscription is has changed, and is to be kept."""
+        """Record that the definition of the subscription has changed, and is to be stored."""
         self._is_changed = True
 
     def rows(self) -> Iterator[Row]:
-        """What is to be kept since the last time."""
+        """The rows to be stored since the last call."""
         if not self.is_kept:
             return
         name, mailbox, progress = self.name, self.mailbox, self.progress
@@ -291,7 +295,7 @@ class DurableSubscription:
         yield Row(Kind.STATE, name, 0, encoded(state))
 
     def lowest_place(self) -> int | None:
-        """The lowest place that it needs of the journal."""
+        """The lowest place of the journal that the subscription needs."""
         lowest = self.mailbox.lowest_place()
         if self.progress.catching_up:
             cursor = self.progress.cursor
@@ -299,7 +303,7 @@ class DurableSubscription:
         return lowest
 
     def state(self, time: float) -> DurableState:
-        """As it is shown."""
+        """The state of the subscription, as it is shown."""
         mailbox = self.mailbox
         oldest = mailbox.oldest_time()
         state = "in force" if self.in_force else "being put in force"

@@ -1,12 +1,13 @@
 """All durable subscriptions of one broker.
 
-The shell calls with requests of clients, with what the router delivers to owners, with parts of the
-journal, and with the time; it carries out the effects, keeps the rows, and reads publications for
-what is handed out. Once a turn, before output leaves: `settle` for what consumers get, `rows` for
-what is kept with it. Nothing that `settle` gives may leave before the rows are kept.
+The shell calls with requests of clients, with the router's deliveries to owners, with parts of the
+journal, and with the time; it carries out the effects, stores the rows, and reads the publications
+that are to be delivered. Once a turn, before output leaves, it calls `settle` for the effects on
+consumers, and `rows` for the rows to be stored with them. No effect of `settle` may leave before
+the rows are stored.
 
-For the router each durable subscription is a client, its *owner*, with one subscription. Its name
-has a space in it, which no client's has.
+For the router each durable subscription is a client, its *owner*, with one subscription. An owner's
+name contains a space, which no client's does.
 """
 
 from __future__ import annotations
@@ -30,24 +31,25 @@ from sapwood.wire.interests import InterestText
 
 OWNER: Final = "durable "
 OWN: Final = "since "
-"""What names of owners begin with: of subscriptions with a name, and of a client's own."""
+"""The prefixes of the names of owners: for named subscriptions, and for those without a name."""
 
 SUBSCRIPTION_ID: Final = "durable"
-"""What an owner calls its one subscription."""
+"""The id of an owner's one subscription."""
 
 _AGES_S: Final = 1.0
-"""Seconds between two looks at how old publications in mailboxes are."""
+"""Seconds between two checks of the ages of publications in mailboxes."""
 
 
 def is_owner(client: str) -> bool:
-    """Whether a client of the router is an owner."""
+    """True if a client of the router is an owner."""
     return " " in client
 
 
 class Look(NamedTuple):
-    """A part of the journal to look at: for what a filter accepts, from a place up to another.
+    """A part of the journal to scan for the publications that a filter accepts.
 
-    Where there are attributes `last_by`, what is found has a key of theirs.
+    The part is from the place `first` up to, and without, `before`. With attributes `last_by`, each
+    publication found has its keys by them.
     """
 
     owner: str
@@ -58,11 +60,11 @@ class Look(NamedTuple):
 
 
 class Making(NamedTuple):
-    """What a subscription is made with.
+    """The circumstances in which a subscription is made.
 
-    `start` is where it begins in the journal, `None` for what comes from now on, and `next_place`
-    the end of the journal; `generation` is new. It is on the quota of the identity `maker`, if
-    there is one, which may have made so many `durables` with so many `bytes_max` in all.
+    `start` is the place in the journal at which it begins, `None` for its end, and `next_place` is
+    that end; `generation` is new. The subscription counts for the quota of the identity `maker`, if
+    there is one, which may have `durables` of them with `bytes_max` in all.
     """
 
     start: int | None
@@ -77,15 +79,16 @@ class DurableSubscriptions:
     """The durable subscriptions of one broker, by owner.
 
     #: a consumer is in _consumers iff it is in one of the subscriptions' consumers
-    #: _catching_up has those whose progress is
+    #: _catching_up has the subscriptions whose progress is catching up
     """
 
     def __init__(self) -> None:
         self._by_owner: dict[str, DurableSubscription] = {}
         self._consumers: dict[Consumer, DurableSubscription] = {}
-        #: those that catch up, in the order of their turns
+        #: the subscriptions that catch up, in the order of their turns
         self._catching_up: dict[str, DurableSubscription] = {}
-        #: those of which something is to be kept, or handed out or told, by owner
+        #: the subscriptions with rows to store, and those with deliveries or notices to send, by
+        #: owner
         self._touched: dict[str, DurableSubscription] = {}
         self._waiting: dict[str, DurableSubscription] = {}
         self._removed: list[Row] = []
@@ -99,9 +102,9 @@ class DurableSubscriptions:
     # Life --------------------------------------------------------------------------------------
 
     def restore(self, rows: Iterable[Row], next_place: int, time: float) -> list[Effect]:
-        """Be what an earlier life has kept; `next_place` is the end of the journal.
+        """Restore the stored subscriptions; `next_place` is the end of the journal.
 
-        Each subscription looks at what the journal has got since its last rows.
+        Each subscription scans what was appended to the journal after its last rows.
         """
         seen, subscriptions = restored(rows, next_place, OWNER)
         self._seen = seen
@@ -117,9 +120,9 @@ class DurableSubscriptions:
     def open(
         self, client: str, request: DurableRequest, making: Making, time: float
     ) -> list[Effect]:
-        """A consumer comes; the subscription is made if it is not there.
+        """Add a consumer; make the subscription if it does not exist.
 
-        One that is there goes on where it is.
+        A subscription that exists continues where it is.
         """
         consumer = (client, request.id)
         present = self._consumers.get(consumer)
@@ -182,9 +185,9 @@ class DurableSubscriptions:
         return made
 
     def _within(self, making: Making, bounds: Bounds, request: DurableRequest) -> Bounds:
-        """The bounds of a new one, within the quota of its maker. Raises `InputError` beyond.
+        """The bounds of a new subscription, within its maker's quota. Raises `InputError` beyond.
 
-        Who says no bound of bytes gets the default, or what is left.
+        Without a bound of bytes in the request, it gets the default, or what is left of the quota.
         """
         count, set_aside = self._made_by(making.maker)
         if making.durables is not None and count >= making.durables:
@@ -200,14 +203,14 @@ class DurableSubscriptions:
         return bounds
 
     def _made_by(self, maker: str) -> tuple[int, int]:
-        """How many are on the quota of an identity, and for how many bytes."""
+        """The number of subscriptions that an identity made, and the bytes of their mailboxes."""
         theirs = [one for one in self._by_owner.values() if one.is_kept and one.maker == maker]
         return len(theirs), sum(one.mailbox.bounds.bytes_max for one in theirs)
 
     def _changed(
         self, there: DurableSubscription, request: DurableRequest, making: Making
     ) -> Iterator[Effect]:
-        """What a further consumer's request changes. Raises `InputError` for what cannot be."""
+        """Apply the request of a further consumer. Raises `InputError` for an impossible one."""
         if request.filter not in (None, there.filter) and not request.is_change:
             raise InputError(
                 f"the durable subscription {there.name!r} is there with another filter, "
@@ -229,7 +232,7 @@ class DurableSubscriptions:
             yield Say(there.name, "bounds changed")
 
     def _checked(self, name: str, bounds: Bounds) -> Bounds:
-        """Bounds of a subscription. Raises `InputError` where they name what cannot be."""
+        """The bounds, once checked. Raises `InputError` for an impossible `dead_letter`."""
         other = bounds.dead_letter
         if other == name != "":
             raise InputError(f"what {name!r} cannot deliver does not go to {name!r} itself")
@@ -241,7 +244,7 @@ class DurableSubscriptions:
         return bounds
 
     def remove(self, name: str) -> list[Effect]:
-        """Remove a durable subscription with all that waits. Raises `InputError`."""
+        """Remove a durable subscription with all its publications. Raises `InputError`."""
         there = self._named(name)
         reason = f"the durable subscription {name!r} was removed"
         effects: list[Effect] = [Turn(consumer, reason) for consumer in there.consumers]
@@ -263,7 +266,7 @@ class DurableSubscriptions:
     # What the router says ----------------------------------------------------------------------
 
     def confirmed(self, owner: str) -> list[Effect]:
-        """The subscription of an owner is in force."""
+        """Take in that the subscription of an owner is in force."""
         there = self._by_owner.get(owner)
         if there is None:
             return []
@@ -271,7 +274,7 @@ class DurableSubscriptions:
         return list(there.confirm())
 
     def refused(self, owner: str, reason: str) -> list[Effect]:
-        """The router refuses the subscription of an owner."""
+        """Take in that the router refuses the subscription of an owner."""
         there = self._by_owner.get(owner)
         if there is None:
             return []
@@ -279,7 +282,7 @@ class DurableSubscriptions:
         return [*effects, *self._drop(there)]
 
     def delivered(self, owner: str, arrivals: Iterable[Arrival], time: float) -> list[Effect]:
-        """The router delivers publications to an owner, which are at these places."""
+        """Take in the publications, with their places, that the router delivers to an owner."""
         there = self._by_owner.get(owner)
         if there is None:
             return []
@@ -297,7 +300,7 @@ class DurableSubscriptions:
     # The journal -------------------------------------------------------------------------------
 
     def looks(self) -> Look | None:
-        """What is to be looked at in the journal next, if there is something."""
+        """The next part of the journal to scan, if there is one."""
         for there in self._catching_up.values():
             progress = there.progress
             last_by = () if there.last is None else there.last.by
@@ -305,7 +308,7 @@ class DurableSubscriptions:
         return None
 
     def looked(self, owner: str, found: list[Arrival], through: int, time: float) -> list[Effect]:
-        """The journal was looked at up to, and without, a place, and this was found."""
+        """Take in the result of a scan: the publications found before the place `through`."""
         there = self._by_owner.get(owner)
         if there is None or not there.progress.catching_up:
             return []
@@ -314,18 +317,18 @@ class DurableSubscriptions:
             where = f"the number of different {' and '.join(there.last.by)} in the journal"
             bound = LimitError("LAST_VALUES_MAX", LAST_VALUES_MAX, None, where)
             return self.refused(owner, str(bound))
-        # Another owner's turn: those that catch up at the same time share the journal.
+        # The next turn is another owner's: subscriptions that catch up together share the journal.
         self._catching_up.pop(owner, None)
         self._catch_up(there)
         return self._put(there, arrivals, time)
 
     def _catch_up(self, there: DurableSubscription) -> None:
-        """Look at the journal for a subscription, if it has to."""
+        """Queue a subscription to scan the journal, if it has to."""
         if there.progress.catching_up:
             self._catching_up[there.owner] = there
 
     def not_kept_before(self, place: int, time: float) -> list[Effect]:
-        """The journal begins with this place; what stands before is let go, aloud."""
+        """Drop what is before this place, where the journal now begins, with entries in the log."""
         effects: list[Effect] = []
         for there in self._by_owner.values():
             progress = there.progress
@@ -339,14 +342,14 @@ class DurableSubscriptions:
         return effects
 
     def holds(self) -> int | None:
-        """A place below which none of them needs anything of the journal.
+        """A place below which no subscription needs the journal.
 
-        As low as the last look at ages found it, or lower: what is let go for good is not urgent.
+        As low as the last check of ages found it, or lower: releasing the journal is not urgent.
         """
         return self._held
 
     def _hold(self, place: int) -> None:
-        """Something at this place is needed from now on."""
+        """Keep the journal from this place on."""
         self._held = place if self._held is None else min(self._held, place)
 
     def _look_at_holds(self) -> None:
@@ -356,9 +359,9 @@ class DurableSubscriptions:
     # Consumers ---------------------------------------------------------------------------------
 
     def acknowledge(self, client: str, request: AcknowledgeRequest) -> None:
-        """A consumer is done with deliveries. Raises `InputError` for what never was one.
+        """Acknowledge deliveries of a consumer. Raises `InputError` for numbers never delivered.
 
-        Of one that is gone meanwhile nothing is known any more, and that is no fault.
+        A consumer that has gone meanwhile is unknown here, and that is no fault.
         """
         consumer = (client, request.id)
         there = self._consumers.get(consumer)
@@ -368,24 +371,24 @@ class DurableSubscriptions:
         self._touch(there)
 
     def leave(self, client: str, id_: str, time: float) -> list[Effect] | None:
-        """A consumer goes as it wishes; `None` where it is no consumer."""
+        """Remove a consumer at its own request; `None` where there is no such consumer."""
         consumer = (client, id_)
         if consumer not in self._consumers:
             return None
         return [*self._gone(consumer, time), Leave(consumer)]
 
     def is_named(self, consumer: Consumer) -> bool:
-        """Whether a consumer is one of a subscription with a name, which others may share."""
+        """True if a consumer's subscription has a name, so that others may share it."""
         return self._consumers[consumer].is_kept
 
     def turn_away(self, consumer: Consumer, reason: str, time: float) -> list[Effect]:
-        """A consumer may not be there any more; what it has goes to others."""
+        """Remove a consumer that may not stay; its publications go to others."""
         if consumer not in self._consumers:
             return []
         return [*self._gone(consumer, time), Turn(consumer, reason)]
 
     def gone(self, client: str, time: float) -> list[Effect]:
-        """A client is gone, and all consumers with it."""
+        """Remove all consumers of a client that is gone."""
         mine = [consumer for consumer in self._consumers if consumer[0] == client]
         return [effect for consumer in mine for effect in self._gone(consumer, time)]
 
@@ -398,9 +401,10 @@ class DurableSubscriptions:
         return self._drop(there)
 
     def _give_up(self, there: DurableSubscription, time: float) -> list[Effect]:
-        """What was delivered as often as may be goes into another mailbox, or is let go.
+        """Put publications delivered as often as allowed into another mailbox, or drop them.
 
-        Both are kept by the rows of the same turn: it is in one of the two, whatever happens.
+        The rows of one turn store both sides: each publication is in one of the two, whatever
+        happens.
         """
         spent = there.take_spent()
         if not spent:
@@ -417,7 +421,7 @@ class DurableSubscriptions:
     # Time --------------------------------------------------------------------------------------
 
     def tick(self, now: float, time: float) -> list[Effect]:
-        """Take back what was not acknowledged in time, let go what is too old."""
+        """Take back publications not acknowledged in time, and drop those that are too old."""
         effects: list[Effect] = []
         for there in self._by_owner.values():
             if there.mailbox.out and there.expire(now):
@@ -431,7 +435,7 @@ class DurableSubscriptions:
         return effects
 
     def next_deadline(self) -> float | None:
-        """When `tick` is to be called; `None` for never."""
+        """The time at which `tick` is to be called; `None` for never."""
         if not self._by_owner:
             return None
         busy = {there.owner: there for there in self._consumers.values()}
@@ -441,7 +445,7 @@ class DurableSubscriptions:
     # Once a turn -------------------------------------------------------------------------------
 
     def settle(self, now: float) -> list[Effect]:
-        """What consumers get now."""
+        """The effects on consumers that are due now."""
         effects: list[Effect] = []
         waiting, self._waiting = self._waiting, {}
         for there in waiting.values():
@@ -451,7 +455,7 @@ class DurableSubscriptions:
         return effects
 
     def rows(self, next_place: int, time: float) -> list[Row]:
-        """What is to be kept since the last time; `next_place` is the end of the journal."""
+        """The rows to be stored since the last call; `next_place` is the end of the journal."""
         rows, self._removed = self._removed, []
         touched, self._touched = self._touched, {}
         for there in touched.values():
@@ -466,7 +470,7 @@ class DurableSubscriptions:
         self._waiting[there.owner] = there
 
     def _let_go(self, there: DurableSubscription, count: int) -> list[Effect]:
-        """Say what the bounds of a mailbox have let go."""
+        """Log the number of publications that the bounds of a mailbox have dropped."""
         if not count:
             return []
         self._touch(there)
@@ -476,13 +480,13 @@ class DurableSubscriptions:
 
     @property
     def is_changed(self) -> bool:
-        """Whether there is something to be kept, or taken away, or handed out."""
+        """True if there are rows to store, or deliveries or notices to send."""
         return bool(self._removed or self._touched or self._waiting)
 
     def not_handed(
         self, consumer: Consumer, numbers: Iterable[int], reason: str = NOT_KEPT
     ) -> list[Effect]:
-        """What was to be handed to a consumer is not in the journal, say: it is let go, aloud."""
+        """Drop, with a log entry, publications of a consumer that cannot be sent to it."""
         there = self._consumers.get(consumer)
         if there is None:
             return []
@@ -501,16 +505,16 @@ class DurableSubscriptions:
         return None if there is None else there.filter
 
     def show(self, name: str, time: float) -> DurableState:
-        """One durable subscription. Raises `InputError` where there is none of this name."""
+        """The state of one durable subscription. Raises `InputError` where the name is unknown."""
         return self._named(name).state(time)
 
     def state(self, owner: str, time: float) -> DurableState | None:
-        """That of an owner, with a name or without, if there is one."""
+        """The state of an owner's subscription, with a name or without, if it exists."""
         there = self._by_owner.get(owner)
         return None if there is None else there.state(time)
 
     def listed(self, after: str, time: float, names: Callable[[str], bool]) -> DurablesReply:
-        """The durable subscriptions whose names come after one, of those that `names` allows."""
+        """The states of the durable subscriptions after a name, of those that `names` allows."""
         after_it = (one for one in self._by_owner.values() if one.is_kept and one.name > after)
         kept = [one for one in after_it if names(one.name)]
         kept.sort(key=lambda one: one.name)

@@ -1,4 +1,4 @@
-"""The chance of each step at each place from what is known alone, compiled.
+"""The chance of each step at each place from the knowledge alone, compiled.
 
 What `Similarity._chance` computes for one step and one place, for all: steps come after those below
 them, places before their kids, so each entry is made once from entries that are there.

@@ -27,7 +27,7 @@ from sapwood.similarity.kernels.layout import (
 HAS: Final = 1
 """The step falls on a kid."""
 REFUTED: Final = 2
-"""It falls on none, as what is there excludes it."""
+"""The step falls on no kid, as the kids there exclude it."""
 
 TOO_MANY: Final = -1.0
 """In the place of a value: there are more ways than are weighed together."""
@@ -180,7 +180,7 @@ def placed(  # noqa: PLR0917 - as kernels are called
     step: int,
     kid: int,
 ) -> float:
-    """How likely a kid has what a step asks of it; -2 where what is there excludes that."""
+    """The probability that a kid meets a step's conditions; -2 where its texts exclude that."""
     weight = 1.0
     if steps.texts[step] != NONE:
         weight = tables.texts[given.texts[kid], steps.texts[step]]
@@ -220,7 +220,7 @@ def unsaid(  # noqa: PLR0917 - as kernels are called
     step: int,
     node: int,
 ) -> float:
-    """The chance of a step below a node of which the expansion says nothing."""
+    """The chance of a step below a node that the expansion leaves open."""
     row = given.opposed[node]
     is_child = not steps.deep[step] and not steps.attributes[step]
     if row != NONE and is_child and tables.excluded[steps.tests[step], row]:
@@ -327,7 +327,7 @@ def weighed(
 
 @_compiled
 def is_again(scratch: Scratch, branches: int, branch: int, kid: int) -> bool:
-    """Whether a branch before this one is placed on the same kid."""
+    """True if a branch before this one is placed on the same kid."""
     for before in range(branch):  # noqa: SIM110 - compiled code has no generators
         if scratch.ways[scratch.ways[branches + 1 + before]] == kid:
             return True
@@ -336,7 +336,7 @@ def is_again(scratch: Scratch, branches: int, branch: int, kid: int) -> bool:
 
 @_compiled
 def are_opposed(given: GivenArrays, node: int, one: int, other: int) -> bool:
-    """Whether two kids of a node are never there together."""
+    """True if two kids of a node are never there together."""
     low, pair = given.kid_starts[node], NONE
     for at in range(given.pair_starts[node], given.pair_starts[node + 1]):
         pair = given.pairs[at]

@@ -1,15 +1,15 @@
-"""How patterns lie in arrays while they are compared.
+"""The layout of patterns in arrays while they are compared.
 
 *Places* (`knowledge.Place`) and *steps* (`steps.Step`) have numbers; equal steps have one, and the
-steps below a step have smaller ones. A *test* is a name that steps ask for, or `*`, of elements or
-of attributes. The pattern `/a[b]//c` with the expansion a ─ (b, c) is, as one that is asked for::
+steps below a step have smaller ones. A *test* is a name that steps require, or `*`, of elements or
+of attributes. The pattern `/a[b]//c` with the expansion a ─ (b, c) is, as one that is searched::
 
     step     test  deep  below           steps of the root, those below a step before it
     0  b     b     no    -               0 1 2
     1  c     c     yes   -
     2  a     a     no    0 1
 
-and as one that is given::
+and as one that is searched in::
 
     node     kids   number  probability  place
     0  ""    1      -       1            the document
@@ -39,14 +39,14 @@ F64Table: TypeAlias = TwoDimensional[F64]
 U64Table: TypeAlias = TwoDimensional[U64]
 
 NONE = -1
-"""No number: of a text that is not asked, of a name that is not tested."""
+"""No number: of a text that is not compared, of a name that is not tested."""
 
 
 class PlaceArrays(NamedTuple):
-    """Where elements and attributes can be below each place, and how likely each is there.
+    """The elements and attributes that can be below each place, with their shares.
 
     Kids of place p are `kids[starts[p] : starts[p + 1]]`, elements before the attributes, which
-    begin at `attributes[p]`. Kids have larger numbers than what they are below.
+    begin at `attributes[p]`. Kids have larger numbers than their parents.
     """
 
     starts: I64
@@ -58,10 +58,10 @@ class PlaceArrays(NamedTuple):
 
 
 class StepArrays(NamedTuple):
-    """Steps by number. `texts` are the numbers of what is asked of a text, `NONE` for nothing.
+    """Steps by number. `texts` are the numbers of the conditions on a text, `NONE` for nothing.
 
-    `doubts` is how likely a text is that nothing is known of. `below[below_starts[s] : ...]` are
-    the steps below step s. `names` are those of tests, `NONE` for `*` and attributes.
+    `doubts` is the probability of a text that nothing is known of. `below[below_starts[s] : ...]`
+    are the steps below step s. `names` are those of tests, `NONE` for `*` and attributes.
     """
 
     tests: I32
@@ -88,7 +88,7 @@ class AskedArrays(NamedTuple):
 
 
 class GivenArrays(NamedTuple):
-    """An expansion that is looked into. `opposed` says which row of opposed tests a node has.
+    """An expansion that is looked into. `opposed` is the row of opposed tests of a node.
 
     `pairs[pair_starts[v] : ...]` are two of the kids of v each, in one number, that are opposed.
     """
@@ -107,10 +107,11 @@ class GivenArrays(NamedTuple):
 
 
 class TableArrays(NamedTuple):
-    """What every comparison looks up.
+    """Tables that every comparison looks up.
 
-    By test and place whether the name passes; by test and row whether what is certain excludes it;
-    by what is known of a text and what is asked of it how likely that is.
+    `accepted`, by test and place: whether the name passes. `excluded`, by test and row: whether a
+    certain child excludes it. `texts`, by the known sets of a text and the conditions on it: the
+    probability.
     """
 
     accepted: U8Table

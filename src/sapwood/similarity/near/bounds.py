@@ -1,4 +1,4 @@
-"""What a threshold of proximity asks of each direction."""
+"""The bound that a threshold of proximity sets to each direction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sapwood.errors import InputError
 
 SLACK: Final = 1e-9
 """A proximity this much below the threshold counts as one that reaches it: sums of products of
-shares are exact to 16 digits, and nobody means the last one."""
+shares are exact to 16 digits, and a threshold never depends on the last one."""
 
 
 def least_similarity(threshold: float) -> float:

@@ -5,8 +5,9 @@ of b; of two boxes each attribute that b's has and a's lacks counts 1/2, and one
 nothing counts 0. So where it is s or more, either b covers a, and the hull of b has no attribute
 that a box of a lacks, or some box of b has at most log2(1 / s) attributes that a box of a lacks.
 A filter is therefore stored under the sets of attributes of its boxes, and of its hull if it has
-several, and asks under all sets that so few of its own boxes' attributes are missing from. Within a
-block hulls that share no value of an attribute rule a pair out; what is left is computed.
+several, and searches under all sets from which a box of its own lacks no more attributes than that.
+Within a block hulls that share no value of an attribute rule a pair out; the other pairs are
+computed.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def stored_labels(filter: Filter) -> frozenset[str]:
 
 
 def asked_labels(filter: Filter, labels: Iterable[str], least: float) -> frozenset[str]:
-    """Those of some labels under which a filter asks."""
+    """The labels under which a filter searches, of those given."""
     most, boxes = missing_most(least), _attributes(filter)
     return frozenset(
         label for label in labels if any(len(attributes_of(label) - box) <= most for box in boxes)
@@ -69,7 +70,7 @@ def _attributes(filter: Filter) -> frozenset[Attributes]:
 
 
 class BoxBlock:
-    """Record filters of one block: which of those stored each that asks is similar to."""
+    """Record filters of one block: similarities of searching filters with stored ones."""
 
     def __init__(self, filters: Sequence[Filter], least: float) -> None:
         self.filters = filters

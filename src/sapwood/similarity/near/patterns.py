@@ -1,18 +1,18 @@
-"""Tree patterns that may be near each other: by the names that they ask for.
+"""Tree patterns that may be near each other: by the names that they require.
 
-Let pattern b ask for a name n in all its alternatives, and let no expansion of pattern a have n.
+Let pattern b require a name n in all its alternatives, and let no expansion of pattern a have n.
 Then in looking for b in a the step of n, or one above it, is found nowhere, and a factor of the
-estimate is what is known of that step at a place p of a: at most the likeliest path from p to an
-element n, `reach[p, n]`. All other factors are at most 1, and what is added up below one step adds
-up to 1; but k branches that fall on alternatives of one step are weighed with a penalty for each
-conflict, and may add up to more, to `growth(k)` at most. So
+estimate is the chance of that step at a place p of a: at most the likeliest path from p to an
+element n, `reach[p, n]`. All other factors are at most 1, and the sum over alternatives below one
+step is at most 1; but k branches that fall on alternatives of one step are weighed with a penalty
+for each conflict, and may add up to more, to `growth(k)` at most. So
 
     Sim(a, b) <= growth of all steps of b * the largest reach of n from a place of a
 
-unless b covers a: then b asks for no name that a does not ask for, since all further names of a
+unless b covers a: then b requires no name that a does not require, since all further names of a
 document for a could be changed. So b is near to a only if all names that b requires are *allowed*
-by a: they are in a, or in its expansions, or the bound is not below what is needed. Patterns with
-so many branches that the bound says little count as if they required nothing.
+by a: they are in a, or in its expansions, or the bound is not below the needed similarity. Patterns
+with too many branches for a useful bound count as if they required nothing.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Directions(NamedTuple):
 
 @lru_cache(maxsize=64)
 def growth(branches: int, conflict: float) -> float:
-    """How much the ways to place so many branches can add up to, all weights being 1.
+    """The largest sum over the ways to place `branches` branches, all weights being 1.
 
     In one step those that fall on d alternatives, in as many ways as a set has partitions into d
     parts, count at most a penalty for each two of them; steps beside each other multiply.
@@ -70,7 +70,7 @@ def growth(branches: int, conflict: float) -> float:
 
 
 def _partitions(members: int, parts: int) -> int:
-    """The number of partitions of a set into so many parts (Stirling, of the second kind)."""
+    """The number of partitions of a set into `parts` parts (Stirling, of the second kind)."""
     if parts in (1, members):
         return 1
     if parts > members:
@@ -79,7 +79,7 @@ def _partitions(members: int, parts: int) -> int:
 
 
 class Required(NamedTuple):
-    """The names of elements that all alternatives of a pattern ask for, all names, and growth."""
+    """The element names that all alternatives of a pattern require, all names, and growth."""
 
     names: frozenset[str]
     every: frozenset[str]
@@ -87,7 +87,7 @@ class Required(NamedTuple):
 
 
 def required(steps: Sequence[Step], conflict: float) -> Required:
-    """What a pattern asks for, by its steps at the document."""
+    """The names that a pattern requires, by its steps at the document."""
     names = [frozenset(_names(step)) for step in steps]
     most = max((_growth(step, conflict) for step in steps), default=1.0)
     every = frozenset[str]().union(*names)
@@ -105,7 +105,7 @@ def _names(step: Step) -> Iterator[str]:
 
 def _growth(step: Step, conflict: float) -> float:
     branches = len(step.steps)
-    # Beyond a dozen it is beyond any bound, and takes long to say.
+    # Beyond a dozen branches it is beyond any bound, and takes long to compute.
     own = 1.0 if branches < 2 else growth(branches, conflict) if branches < 12 else float("inf")
     for below in step.steps:
         own *= _growth(below, conflict)
@@ -113,7 +113,7 @@ def _growth(step: Step, conflict: float) -> float:
 
 
 class Allowing:
-    """Which names each pattern allows those near to it to require, among some names."""
+    """The names, of those given, that each pattern allows near patterns to require."""
 
     __slots__ = ("_numbers", "_places", "_reach", "least", "names")
 
@@ -160,7 +160,7 @@ class Allowing:
 
 
 class PatternBlock:
-    """Patterns of one block: which of those that are stored each that asks is similar to."""
+    """Patterns of one block: similarities of searching patterns with stored ones."""
 
     def __init__(
         self, similarity: Similarity, patterns: Sequence[TreePattern], least: float
@@ -173,25 +173,26 @@ class PatternBlock:
         self.required = [required(steps, conflict) for steps in self.table.steps]
         names = dict.fromkeys(name for one in self.required for name in sorted(one.names))
         self.allowing = Allowing(self.table.places, names, least)
-        #: the same among all names that documents have, once somebody asks for labels
+        #: the same among all names that documents have, once labels are needed
         self._everywhere: Allowing | None = None
 
     def labels(self, number: int) -> frozenset[str]:
-        """The labels under which a pattern asks: names that it allows, and that of anybody."""
+        """The labels under which a pattern searches: names that it allows, and `ANYBODY`."""
         if self._everywhere is None:
             places = self.table.places
             every = (local_name(one.name) for one in places.places if not one.is_attribute)
             self._everywhere = Allowing(places, every, self.least)
         names, own = self._everywhere.names, self.required[number].every
-        # The wider of the two: who is stored under a name may have branches.
+        # The wider of the two: a pattern stored under a name may have branches.
         _, allowed = self._everywhere.allowed(self.table.given(number), own)
         there = (name for name, is_in in zip(names, allowed, strict=True) if is_in)
         return frozenset((ANYBODY, *own, *there))
 
     def directions(self, asking: Sequence[int], stored: Sequence[int]) -> Iterator[Directions]:
-        """For each that asks those stored whose similarity is the least or more.
+        """For each searching pattern the stored ones whose similarity is the least or more.
 
-        Both are numbers of patterns. One that asks may come several times, with others each time.
+        Both are numbers of patterns. A searching pattern may come several times, with other stored
+        ones each time.
         """
         if not asking or not stored:
             return
@@ -232,7 +233,7 @@ class PatternBlock:
                     yield Directions(number, list(found), list(found.values()))
 
     def _covers(self, asking: Iterable[int], stored: Iterable[int]) -> dict[int, set[int]]:
-        """For each that asks those stored that cover it."""
+        """The stored patterns that cover each searching one."""
         index = XSearchIndex()
         for number in stored:
             index.add(number, self.patterns[number])

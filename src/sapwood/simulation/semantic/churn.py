@@ -5,12 +5,12 @@
     [[churn]]
     after = 100            # publications before it happens
     crash = 0.2            # share of the peers that crash, all at once
-    return = 0.5           # share of those who are gone that join again, one after the other
+    return = 0.5           # share of the gone peers that join again, one after the other
 
     [[churn]]
     after = 200
     leave = 0.1            # share that leaves in an orderly way, one after the other
-    departure = "full"     # or "basic", which goes without saying
+    departure = "full"     # or "basic", the default
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KEYS = ("after", "leave", "crash", "return", "departure")
 
 @dataclass(frozen=True, slots=True)
 class Churn:
-    """What happens after so many publications: shares of peers that leave, crash, and return."""
+    """The churn after `after` publications: shares of peers that leave, crash, and return."""
 
     after: int
     leave: float = 0.0
@@ -35,7 +35,7 @@ class Churn:
 
 
 def decode_churn(document: object) -> tuple[Churn, ...]:
-    """The churn that a decoded TOML file says, in the order of time.
+    """The churn that a decoded TOML file describes, in the order of time.
 
     Raises `InputError` for anything else.
     """

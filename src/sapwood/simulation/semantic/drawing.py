@@ -1,4 +1,4 @@
-"""What a picture of a semantic overlay shows: its peers, links, and the last publication's way."""
+"""The content of a picture of a semantic overlay: peers, links, the last publication's way."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class SemanticOverlay(Protocol):
 
     @property
     def bytes(self) -> int:
-        """What the state of all peers takes."""
+        """The bytes that the state of all peers takes."""
 
     def interest(self, peer: int) -> int:
         """The number of a peer's interest."""
@@ -51,13 +51,13 @@ class SemanticOverlay(Protocol):
         """A new peer joins; returns its number."""
 
     def leave(self, peer: int, random: Random, departure: Departure = ...) -> Cost:
-        """A peer says goodbye."""
+        """Let a peer leave in an orderly way."""
 
     def crash(self, peers: list[int], random: Random) -> Cost:
         """Peers are gone at once, and the others repair the overlay."""
 
     def spread(self, is_interested: Callable[[int], bool], random: Random) -> Spread:
-        """One publication's way, from where the work's experiments publish it."""
+        """The way of a publication, from where the work's experiments publish it."""
 
     def validate(self) -> None:
         """Raise `InvariantError` unless the invariants hold."""
@@ -67,10 +67,9 @@ class SemanticOverlay(Protocol):
 class SemanticProtocol:
     """A way to be neighbors by interest.
 
-    `exact` is false for each: a peer gets what it has no use for, and filters. `loses` says whether
-    one may not get what it wants; where it may not, the verdict `lost` is the overlay's defect.
-    `make` is given the publications, for overlays that look at what is published to know what is
-    alike.
+    `exact` is false for each: a peer gets publications that it does not accept, and filters. With
+    `loses` a peer may miss publications that it accepts; without, the verdict `lost` is the
+    overlay's defect. `make` is given the publications, for overlays that compare interests by them.
     """
 
     name: str
@@ -94,7 +93,7 @@ def _tree(options: HierarchyOptions, name: str) -> SemanticProtocol:
 
 
 def _chosen_tree(argument: str) -> SemanticProtocol:
-    """The tree of a join variant, and what goes with it: `cascade`, `clusters` (or with `=N`)."""
+    """The tree of a join variant, with further options: `cascade`, `clusters` (or with `=N`)."""
     options = HierarchyOptions()
     for word in argument.split(","):
         name, _, value = word.partition("=")
@@ -164,7 +163,7 @@ def _chosen_graph(argument: str) -> SemanticProtocol:
 ONE_WAY: Final = "one-way"
 
 _LEFT_OUT: Final = (str(RANDOM_NEIGHBORS), "1", "0")
-"""What stands for neighbors by chance, the share that forward, and gamma, where left out."""
+"""The defaults of random neighbors, the share that forwards, and gamma, where left out."""
 
 
 def interest_similarity(
@@ -205,7 +204,7 @@ SEMANTIC: Final[Mapping[str, SemanticProtocol]] = MappingProxyType(
 
 
 def is_semantic(name: str) -> bool:
-    """Whether a protocol's name is that of a semantic overlay."""
+    """True if a protocol's name is that of a semantic overlay."""
     return name.partition(":")[0] in SEMANTIC
 
 

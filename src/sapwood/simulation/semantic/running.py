@@ -31,7 +31,7 @@ from sapwood.simulation.semantic.protocols import SemanticOverlay, SemanticProto
 
 @dataclass(slots=True)
 class Costs:
-    """What changes of the overlay cost, all of one kind together."""
+    """The costs of changes of the overlay, all of one kind together."""
 
     count: int = 0
     messages: int = 0
@@ -39,7 +39,7 @@ class Costs:
     involved: float = 0.0
 
     def add(self, cost: Cost, peers: int) -> None:
-        """One more change, of an overlay of so many peers."""
+        """Add one change, of an overlay of `peers` peers."""
         self.count += 1
         self.messages += cost.messages
         self.involved += len(cost.involved) / max(1, peers)
@@ -51,7 +51,7 @@ class Costs:
 
 
 class LastWay(NamedTuple):
-    """The way of a publication, by its id, and the peers that wanted it."""
+    """The way of a publication, by its id, and the peers whose subscriptions accept it."""
 
     publication: str
     way: Spread
@@ -60,7 +60,7 @@ class LastWay(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PublicationFigures:
-    """One publication: its accuracy, the copies sent, and the most that one peer sent."""
+    """Figures of a publication: its accuracy, the copies sent, and the most that one peer sent."""
 
     id: str
     accuracy: Accuracy
@@ -70,10 +70,10 @@ class PublicationFigures:
 
 @dataclass(slots=True)
 class SemanticRun:
-    """What came of a run.
+    """The results of a run.
 
     `lost` and `unexpected` hold pairs of the ids of a publication and a subscription: what a peer
-    wanted and did not get, and what it was given without wanting it, of the `checked` publications.
+    accepts and did not get, and what it got and does not accept, of the `checked` publications.
     """
 
     protocol: SemanticProtocol
@@ -101,7 +101,7 @@ class SemanticRun:
 
     @property
     def is_right(self) -> bool:
-        """Whether nothing is wrong; what an overlay that may lose has lost is no fault."""
+        """True if nothing is wrong; the losses of an overlay that may lose are no fault."""
         return not self.unexpected and (self.protocol.loses or not self.lost)
 
     def members(self) -> dict[str, object]:
@@ -174,7 +174,7 @@ class _World:
         self.run.joins.add(cost, len(self.overlay))
 
     def change(self, churn: Churn) -> None:
-        """Some crash at once, then some leave one by one, then some of all who are gone return."""
+        """Let peers crash at once, others leave one by one, then some of all gone ones return."""
         crashing = self._drawn(churn.crash)
         if crashing:
             self.run.departures.add(
@@ -236,7 +236,7 @@ def run_semantic(
     counts_copies: bool = False,
     advance: Callable[[int], None] = lambda _: None,
 ) -> SemanticRun:
-    """Run a semantic overlay; `advance` is told of each join and each publication.
+    """Run a semantic overlay; `advance` is called for each join and each publication.
 
     With `counts_copies` the copies that each peer sends are added up (`SemanticRun.sent`).
 
@@ -273,7 +273,7 @@ def run_semantic(
 
 
 def _judge(world: _World, publication: Publication, meaning: Meaning) -> None:
-    """Compare what was delivered with what the subscriptions of the peers say."""
+    """Compare the deliveries of a publication with the reference meaning of all subscriptions."""
     run, delivered = world.run, set(world.run.pairs[publication.id])
     run.checked += 1
     verdicts: dict[Interest, bool] = {}

@@ -1,1 +1,1 @@
-"""Where elements lie in a sketch: compiled, with a plain twin."""
+"""The places of elements in a sketch: compiled, with a plain twin."""

@@ -1,4 +1,4 @@
-"""Which kernels sketches take: compiled ones as soon as they are at hand, else the plain twins."""
+"""The choice of kernels for sketches: compiled ones once they are at hand, else the plain twins."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SKETCHES: Final = KernelSet("sketches", "sapwood.sketches.kernels.compiled")
 
 
 def kernels() -> ModuleType:
-    """The kernels at hand. Nobody waits for compiled ones: numpy is a tenth as fast."""
+    """The kernels at hand. Sketches do not wait for compiled ones: numpy is a tenth as fast."""
     return SKETCHES.compiled or plain
 
 
 def sliced_kernels(work: int, awaiting: Awaiting) -> ModuleType:
-    """Those of sliced filters, after so much more work, in about microseconds of plain Python."""
+    """The kernels of sliced filters, after `work` more, in about microseconds of plain Python."""
     return SKETCHES.compiled or awaiting.compiled(work) or plain_sliced

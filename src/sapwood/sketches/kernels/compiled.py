@@ -1,4 +1,4 @@
-"""The kernels of sketches that others call, compiled by numba."""
+"""The entries of the kernels of sketches, compiled by numba."""
 
 from __future__ import annotations
 

@@ -12,5 +12,5 @@ HALF = 32
 """The upper half of a mixed word is scaled to the size of a sketch."""
 
 SATURATED = 255
-"""A counter that got here is not counted down again: its bit stays set, which costs accuracy and
-never hides an element. At 4 bits an element a counter is 0.5 on average."""
+"""A counter that reached this value is not counted down again: its bit stays set, which costs
+accuracy and never hides an element. At 4 bits an element a counter is 0.5 on average."""

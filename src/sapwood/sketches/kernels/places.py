@@ -36,7 +36,7 @@ def _compiled(function: F) -> F:
 
 @_compiled
 def place(element: np.uint64, salt: np.uint64, probe: int, size: int) -> int:
-    """Where the probe of a number finds an element."""
+    """The place of an element under the probe number `probe`."""
     mixed = element + (salt + np.uint64(probe + 1)) * _STEP
     mixed = (mixed ^ (mixed >> _30)) * _FIRST
     mixed = (mixed ^ (mixed >> _27)) * _SECOND
@@ -58,7 +58,7 @@ def count_in(counters: U8, elements: U64, salt: np.uint64, probes: int) -> None:
 
 @_compiled
 def count_out(counters: U8, elements: U64, salt: np.uint64, probes: int) -> int:
-    """Count elements out that were counted in; returns how often a counter had been 0 already."""
+    """Count elements out that were counted in; returns the decrements of counters that were 0."""
     size, wrong = len(counters), 0
     for number in range(len(elements)):
         for probe in range(probes):
@@ -91,7 +91,7 @@ def mark(words: U64, elements: U64, salt: np.uint64, probes: int, size: int) -> 
 def find(  # noqa: PLR0917 - as kernels are called
     words: U64, elements: U64, salt: np.uint64, probes: int, size: int, found: U8
 ) -> None:
-    """Say of each element, with 1 or 0, whether all its bits are set."""
+    """Write 1 for each element whose bits are all set, and 0 for others."""
     for number in range(len(elements)):
         found[number] = 1
         for probe in range(probes):

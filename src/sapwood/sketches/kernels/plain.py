@@ -1,4 +1,4 @@
-"""The same without numba: numpy does many elements at a time."""
+"""The plain twins of the kernels of sketches: numpy handles many elements at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MASK: Final = (1 << 64) - 1
 
 
 def places(elements: U64, salt: int, probe: int, size: int) -> U64:
-    """Where the probe of a number finds each element."""
+    """The place of each element under the probe number `probe`."""
     mixed = elements + np.uint64(((salt + probe + 1) * STEP) & _MASK)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(FIRST)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(SECOND)
@@ -29,7 +29,7 @@ def count_in(counters: U8, elements: U64, salt: np.uint64, probes: int) -> None:
 
 
 def count_out(counters: U8, elements: U64, salt: np.uint64, probes: int) -> int:
-    """Count elements out that were counted in; returns how often a counter had been 0 already."""
+    """Count elements out that were counted in; returns the decrements of counters that were 0."""
     hits = _hits(counters, elements, salt, probes)
     left = counters - hits
     left[counters == SATURATED] = SATURATED
@@ -53,7 +53,7 @@ def mark(words: U64, elements: U64, salt: np.uint64, probes: int, size: int) -> 
 def find(  # noqa: PLR0917 - as the compiled one
     words: U64, elements: U64, salt: np.uint64, probes: int, size: int, found: U8
 ) -> None:
-    """Say of each element, with 1 or 0, whether all its bits are set."""
+    """Write 1 for each element whose bits are all set, and 0 for others."""
     found[:] = 1
     for probe in range(probes):
         at = places(elements, int(salt), probe, size)
@@ -62,7 +62,7 @@ def find(  # noqa: PLR0917 - as the compiled one
 
 
 def _hits(counters: U8, elements: U64, salt: np.uint64, probes: int) -> np.ndarray:
-    """How often each counter is met, as integers that can be subtracted."""
+    """The number of hits of each counter, as integers that can be subtracted."""
     size = len(counters)
     met = [places(elements, int(salt), probe, size) for probe in range(probes)]
     return np.bincount(np.concatenate(met).astype(np.int64), minlength=size)

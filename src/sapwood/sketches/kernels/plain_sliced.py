@@ -1,4 +1,4 @@
-"""The same as `sliced` without numba."""
+"""The plain twins of the kernels in `sliced`, without numba."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WORD: Final = np.dtype("<u8")
 
 
 def link_in(heads: I32, nexts: I32, elements: U64, rows: I64, salt: np.uint64) -> None:
-    """Put rows in front of the chains where their first probes lie."""
+    """Put rows in front of the chains of their first probes."""
     firsts = places(elements[rows], int(salt), 0, len(heads)).tolist()
     for row, at in zip(rows.tolist(), firsts, strict=True):
         nexts[row] = heads[at]
@@ -32,7 +32,7 @@ def link_in(heads: I32, nexts: I32, elements: U64, rows: I64, salt: np.uint64) -
 
 
 def link_out(heads: I32, nexts: I32, elements: U64, row: int, salt: np.uint64) -> None:
-    """Take a row out of its chain."""
+    """Remove a row from its chain."""
     [at] = places(elements[row : row + 1], int(salt), 0, len(heads)).tolist()
     if heads[at] == row:
         heads[at] = nexts[row]
@@ -82,7 +82,7 @@ def search_rows(  # noqa: PLR0917 - as the compiled one
     words: U64, heads: I32, nexts: I32, elements: U64, masks: U64, wanted: np.uint64, found: U64,
     is_read: U8,
 ) -> None:  # fmt: skip
-    """Say of each filter which bits of `wanted` the rows have that it holds."""
+    """Write for each filter the bits of `wanted` that any of the rows in it has."""
     del words
     for number, (begin, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         ones = filter_places(data[begin:end], int(head), size)
@@ -103,7 +103,7 @@ def search_rows(  # noqa: PLR0917 - as the compiled one
 
 
 def filter_places(filter: bytes, head: int, size: int) -> list[int] | None:
-    """The places of a filter, ascending; `None` where it is none of this head and size."""
+    """The places of a filter, ascending; `None` if it is not of this head and size."""
     if len(filter) < HEAD_BYTES:
         return None
     word, body = int.from_bytes(filter[:HEAD_BYTES], "little"), filter[HEAD_BYTES:]

@@ -1,8 +1,8 @@
-"""Sliced Bloom filters, compiled: written for many sets, and searched for the rows they hold.
+"""Sliced Bloom filters, compiled: written for many sets, and searched for the rows in them.
 
 A sliced filter has one probe in each of `probes` slices of `size // probes` places, so probes of
-one element never meet those of another function. How it travels, and how rows lie in memory, says
-`layout_of_rows`.
+one element never meet those of another function. `layout_of_rows` has its format on the wire, and
+the layout of rows in memory.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _DENSELY: Final = np.uint64(DENSE << FORM_SHIFT)
 
 @_compiled
 def link_in(heads: I32, nexts: I32, elements: U64, rows: I64, salt: np.uint64) -> None:
-    """Put rows in front of the chains where their first probes lie."""
+    """Put rows in front of the chains of their first probes."""
     for each in range(len(rows)):
         row = rows[each]
         at = place(elements[row], salt, 0, len(heads))
@@ -43,7 +43,7 @@ def link_in(heads: I32, nexts: I32, elements: U64, rows: I64, salt: np.uint64) -
 
 @_compiled
 def link_out(heads: I32, nexts: I32, elements: U64, row: int, salt: np.uint64) -> None:
-    """Take a row out of its chain."""
+    """Remove a row from its chain."""
     at = place(elements[row], salt, 0, len(heads))
     one = np.int64(heads[at])
     if one == row:
@@ -62,7 +62,7 @@ def write_filters(  # noqa: PLR0917 - as kernels are called
     """Write the filter of each set: set `i` is `elements[offsets[i]:offsets[i + 1]]`.
 
     An empty set takes no bytes. `words` are zeros, and are so again, and so is `taken`, which has a
-    bit for each of them; `out` has room.
+    bit for each of the words; `out` has room.
     """
     part, at = size // probes, 0
     narrow = size <= NARROW_MAX
@@ -124,10 +124,10 @@ def search_rows(  # noqa: PLR0917 - as kernels are called
     words: U64, heads: I32, nexts: I32, elements: U64, masks: U64, wanted: np.uint64, found: U64,
     is_read: U8,
 ) -> None:  # fmt: skip
-    """Say of each filter whose rows it holds: `found` gets the bits of `wanted` that some row has.
+    """Write to `found` for each filter the bits of `wanted` that any of the rows in it has.
 
-    Filter `i` is `data[starts[i]:ends[i]]`; `is_read` says with 1 that it is one of this head and
-    shape, whole. `words` are zeros, and are so again.
+    Filter `i` is `data[starts[i]:ends[i]]`; `is_read` is 1 if it is of this head and shape, and
+    whole. `words` are zeros, and are so again.
     """
     width = 2 if size <= NARROW_MAX else 4
     for number in range(len(ends)):
@@ -157,7 +157,7 @@ def search_rows(  # noqa: PLR0917 - as kernels are called
 
 @_compiled
 def _number(data: bytes, at: int, width: int) -> int:
-    """A place that stands in a sparse filter."""
+    """A place in a sparse filter."""
     where: int = np.int64(data[at]) | np.int64(data[at + 1]) << 8  # type: ignore[assignment]
     if width == 4:
         where |= np.int64(data[at + 2]) << 16 | np.int64(data[at + 3]) << 24  # type: ignore[assignment]
@@ -168,7 +168,7 @@ def _number(data: bytes, at: int, width: int) -> int:
 def _form(  # noqa: PLR0917 - as kernels are called
     data: bytes, begin: int, end: int, head: np.uint64, size: int, width: int
 ) -> int:
-    """How a filter is written; -1 where it is none of this head and size."""
+    """The form of a filter; -1 if it is not of this head and size."""
     if end - begin < HEAD_BYTES:
         return -1
     word = _NOTHING
@@ -184,7 +184,7 @@ def _form(  # noqa: PLR0917 - as kernels are called
 
 @_compiled
 def _spread(data: bytes, at: int, words: U64) -> None:
-    """The words of a dense filter."""
+    """Copy the words of a dense filter to `words`."""
     for index in range(len(words)):
         word = _NOTHING
         for step in range(8):
@@ -196,7 +196,7 @@ def _spread(data: bytes, at: int, words: U64) -> None:
 def _marked(  # noqa: PLR0917 - as kernels are called
     data: bytes, begin: int, end: int, width: int, size: int, words: U64
 ) -> bool:
-    """Set the bits of a sparse filter; whether its places ascend and are within the size."""
+    """Set the bits of a sparse filter; false unless its places ascend and are within the size."""
     before = -1
     for at in range(begin, end, width):
         where = _number(data, at, width)
@@ -244,7 +244,7 @@ def _chain(  # noqa: PLR0917 - as kernels are called
     where: int, words: U64, salt: np.uint64, probes: int, size: int, heads: I32, nexts: I32,
     elements: U64, masks: U64, wanted: np.uint64,
 ) -> np.uint64:  # fmt: skip
-    """The bits of `wanted` that rows have whose first probe is there and whose others are set."""
+    """The bits of `wanted` of rows with their first probe at `where` and all others set."""
     found, part = _NOTHING, size // probes
     row = np.int64(heads[where])
     while row != NONE:

@@ -1,4 +1,4 @@
-"""The kernels of frames that others call, compiled by numba."""
+"""The exported kernels of frames, compiled by numba."""
 
 from __future__ import annotations
 

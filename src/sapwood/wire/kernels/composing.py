@@ -1,6 +1,6 @@
-"""Frames of publications that leave, composed by compiled code of slices of what came.
+"""Frames of outgoing publications, composed by compiled code from slices of the bytes that came.
 
-What is composed here is byte for byte what `wire.codec` encodes one by one.
+The frames are byte for byte those that `wire.codec` encodes one by one.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ _OWNED_MASK: Final = (1 << OWNER_BITS) - 1
 
 _SIZE_BITS: Final = 16
 _SIZE_MASK: Final = (1 << _SIZE_BITS) - 1
-"""An id is told by one number: where it lies among the texts, and its size in the last 16 bits
-(limits.ID_CHARS_MAX is far below). One of 9 bytes that begins at byte 8 is 8 << 16 | 9, 524297."""
+"""An id is one number: its offset in the texts, and its size in the last 16 bits
+(limits.ID_CHARS_MAX is far below). An id of 9 bytes at byte 8 is 8 << 16 | 9, 524297."""
 
 _PLACE_BITS: Final = 32
-"""Whose an id is, and of which publication: the client's number, and the place in so many bits."""
+"""The owner of an id is one number: the client's, and the publication's place in the last 32 bits.
+"""
 
 _ID_HEADER_BYTES: Final = 5
-"""What `wire.codec` takes for what stands before an id, where it cuts them into portions."""
+"""The bytes that `wire.codec` assumes before an id, where it cuts ids into portions."""
 
 _ARRAY_OF_FOUR: Final = 0x94
 _DELIVERY: Final = 25
@@ -56,20 +57,20 @@ _MORE: Final = 0xC3
 """A delivery is an array of four: its tag, ids, a publication, and whether more ids follow."""
 
 _RUN: Final = 24
-"""Ids that are sorted by insertion sooner than by merging."""
+"""The most ids that are sorted by insertion rather than by merging."""
 
 _MANY: Final = 128
-"""Ids that are sorted by the digits of their beginnings sooner than by comparing."""
+"""The fewest ids that are sorted by the digits of their beginnings rather than by comparing."""
 
 _DIGIT_BITS: Final = 11
-"""Bits of such a digit, at most: 2,048 counts stay near the processor."""
+"""The most bits of such a digit: 2,048 counts stay near the processor."""
 
 
 @compiled
 def compose_forwards(  # noqa: PLR0917 - compiled code takes arrays apart
     data: bytes, starts: I64, ends: I64, before: bytes, digests: bytes, begins: I64, finishes: I64
 ) -> U8:
-    """The frames that carry some publications: each body is `before`, one of them, its digest.
+    """The frames that carry publications: each body is `before`, one of them, its digest.
 
     Publication `i` is `data[starts[i]:ends[i]]`, its digest `digests[begins[i]:finishes[i]]`.
     """
@@ -107,7 +108,7 @@ def compose_deliveries(  # noqa: PLR0917 - compiled code takes arrays apart
     body_max: int,
     bytes_max: int,
 ) -> tuple[U8, I64]:
-    """The deliveries of some publications, grouped by client; the contract is `Composer`'s."""
+    """The deliveries of a batch, grouped by client; the contract is `Composer`'s."""
     places, found, owners, ids, keys = _by_client(
         *_found(
             starts, ends, first_place, offsets, slots, heads, nexts, rows, gone, scratch, bytes_max
@@ -115,11 +116,11 @@ def compose_deliveries(  # noqa: PLR0917 - compiled code takes arrays apart
         scratch,
     )
     clients, touched, total = len(scratch) // 2, found[0], 0
-    # Memory for the ids of one delivery: what is sorted stays near the processor.
+    # Memory for the ids of one delivery: sorting stays near the processor.
     spare, spare_keys = new_i64(_MANY), new_u64(_MANY)
     head = zeros_i64(COMPOSED_HEAD + CLIENT_COLUMNS * touched)
     head[PLACES], head[CLIENTS] = places - first_place, touched
-    # Sort the ids of each delivery, and add up what it takes.
+    # Sort the ids of each delivery, and add up its bytes.
     begin = 0
     for each in range(touched):
         client = found[1 + each]
@@ -158,7 +159,7 @@ def compose_client(  # noqa: PLR0917 - compiled code takes arrays apart
     data: bytes, starts: I64, ends: I64, ids: I64, owners: I64, begin: int, end: int, texts: U8,
     body_max: int, size: int,
 ) -> U8:  # fmt: skip
-    """The deliveries of one client, which take so many bytes: `compose_deliveries` has told all."""
+    """The deliveries of one client, `size` bytes in all, by the ids of `compose_deliveries`."""
     frames = new_u8(size)
     out = as_pointer(frames)
     _write_client(out, 0, data, starts, ends, ids, owners, begin, end, texts, body_max)
@@ -181,12 +182,12 @@ def _found(  # noqa: PLR0917 - compiled code takes arrays apart
     starts: I64, ends: I64, place: int, offsets: I64, slots: I32, heads: I32, nexts: I32,
     rows: U64, gone: U8, scratch: I64, bytes_max: int,
 ) -> tuple[int, I64, int, I64, I64, I64]:  # fmt: skip
-    """The ids of each publication, up to the place where there are bytes enough.
+    """The ids of each publication, up to the place where they reach `bytes_max`.
 
-    Returns the first place that is left; the clients, behind their number; how many ids there are;
-    whose each id is and of which place, where it lies with its size (`_SIZE_BITS`), and how it
-    begins. Of each client `scratch` holds how many ids it gets, and one more than the last place
-    that it gets.
+    Returns the first place that is left; the clients, behind their number; the number of ids; of
+    each id its owner and place, its offset with its size (`_SIZE_BITS`), and its beginning.
+    `scratch` holds for each client the number of its ids, and one more than the last place that it
+    gets.
     """
     clients, touched, size, count = len(scratch) // 2, 0, 0, 0
     found = new_i64(1 + 16)
@@ -195,8 +196,8 @@ def _found(  # noqa: PLR0917 - compiled code takes arrays apart
     first_of, next_of, has_heads = as_pointer(heads), as_pointer(nexts), len(heads) > 0
     words, has_gone, counts = as_pointer(rows), as_pointer(gone), as_pointer(scratch)
     while place < len(starts) and size < bytes_max:
-        # First who is first to have each filter, then who is next to have that of each so far: no
-        # step waits for the one before it, so the processor waits for memory many steps at a time.
+        # First the first owner of each filter, then the next owner of each so far: no step waits
+        # for the one before it, so the processor waits for memory many steps at a time.
         last, read = count, count
         for at in range(offsets[place], offsets[place + 1]):
             if last == len(numbers):
@@ -244,7 +245,7 @@ def _found(  # noqa: PLR0917 - compiled code takes arrays apart
 def _by_client(  # noqa: PLR0917 - compiled code takes arrays apart
     places: int, found: I64, count: int, owners: I64, ids: I64, keys: I64, scratch: I64
 ) -> tuple[int, I64, I64, I64, U64]:
-    """What was found, client by client, in order; and of each id the place alone."""
+    """The results of `_found`, ordered by client; of each owner the place alone."""
     clients, total = len(scratch) // 2, 0
     for each in range(found[0]):
         scratch[clients + found[1 + each]] = total
@@ -264,7 +265,7 @@ def _write_client(  # noqa: PLR0917 - compiled code takes arrays apart
     out: U8, at: int, data: bytes, starts: I64, ends: I64, ids: I64, owners: I64, begin: int,
     end: int, texts: U8, body_max: int,
 ) -> int:  # fmt: skip
-    """Write the deliveries of one client; returns the end."""
+    """Write the deliveries of one client; return the end."""
     letters, beginnings = all_bytes(data), as_pointer(texts)
     while begin < end:
         place, last = owners[begin], begin
@@ -286,15 +287,15 @@ def _write_client(  # noqa: PLR0917 - compiled code takes arrays apart
 def _write_frame(  # noqa: PLR0917 - compiled code takes arrays apart
     out: U8, at: int, ids: I64, begin: int, last: int, texts: U8, letters: U8, first: int, stop: int
 ) -> int:
-    """Write a frame with some ids and a publication; returns the end."""
+    """Write a frame with a range of ids and a publication; return the end."""
     body = at + HEADER_BYTES
     out[body], out[body + 1] = _ARRAY_OF_FOUR, _DELIVERY
     end = _write_array(out, body + 2, last - begin)
     for each in range(begin, last):
         size, start = ids[each] & _SIZE_MASK, ids[each] >> _SIZE_BITS
         end = _write_text(out, end, size)
-        # Ids lie in whole words, and what is written behind them has seven bytes at least: the
-        # publication, or the frame that goes on.
+        # Ids fill whole words, and at least seven bytes are written behind them: the publication,
+        # or the frame that goes on.
         for step in range(0, size, WORD_BYTES):
             copy_bytes(out, end + step, texts, start + step, WORD_BYTES)
         end += size
@@ -306,7 +307,7 @@ def _write_frame(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def _delivery_bytes(ids: I64, first: int, last: int, publication: int, body_max: int) -> int:
-    """What the frames of a delivery take: one, or one for each portion of the ids, and the last."""
+    """The bytes of a delivery's frames: one, or one for each portion of the ids, and the last."""
     body = _body_bytes(ids, first, last, publication)
     if body <= body_max:
         return HEADER_BYTES + body
@@ -320,7 +321,7 @@ def _delivery_bytes(ids: I64, first: int, last: int, publication: int, body_max:
 
 @compiled
 def _portion(ids: I64, first: int, last: int, bytes_max: int) -> int:
-    """The end of as many ids as take so many bytes, one at least: `wire.codec` cuts likewise."""
+    """The end of the ids that fit into `bytes_max`, one at least: `wire.codec` cuts likewise."""
     total, at = 0, first
     while at < last:
         total += (ids[at] & _SIZE_MASK) + _ID_HEADER_BYTES
@@ -332,7 +333,7 @@ def _portion(ids: I64, first: int, last: int, bytes_max: int) -> int:
 
 @compiled
 def _body_bytes(ids: I64, first: int, last: int, publication: int) -> int:
-    """What a frame of some ids takes."""
+    """The number of bytes of a frame's body with a range of ids."""
     total = 2 + (1 if last - first < 16 else 3 if last - first < 1 << 16 else 5)
     for each in range(first, last):
         size = ids[each] & _SIZE_MASK
@@ -344,10 +345,10 @@ def _body_bytes(ids: I64, first: int, last: int, publication: int) -> int:
 def _sort(  # noqa: PLR0917 - compiled code takes arrays apart
     ids: I64, keys: U64, first: int, last: int, spare: I64, spare_keys: U64, texts: U8
 ) -> None:
-    """Sort some ids as texts, whose beginnings are `keys`; there is memory for as many.
+    """Sort a range of ids as texts, whose beginnings are `keys`; there is memory for as many.
 
-    Many are sorted by their first words, then those with equal ones by the next, and so on: each
-    word of each id is looked at once, however long they are and whatever they begin with.
+    Many ids are sorted by their first words, then those with equal ones by the next, and so on:
+    each word of each id is read at once, however long the ids are and whatever they begin with.
     """
     varying, is_sorted = np.uint64(0), True
     for each in range(first + 1, last):
@@ -359,7 +360,7 @@ def _sort(  # noqa: PLR0917 - compiled code takes arrays apart
         _merge_sort(ids, keys, first, last, 0, spare, spare_keys, texts)
         return
     counts = new_i64((1 << _DIGIT_BITS) + 1)
-    # Ids that are alike up to a word: where they begin and end, and the word. No two overlap.
+    # Ranges of ids that are equal up to a word: their start and end, and the word. No two overlap.
     groups, waiting = new_i64(3 * (last - first)), 3
     groups[0], groups[1], groups[2] = first, last, 0
     while waiting:
@@ -390,7 +391,7 @@ def _sort(  # noqa: PLR0917 - compiled code takes arrays apart
 def _load_words(  # noqa: PLR0917 - compiled code takes arrays apart
     ids: I64, keys: U64, begin: int, end: int, word: int, texts: U8
 ) -> bool:
-    """Take a word of each id for its key, or its size where all have ended; whether they have."""
+    """Load a word of each id as its key, or its size where all have ended; true if all have."""
     longest, letters = 0, as_pointer(texts)
     for each in range(begin, end):
         size, start = ids[each] & _SIZE_MASK, ids[each] >> _SIZE_BITS
@@ -410,10 +411,10 @@ def _sort_by_digits(  # noqa: PLR0917 - compiled code takes arrays apart
     ids: I64, keys: U64, begin: int, end: int, varying: np.uint64, spare: I64, spare_keys: U64,
     counts: I64,
 ) -> None:  # fmt: skip
-    """Sort ids by those bits of their keys that vary, which the keys become.
+    """Sort ids by the bits of their keys that vary; the keys become these bits.
 
-    Of each byte the bits from the lowest to the highest one that vary are taken: of the texts of
-    five decimal digits, 20 bits, which are two digits of ten bits.
+    Of each byte the bits from the lowest to the highest one that vary are taken: of texts of five
+    decimal digits, 20 bits, which are two digits of ten bits.
     """
     count, width = end - begin, np.uint64(0)
     for each in range(count):
@@ -463,7 +464,7 @@ def _sort_by_digits(  # noqa: PLR0917 - compiled code takes arrays apart
 def _merge_sort(  # noqa: PLR0917 - compiled code takes arrays apart
     ids: I64, keys: U64, first: int, last: int, word: int, spare: I64, spare_keys: U64, texts: U8
 ) -> None:
-    """Sort some ids that are alike before a word: runs by insertion, then merged."""
+    """Sort ids that are equal before a word: runs by insertion, then merged."""
     for begin in range(first, last, _RUN):
         for each in range(begin + 1, min(begin + _RUN, last)):
             one, key, at = ids[each], keys[each], each
@@ -498,7 +499,7 @@ def _merge_sort(  # noqa: PLR0917 - compiled code takes arrays apart
 def _is_before(  # noqa: PLR0917 - compiled code takes arrays apart
     key: np.uint64, one: int, other_key: np.uint64, other: int, word: int, texts: U8
 ) -> bool:
-    """Whether an id sorts before another one; their keys tell as a rule."""
+    """True if an id sorts before another one; as a rule their keys decide."""
     if key != other_key:
         return bool(key < other_key)
     size, other_size = one & _SIZE_MASK, other & _SIZE_MASK
@@ -512,7 +513,7 @@ def _is_before(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def _turned(word: np.uint64) -> np.uint64:
-    """A word with its bytes in the other order: of two, that of the earlier text is the smaller."""
+    """A word with its bytes reversed: of two, that of the earlier text is the smaller."""
     pairs = np.uint64(0x00FF00FF00FF00FF)
     word = (word & pairs) << np.uint64(8) | word >> np.uint64(8) & pairs
     halves = np.uint64(0x0000FFFF0000FFFF)
@@ -530,13 +531,13 @@ def _doubled(found: I64) -> I64:
 
 @compiled
 def _binary_bytes(size: int) -> int:
-    """What so many bytes of binary data take in MessagePack."""
+    """The size in MessagePack of `size` bytes of binary data."""
     return size + (2 if size < 1 << 8 else 3 if size < 1 << 16 else 5)
 
 
 @compiled
 def _write_whole(out: U8, at: int, value: int, size: int) -> int:
-    """Write a number in so many bytes, the most significant one first; returns the end."""
+    """Write a number in `size` bytes, the most significant one first; return the end."""
     for step in range(size):
         out[at + step] = value >> 8 * (size - 1 - step) & 0xFF
     return at + size
@@ -558,7 +559,7 @@ def _write_array(out: U8, at: int, count: int) -> int:
 
 @compiled
 def _write_text(out: U8, at: int, size: int) -> int:
-    """Write what stands before so many bytes of a text."""
+    """Write the header of a text of `size` bytes; return the end."""
     if size < 32:
         out[at] = 0xA0 | size
         return at + 1
@@ -576,6 +577,6 @@ def _write_binary(out: U8, at: int, letters: U8, first: int, last: int) -> int:
 
 @compiled
 def _copied(out: U8, at: int, letters: U8, first: int, last: int) -> int:
-    """Copy `letters[first:last]`; returns the place behind it."""
+    """Copy `letters[first:last]`; return the place behind it."""
     place: int = copy_bytes(out, at, letters, first, last - first)
     return place

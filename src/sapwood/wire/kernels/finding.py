@@ -1,8 +1,8 @@
 """Runs of publications in a read, compiled: see `wire.kernels.layout`.
 
-What is read here comes from strangers: no byte is read before the frame that it is in is known to
-be there. A publication is taken for one only if it is written as publishers write it; what is not
-is left to Python, and may be a publication all the same.
+The bytes come from strangers: no byte is read before the frame that it is in is known to have
+arrived. A publication is accepted only in the form in which publishers write it; any other form is
+left to Python, and may be a publication all the same.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ _FEWEST_BYTES: Final = 8
 def find_run(data: bytes, start: int, sender: int, body_max: int, publication_max: int) -> I64:
     """The run of publications that begins with the frame at byte `start`; it may be empty.
 
-    If the `sender` is a client they have numbers without gaps, and else all that precedes a
-    publication in a message in common. Bodies, and publications, are at most so many bytes long.
+    If the `sender` is a client the publications have numbers without gaps, and else the same bytes
+    before each publication. Bodies are at most `body_max` bytes long, publications
+    `publication_max`.
     """
     letters, size = all_bytes(data), len(data)
     most = _frames(letters, start, size, body_max)
@@ -106,7 +107,7 @@ def find_run(data: bytes, start: int, sender: int, body_max: int, publication_ma
 
 @compiled
 def _frames(letters: U8, at: int, size: int, body_max: int) -> int:
-    """How many frames there are to their end, from a byte on, none with a body above the bound."""
+    """The number of whole frames from a byte on, none with a body above the bound."""
     count = 0
     while at + HEADER_BYTES <= size:
         body = signed(read_whole(letters, at, HEADER_BYTES))
@@ -119,7 +120,7 @@ def _frames(letters: U8, at: int, size: int, body_max: int) -> int:
 
 @compiled
 def _request(letters: U8, at: int, end: int) -> tuple[int, int]:
-    """Where the publication of a client's request begins, and the number of that; -1 if nowhere."""
+    """The start of the publication in a client's request, and its number; -1 if there is none."""
     if letters[at] != _ARRAY + 3 or letters[at + 1] != _REQUEST:
         return -1, 0
     at, number = _count(letters, at + 2, end)
@@ -128,7 +129,7 @@ def _request(letters: U8, at: int, end: int) -> tuple[int, int]:
 
 @compiled
 def _envelope(letters: U8, at: int, end: int) -> int:
-    """Where the publication of a neighbor's message begins, on a tree or not; -1 if nowhere."""
+    """The start of a neighbor's publication, on a tree or not; -1 if there is none."""
     if letters[at] == _ARRAY + 4 and letters[at + 1] == _ON_TREE:
         _, at = _text(letters, at + 2, end)
         if at >= 0:
@@ -146,9 +147,9 @@ def _envelope(letters: U8, at: int, end: int) -> int:
 
 @compiled
 def _tail(letters: U8, body: int, at: int, end: int) -> int:
-    """What follows a publication in a neighbor's message: 1 if a digest, 0 if none, -1 if other."""
+    """The rest of a neighbor's message after its publication: 1 a digest, 0 none, -1 other."""
     if letters[body + 1] == _ON_TREE:
-        # The inner array begins behind a text and a number, which `_envelope` has read.
+        # The inner array begins behind a text and a number, which `_envelope` has passed.
         _, inner = _text(letters, body + 2, end)
         body, _ = _count(letters, inner, end)
     if letters[body] == _ARRAY + 4:
@@ -161,11 +162,11 @@ def _tail(letters: U8, body: int, at: int, end: int) -> int:
 
 @compiled
 def _record(letters: U8, at: int, end: int) -> tuple[int, int, int]:
-    """Where the record of a publication begins and ends; -1 if that is not plainly one.
+    """The start and end of a publication's record; -1 if the bytes are not plainly a publication.
 
-    Beside it, its time to live in milliseconds, or 0. Whether a record ends there is for those to
-    find out who read it. Where a document, a payload or more of an envelope may be behind it, it is
-    said to end with the publication.
+    The third number is its time to live in milliseconds, or 0. Whether a record ends there is
+    checked by its parser. Where a document, a payload or more of an envelope may follow, the end is
+    that of the publication.
     """
     if at >= end:
         return -1, 0, 0
@@ -188,11 +189,11 @@ def _record(letters: U8, at: int, end: int) -> tuple[int, int, int]:
 
 @compiled
 def _limited(letters: U8, at: int, end: int) -> tuple[int, int]:
-    """Where a record ends behind which nothing is but a time to live, and that; else the end, 0.
+    """The end of a record followed by a time to live only, and that; else the end, 0.
 
-    It is looked for from the end on: no document, no payload, not blind, and an envelope of a
-    number and twice nothing. A record that ends before these bytes, as its reader finds out, leaves
-    nothing else that they could be.
+    The search is from the end on: no document, no payload, not blind, and an envelope of a number
+    and twice nothing. If the record ends before these bytes, as its parser finds out, they cannot
+    be anything else.
     """
     if end - at < 8 or letters[end - 1] != _NIL or letters[end - 2] != _NIL:
         return end, 0
@@ -215,7 +216,7 @@ def _limited(letters: U8, at: int, end: int) -> tuple[int, int]:
 
 @compiled
 def _text(letters: U8, at: int, end: int) -> tuple[int, int]:
-    """Where the bytes of a text begin and end; -1 if there is none."""
+    """The start and end of the bytes of a text; -1 if there is none."""
     if at >= end:
         return -1, -1
     head, size = signed(letters[at]), 0
@@ -235,7 +236,7 @@ def _text(letters: U8, at: int, end: int) -> tuple[int, int]:
 
 @compiled
 def _count(letters: U8, at: int, end: int) -> tuple[int, int]:
-    """Where a number from 0 on ends, and the number; -1 if there is none."""
+    """The end of a number from 0 on, and the number; -1 if there is none."""
     if at >= end:
         return -1, 0
     head = signed(letters[at])
@@ -251,7 +252,7 @@ def _count(letters: U8, at: int, end: int) -> tuple[int, int]:
 
 @compiled
 def _binary(letters: U8, at: int, end: int) -> tuple[int, int]:
-    """Where the bytes of binary data begin and end; -1 if there are none."""
+    """The start and end of the bytes of binary data; -1 if there are none."""
     if at >= end:
         return -1, -1
     head = signed(letters[at])

@@ -1,7 +1,7 @@
-"""Document type definitions: what documents of one kind may look like, and the paths they have.
+"""Document type definitions: the valid documents of one kind, and the paths they have.
 
-`read_dtd` is the only door. A DTD is read to know what a publisher may send, to make documents and
-to judge mergers; the documents that are published bring none (`sapwood.xml.read_document`).
+`read_dtd` is the only entry. A DTD is read to know the possible documents of a publisher, to make
+documents and to judge mergers; published documents bring none (`sapwood.xml.read_document`).
 """
 
 from sapwood.xml.dtd.content import (

@@ -1,8 +1,8 @@
 """Content models and attributes of elements, as values (XML 1.0, section 3).
 
-Three questions about content models are answered here, each by one recursion over the model:
-whether nothing may be there (`may_be_empty`), how high the lowest content is (`least_height`), and
-which children it may have in a document that ends (`occurring`).
+Three properties of content models are computed here, each by one recursion over the model: whether
+content may be empty (`may_be_empty`), the height of the lowest content (`least_height`), and the
+children it may have in a document that ends (`occurring`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from enum import Enum
 from typing import Final, TypeAlias
 
 ENDLESS: Final = float("inf")
-"""The height of what no document can hold, because it would never end."""
+"""The height of content that no document can have, because it would never end."""
 
 
 class Occurs(Enum):
-    """How often a part of a content model occurs."""
+    """The number of times that a part of a content model may occur."""
 
     ONCE = ""
     OPTIONAL = "?"
@@ -26,12 +26,12 @@ class Occurs(Enum):
 
     @property
     def may_be_absent(self) -> bool:
-        """Whether none is enough."""
+        """True if the part may be absent."""
         return self in (Occurs.OPTIONAL, Occurs.REPEATED)
 
     @property
     def may_repeat(self) -> bool:
-        """Whether there may be more than one."""
+        """True if the part may occur more than once."""
         return self in (Occurs.REPEATED, Occurs.AT_LEAST_ONCE)
 
 
@@ -72,7 +72,7 @@ class ContentKind(Enum):
 
 
 class Presence(Enum):
-    """Whether an attribute must be there, and what its value is if it is not."""
+    """The rule of an attribute's presence: required, or its value if it is absent."""
 
     REQUIRED = "#REQUIRED"
     IMPLIED = "#IMPLIED"
@@ -84,7 +84,7 @@ class Presence(Enum):
 class AttributeType:
     """A declared attribute: `kind` is its type (`cdata`, `id`, `nmtoken`, `enumeration`, ...).
 
-    `value` is the fixed value or the default, `choices` what an enumeration or notation may be.
+    `value` is the fixed value or the default, `choices` the values of an enumeration or notation.
     """
 
     name: str
@@ -96,9 +96,9 @@ class AttributeType:
 
 @dataclass(frozen=True, slots=True)
 class ElementType:
-    """A declared element. `model` says which children: of mixed content a repeated choice.
+    """A declared element. `model` has the possible children: for mixed content a repeated choice.
 
-    It is `None` where there is none: `EMPTY`, `ANY` and `(#PCDATA)`.
+    It is `None` for contents without a model: `EMPTY`, `ANY` and `(#PCDATA)`.
     """
 
     name: str
@@ -108,17 +108,17 @@ class ElementType:
 
     @property
     def may_end(self) -> bool:
-        """Whether it may be without children, so that a path ends there."""
+        """True if an element may be without children, so that a path ends there."""
         return self.model is None or may_be_empty(self.model)
 
     @property
     def holds_text(self) -> bool:
-        """Whether text may stand in it."""
+        """True if an element may hold text."""
         return self.kind in (ContentKind.MIXED, ContentKind.ANY)
 
 
 def may_be_empty(particle: Particle) -> bool:
-    """Whether content without any element follows the model."""
+    """True if content without any element follows the model."""
     if particle.occurs.may_be_absent:
         return True
     match particle:
@@ -189,7 +189,7 @@ def occurring(particle: Particle, known: Collection[str]) -> Iterator[str]:
 
 
 def is_possible(particle: Particle, known: Collection[str]) -> bool:
-    """Whether some content of elements of `known` only follows the model."""
+    """True if some content of elements of `known` only follows the model."""
     if particle.occurs.may_be_absent:
         return True
     match particle:

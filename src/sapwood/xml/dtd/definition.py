@@ -13,7 +13,7 @@ from sapwood.xml.dtd.paths import Paths, allowed_paths
 
 @dataclass(frozen=True, slots=True)
 class Dtd:
-    """The element types of one kind of document, and which of them is the root.
+    """The element types of one kind of document, and the name of the root.
 
     `paths` are the root-to-leaf paths of its documents; `heights` the levels that an element of a
     type has at least (1: it may end), for exactly the types of which there are valid elements.
@@ -51,5 +51,5 @@ class Dtd:
             raise UnknownNameError("element", name, self._declared) from None
 
     def __reduce__(self) -> tuple[type[Dtd], tuple[str, tuple[ElementType, ...]]]:
-        """The rest follows; read-only views do not travel to other processes."""
+        """Pickle root and elements; the rest follows, and read-only views cannot be pickled."""
         return type(self), (self.root, self.elements)

@@ -1,8 +1,8 @@
 """The root-to-leaf paths that documents of a DTD have.
 
-A path is a walk from the root to an element that may be without children. Which children follow
-does not depend on how one came to an element, so the paths are those of a graph with one node for
-each element name; and each of them is in some valid document, since siblings are free.
+A path is a walk from the root to an element that may be without children. The possible children of
+an element do not depend on the way to it, so the paths are those of a graph with one node for each
+element name; and each path is in some valid document, since siblings are free.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Paths:
     ends: frozenset[str]
     #: the edges by name
     _children: Mapping[str, tuple[str, ...]] = field(init=False, compare=False, repr=False)
-    #: sets of names that reach each other, those below before those above
+    #: sets of names that reach each other, lower sets before upper ones
     _components: tuple[tuple[str, ...], ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -48,27 +48,27 @@ class Paths:
         return self._children.get(name, ())
 
     def allows(self, path: Sequence[str]) -> bool:
-        """Whether this is a whole path, from the root to an element that may end it."""
+        """True if this is a whole path, from the root to an element that may end it."""
         if not path or path[0] != self.root or path[-1] not in self.ends:
             return False
         return all(below in self.children(above) for above, below in pairwise(path))
 
     @property
     def components(self) -> tuple[tuple[str, ...], ...]:
-        """Names that can be below each other, together; each comes after all that is below it."""
+        """Sets of names that can be below each other, each after all sets that are below it."""
         return self._components
 
     @property
     def is_recursive(self) -> bool:
-        """Whether some element may, at any depth, hold one of its own name."""
+        """True if some element may, at any depth, hold one of its own name."""
         return any(self.repeats(component) for component in self._components)
 
     def repeats(self, component: Sequence[str]) -> bool:
-        """Whether a path can pass through one of the component's names twice."""
+        """True if a path can pass through one of the component's names twice."""
         return len(component) > 1 or component[0] in self.children(component[0])
 
     def up_to(self, levels: int) -> Iterator[Path]:
-        """All paths of at most so many elements, the children of a name in their order."""
+        """All paths of at most `levels` elements, the children of a name in their order."""
         waiting: list[Path] = [(self.root,)] if levels > 0 else []
         while waiting:
             path = waiting.pop()
@@ -78,7 +78,7 @@ class Paths:
                 waiting.extend((*path, child) for child in reversed(self.children(path[-1])))
 
     def count(self, levels: int) -> int:
-        """How many paths `up_to` gives."""
+        """The number of paths of `up_to`."""
         walks, total = {self.root: 1}, 0
         for _ in range(levels):
             total += sum(count for name, count in walks.items() if name in self.ends)
@@ -117,7 +117,7 @@ def _children(
 
 
 def _components(children: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    """Strongly connected components, those below first (Tarjan 1972), without recursion."""
+    """Strongly connected components, lower ones first (Tarjan 1972), without recursion."""
     order: dict[str, int] = {}
     low: dict[str, int] = {}
     path: list[str] = []

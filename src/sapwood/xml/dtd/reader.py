@@ -1,9 +1,9 @@
 """Reading a DTD, with libxml2 through lxml; nothing outside the given bytes is ever loaded.
 
 Parameter entities within declarations are allowed in external subsets only. The bytes are therefore
-handed to the parser as the external subset of a document of our own, by a resolver that answers
-for that one name and refuses every other: so no file and no address is opened, however the request
-was put together. Blow-up by entities in entities is stopped by libxml2's amplification limit.
+passed to the parser as the external subset of a document of our own, by a resolver that returns
+them for that one name and refuses every other: so no file and no address is opened, however the
+request was composed. Blow-up by entities in entities is stopped by libxml2's amplification limit.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ _PRESENCES: Final = (
 def read_dtd(data: bytes, root: str | None = None) -> Dtd:
     """The DTD in `data`, an external subset in an encoding that documents may have.
 
-    A DTD does not say which element documents begin with; `root` does, or if it is `None` the one
-    element that no other holds. Lines may end in CR alone.
+    A DTD does not name the element that documents begin with; `root` does, or if it is `None` the
+    root is the one element that no other holds. Lines may end in CR alone.
 
-    Raises `InputError` with line and column for what is no DTD, for one that refers to another
-    file and for qualified names, `UnknownNameError` for a root that is not declared, and
+    Raises `InputError` with line and column for bytes that are no DTD, for one that refers to
+    another file and for qualified names, `UnknownNameError` for a root that is not declared, and
     `LimitError` beyond `limits.DTD_BYTES_MAX` bytes or `limits.DTD_ELEMENTS_MAX` element types.
     """
     if not isinstance(data, bytes):
@@ -76,7 +76,7 @@ def read_dtd(data: bytes, root: str | None = None) -> Dtd:
 
 
 def _parsed(data: bytes) -> Any:
-    """The DTD as the parser gives it."""
+    """The DTD as the parser returns it."""
     encoded = ascii_compatible(data)
     # libxml2 takes CR for white space but counts no line by it.
     lines = encoded.data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -95,7 +95,7 @@ def _parsed(data: bytes) -> Any:
 
 
 class _Resolver(etree.Resolver):  # type: ignore[misc]  # lxml comes without types
-    """Gives out the one text it holds, once; `refused` are the other addresses asked for."""
+    """Resolves one address to its text, once; `refused` are all other requested addresses."""
 
     def __init__(self, text: bytes) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class _Resolver(etree.Resolver):  # type: ignore[misc]  # lxml comes without typ
         self.refused: list[str] = []
 
     def resolve(self, system_url: str, _public_id: str, context: Any) -> Any:
-        """The DTD for its address, nothing for any other."""
+        """Return the DTD for its address, an empty text for any other."""
         if system_url == _ADDRESS and self.text is not None:
             text, self.text = self.text, None
             return self.resolve_string(text, context)
@@ -111,7 +111,7 @@ class _Resolver(etree.Resolver):  # type: ignore[misc]  # lxml comes without typ
         return self.resolve_empty(context)
 
     def check(self) -> None:
-        """Raise `InputError` if something else was asked for."""
+        """Raise `InputError` if any other address was requested."""
         if self.refused:
             shown = self.refused[0][:_REASON_CHARS_MAX]
             raise InputError(
@@ -141,7 +141,7 @@ def _element_name(one: Any) -> str:
 
 
 def _part_name(content: Any) -> str:
-    """The name of a part of a content model; a prefix of it is nothing that lxml gives away."""
+    """The name of a part of a content model; lxml does not give its prefix."""
     if not is_ncname(content.name):
         raise _qualified(content.name)
     return str(content.name)
@@ -175,7 +175,7 @@ def _model(content: Any, kind: ContentKind) -> Particle | None:
 
 
 def _particle(content: Any) -> Particle:
-    """libxml2 bounds how deep parentheses nest, and so this recursion."""
+    """The particle of a node; libxml2 bounds the nesting of parentheses, and so this recursion."""
     occurs = dict(_OCCURS)[content.occur]
     if content.type == "element":
         return NameParticle(_part_name(content), occurs)

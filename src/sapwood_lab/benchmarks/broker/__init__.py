@@ -1,9 +1,9 @@
 """`sapwood bench broker`: brokers under load, Sapwood's and its peers', each delivery judged.
 
 ===============  ===================================================================================
-`load`           what is subscribed and published, and by brute force what must be delivered
-`systems`        what is measured: Sapwood, and the peers that are installed
-`workers`        the processes that publish and receive, and how they are told what to do
+`load`           subscriptions, publications, and the due deliveries by brute force
+`systems`        the measured systems: Sapwood, and the peers that are installed
+`workers`        the processes that publish and receive, and the orders to them
 `publishing`,    these processes for Sapwood, on plain sockets; those of peers are in
 `receiving`,     `benchmarks/peers/brokers`
 `pinging`

@@ -1,8 +1,8 @@
 """One system under one load, in phases.
 
 Start, subscribe, publish as fast as can be and at fixed rates, ping, ping while subscriptions come
-and go, kill and come back; then, where that is wanted, once more from an empty cache of compiled
-code on. Each phase is judged; a cell with one wrong delivery is void, and says so.
+and go, kill and come back; then, where that is chosen, once more from an empty cache of compiled
+code on. Each phase is judged; a cell with one wrong delivery is void, and marked so.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ because what is under way has to be waited for."""
 
 WARM_UPS_MAX: Final = 6
 WARM_GAIN: Final = 1.2
-"""How often a system may get warm, and how much faster it must get to be let go on: compilers of
+"""The most warm-up rounds of a system, and the gain that it must show for another one: compilers of
 virtual machines, and Sapwood's kernels, come in while it serves."""
 
 SHARES: Final = (10, 50, 80)
@@ -97,12 +97,13 @@ FIGURES: Final = (
     "verdict",
     "reason",
 )
-"""What a cell has beside what it is of; `None` where it was not measured, and `reason` says why."""
+"""The figures of a cell; `None` where they were not measured, for which `reason` gives the
+reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How long: about each figure, and at most until all subscriptions are in force.
+    """The time for each figure, about, and at most until all subscriptions are in force.
 
     And with an empty cache of compiled code; with 0 that is left out.
     """
@@ -222,7 +223,7 @@ def _warm_up(cell: _Cell, seconds: float) -> int:
 
 
 def _capacity(cell: _Cell, seconds: float, window: int) -> dict[str, Any]:
-    """How fast it is with so many publications under way, and what one costs."""
+    """The rate with `window` publications under way, and the cost of one."""
     before, before_receivers = usage(cell.server.pids()), cell.receivers_cpu_s()
     received, count, took_s = cell.flood(seconds, window)
     spent_s = usage(cell.server.pids()).cpu_s - before.cpu_s
@@ -255,7 +256,7 @@ def _delays_of(came: Received, schedule: Schedule) -> _Delays:
 
 
 def _quantile(delays_ms: npt.NDArray[np.float64], quantile: float) -> float | None:
-    """A quantile, where one of so many delays would be above it."""
+    """A quantile, where at least one of the delays would be above it."""
     if len(delays_ms) * (100 - quantile) < 100:
         return None
     return float(np.percentile(delays_ms, quantile))
@@ -335,7 +336,7 @@ class _Cell:
     publisher: Worker
     pinger: Worker
     churner: Worker | None
-    #: how late 99 % of the last schedule were sent at most, where the publisher tells
+    #: the most by which 99 % of the last schedule were late, where the publisher reports it
     late_ms: float | None = None
     number: int = 0
     deliveries: int = 0
@@ -410,7 +411,7 @@ class _Cell:
         return self._collected()
 
     def _settle(self, count: int, came: int, quiet_s: float) -> Received:
-        """Wait for all deliveries of the next so many numbers, and judge them."""
+        """Wait for all deliveries of the next `count` numbers, and judge them."""
         first = self.number
         self.number += count
         self._wait(came + self._expected(first, count), quiet_s)
@@ -420,12 +421,12 @@ class _Cell:
         return received
 
     def _expected(self, first: int, count: int) -> int:
-        """How many deliveries these numbers lead to."""
+        """The number of deliveries due for these numbers."""
         places = (first + np.arange(count)) % len(self.load.pool)
         return int(self.counts[places].sum())
 
     def _wait(self, wanted: int, quiet_s: float) -> None:
-        """Return when so many have come in all, or none for a while."""
+        """Return when `wanted` deliveries have come in all, or none for a while."""
         seen, since = self._came(), time.monotonic()
         while seen < wanted and time.monotonic() - since < quiet_s:
             time.sleep(0.002)

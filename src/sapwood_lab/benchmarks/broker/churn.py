@@ -1,11 +1,12 @@
 """Subscriptions that come and go beside the load: what happened to them, and the judge of that.
 
-What is certain about a subscription is said by what its client saw: it must have what the broker
-handled after it had confirmed it and before it was told to end it, and may have what lies between
-the request and the last word. What the broker had handled when a subscription was withdrawn is read
-off the receivers of the load: a publication that one of them had by then, and all before it.
+The certain deliveries of a subscription follow from what its client saw: it must have what the
+broker handled between its confirmation and the request to end it, and may have what lies between
+the first request and the last answer. What the broker had handled when a subscription was withdrawn
+is read off the receivers of the load: a publication that one of them had by then, and all before
+it.
 
-A subscription that was asked for at 1.0 s, confirmed at 1.1, withdrawn at 2.0 and gone at 2.1, one
+A subscription that was requested at 1.0 s, confirmed at 1.1, withdrawn at 2.0 and gone at 2.1, one
 publication every 0.1 s, number 0 at 0 s, and number 18 the last that a receiver had at 2.0 s: it
 must get those of the numbers 11 to 18 that it accepts; it may get those that came to it between 1.0
 and 2.1 s; any other is unexpected.
@@ -25,7 +26,7 @@ _NEVER: Final = np.iinfo(np.int64).max
 
 
 class Churned(msgspec.Struct):
-    """What a client saw of its subscriptions 0, 1, 2, ..., in ns of the monotonic clock.
+    """The times that a client saw of its subscriptions 0, 1, 2, ..., in ns of the monotonic clock.
 
     When each was requested, confirmed, withdrawn, and confirmed to be gone (0: it was not), and all
     deliveries: when, of which publication, for which subscription.

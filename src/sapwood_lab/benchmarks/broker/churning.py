@@ -63,7 +63,7 @@ RATE: Final = 1000
 """Subscriptions that come, and that go, a second."""
 
 LIVE: Final = 1000
-"""Those that are there at a time: each stays for a second."""
+"""The subscriptions that are there at a time: each stays for a second."""
 
 PATIENCE_S: Final = 30.0
 """Seconds after which an answer counts as lost."""
@@ -153,7 +153,7 @@ class Churner:
         return {"lines": len(churned.deliveries)}
 
     def _replace(self, count: int) -> None:
-        """Let so many come, and as many go."""
+        """Let `count` subscriptions come, and as many go."""
         assert self._connection is not None, "churn after `connect`"
         first, buffer = len(self._churned.asked_ns), bytearray()
         for number in range(first, first + count):
@@ -183,7 +183,7 @@ class Churner:
             self._hear(0.1)
 
     def _hear(self, wait_s: float) -> None:
-        """Take what has come, after a wait of so many seconds at most."""
+        """Take the answers that have come, after a wait of at most `wait_s` seconds."""
         assert self._connection is not None, "churn after `connect`"
         if not select.select([self._connection], (), (), wait_s)[0]:
             return

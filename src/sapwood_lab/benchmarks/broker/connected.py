@@ -1,16 +1,16 @@
-"""What many connections, TLS, tokens, metrics and traces take of a broker.
+"""The cost of many connections, TLS, tokens, metrics and traces at a broker.
 
-`python -m sapwood_lab.benchmarks.broker.connected --connections 10000` starts a broker, opens so
-many connections with one subscription each that nothing matches, and has some publish as fast as
-the broker takes it while some receive: each publication goes to one of them. Then it does the same
-with a broker that speaks TLS, asks every client for its token, and whose metrics are read once a
-second. With `--observed` two brokers with few connections take turns instead, of which one is
-asked for its metrics once a second and sends spans to a collector.
+`python -m sapwood_lab.benchmarks.broker.connected --connections
+10000` starts a broker, opens that many connections with one subscription each that nothing matches,
+and has some of them publish as fast as the broker takes it while some receive: each publication
+goes to one of them. Then it does the same with a broker that has TLS, requires a token of every
+client, and whose metrics are read once a second. With `--observed` two brokers with few connections
+take turns instead, of which one has its metrics read once a second and sends spans to a collector.
 
 Printed is one line of JSON for each broker: publications and deliveries a second, the median over
-some rounds; processor time of the broker for a publication, in microseconds, which others on the
-machine do not change; resident memory for a connection, in bytes, those of TLS among it. The last
-line has the ratios.
+some rounds; processor time of the broker for a publication, in microseconds, which other programs
+on the machine do not change; resident memory for a connection, in bytes, those of TLS among it. The
+last line has the ratios.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Idle:
 
 @dataclass(slots=True)
 class Counts:
-    """What was accepted and delivered so far."""
+    """The publications accepted and delivered so far."""
 
     accepted: list[int] = field(default_factory=lambda: [0] * ACTIVE)
     delivered: list[int] = field(default_factory=lambda: [0] * ACTIVE)
@@ -311,7 +311,7 @@ def _collector() -> Iterator[str]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Write no log."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever)
@@ -332,7 +332,7 @@ def _free_port() -> int:
 
 
 def figures(subject: Subject, rounds: Sequence[tuple[float, float, float]]) -> dict[str, Any]:
-    """What was measured of a broker: medians over the rounds."""
+    """The figures of a broker: medians over the rounds."""
     published, delivered, cpu_us = (
         statistics.median(column) for column in zip(*rounds, strict=True)
     )

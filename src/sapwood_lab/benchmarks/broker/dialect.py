@@ -1,4 +1,4 @@
-"""What Sapwood's workers say to brokers, as frames on plain sockets.
+"""The messages of Sapwood's workers to brokers, as frames on plain sockets.
 
 Workers look at the tag of a frame and no further while they measure, so that a broker has the
 processor to itself as far as that can be; what came is decoded afterwards.
@@ -35,7 +35,7 @@ DELIVERY: Final = 25
 """The tags that workers look for (`sapwood.wire.messages`)."""
 
 TAG_AT: Final = HEADER_BYTES + 1
-"""Where a frame has its tag: after the length and the header of the array, one byte."""
+"""The place of a frame's tag: after the length and the header of the array, one byte."""
 
 RECEIVE_BYTES: Final = 1 << 18
 
@@ -94,19 +94,19 @@ def subscribing(lines: Sequence[SubscriptionLine]) -> bytes:
 
 
 def confirmed_in(tag: int, body: bytes) -> int:
-    """How many subscriptions a reply says to be in force."""
+    """The number of subscriptions that a reply confirms."""
     if tag == SUBSCRIBED:
         return 1
     return len(_SUBSCRIBED_MANY.decode(body).ids) if tag == SUBSCRIBED_MANY else 0
 
 
 def accepted_through(body: bytes) -> int:
-    """The last publication that the broker says to have accepted, with all before it."""
+    """The last publication that the broker acknowledges, with all before it."""
     return _ACCEPTED.decode(body).through
 
 
 def content_of(line: dict[str, Any]) -> bytes:
-    """What follows the id of an encoded publication, for a line of `publications.jsonl`."""
+    """The part after the id of an encoded publication, for a line of `publications.jsonl`."""
     if "document" in line:
         body = PublicationBody(_ID, None, line["document"].encode())
         return msgspec.msgpack.encode(body)[_ID_END:]
@@ -136,7 +136,7 @@ def _whole(value: int) -> bytes:
 
 
 def _bytes_head(size: int) -> bytes:
-    """What stands before so many bytes in MessagePack."""
+    """The header of `size` bytes in MessagePack."""
     for mark, width in ((0xC4, 1), (0xC5, 2)):
         if size < 1 << 8 * width:
             return bytes((mark,)) + size.to_bytes(width, "big")

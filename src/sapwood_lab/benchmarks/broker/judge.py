@@ -16,9 +16,9 @@ from sapwood_lab.benchmarks.broker.load import Load, Numbers
 RECEIVED: Final = np.dtype(
     [("time_ns", "<i8"), ("number", "<i4"), ("client", "<i4"), ("subscription", "<i4")]
 )
-"""What receivers write, 20 bytes a line, without a header: when (of the monotonic clock) which
-publication came to which client for which subscription, a line each. Where a system does not tell
-clients the subscription, it is `UNTOLD`, and a delivery has one line.
+"""The lines that receivers write, 20 bytes each, without a header: when (of the monotonic clock)
+which publication came to which client for which subscription. Where a system does not name the
+subscription to clients, it is `UNTOLD`, and a delivery has one line.
 
 Publication 7 that came to client 1 at 5 s for its subscriptions 3 and 9:
 (5_000_000_000, 7, 1, 3), (5_000_000_000, 7, 1, 9)."""
@@ -30,10 +30,10 @@ Received = npt.NDArray[np.void]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How deliveries differ from those that must be.
+    """The differences of deliveries from those that must be.
 
     `lost` never came, `unexpected` must not have come, `duplicated` came again, `reordered` came
-    after a later one of the same subscription (client, where subscriptions are not told).
+    after a later one of the same subscription (client, where subscriptions are not named).
     """
 
     expected: int
@@ -44,7 +44,7 @@ class Verdict:
 
     @property
     def is_exact(self) -> bool:
-        """Whether nothing differs."""
+        """True if nothing differs."""
         return not (self.lost or self.unexpected or self.duplicated or self.reordered)
 
     def __str__(self) -> str:
@@ -98,13 +98,13 @@ def _expected(load: Load, first: int, count: int, *, told: bool, radix: int) -> 
 
 
 def _reordered(numbers: Numbers, parts: Numbers) -> int:
-    """How often a number is below the one before it of the same part."""
+    """The number of numbers below the one before them of the same part."""
     order = np.argsort(parts, kind="stable")
     same = np.diff(parts[order]) == 0
     return int((same & (np.diff(numbers[order]) < 0)).sum())
 
 
 def delivery_count(received: Received) -> int:
-    """How many deliveries lines stand for: one a publication and client, however many ids."""
+    """The number of deliveries in lines: one a publication and client, however many ids."""
     keys = received["number"].astype(np.int64) << 32 | received["client"].astype(np.int64)
     return len(np.unique(keys))

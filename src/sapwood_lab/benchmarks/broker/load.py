@@ -96,16 +96,16 @@ class Load:
 
     @property
     def holds_documents(self) -> bool:
-        """Whether documents are published, and not records."""
+        """True if documents are published, and not records."""
         return self.workload == DOCUMENTS
 
     @property
     def size(self) -> int:
-        """How many subscriptions the workload has, without the tick's."""
+        """The number of the workload's subscriptions, without the tick's."""
         return max(1, len(self.interests) - 1)
 
     def deliveries(self, *, each_subscription: bool = False) -> Numbers:
-        """How many deliveries each content of the pool leads to: one a client that gets it.
+        """The number of deliveries for each content of the pool: one a client that gets it.
 
         Where a delivery is for one subscription, one for `each_subscription` that matches.
         """
@@ -119,7 +119,7 @@ class Load:
         return np.array(found, np.int64)
 
     def matches_each(self) -> float:
-        """How many subscriptions match a publication, on average."""
+        """The mean number of subscriptions that match a publication."""
         return len(self.matches) / len(self.pool)
 
     def write(self, folder: Path, *, each_subscription: bool = False) -> None:
@@ -153,7 +153,7 @@ class Load:
 
 
 def make_load(workload: str, size: int, clients: int, data: Path | None = None) -> Load:
-    """The load of so many subscriptions, dealt out to the clients in turn.
+    """The load of `size` subscriptions, dealt out to the clients in turn.
 
     Raises `EnvironmentMissingError` where the real records of a workload are not there.
     """

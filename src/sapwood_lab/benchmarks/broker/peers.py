@@ -15,7 +15,7 @@ rabbitmq-quorum   a fanout exchange, a quorum queue a client, publisher confirms
 artemis           a topic and a consumer with a JMS selector a subscription; nothing persistent
 ================  ================================================================================
 
-Their programs, and drivers that speak with them, are where `benchmarks/peers/brokers/get.py` puts
+Their programs, and the drivers for them, are where `benchmarks/peers/brokers/get.py` puts
 them: in the folder that `SAPWOOD_PEERS` names, `~/.cache/sapwood-peers` otherwise.
 """
 
@@ -50,7 +50,7 @@ _POLL_S: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """How a process is started: its arguments, and variables beside those of this one."""
+    """The start of a process: its arguments, and variables beside those of this one."""
 
     arguments: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Peer:
         return
 
     def refuses(self, load: Load, hops: int) -> str:
-        """Documents, several servers, and what its filters cannot say."""
+        """The reason against a load: documents, several servers, or filters that it lacks."""
         if load.holds_documents:
             return "does not filter documents"
         if hops > 1:
@@ -100,7 +100,7 @@ class Peer:
 
 
 def peers_folder() -> Path:
-    """Where peers are installed."""
+    """The folder in which peers are installed."""
     given = os.environ.get(FOLDER_VARIABLE)
     return Path(given) if given else Path.home() / ".cache" / "sapwood-peers"
 
@@ -119,7 +119,7 @@ def installed(peer: Peer) -> System | str:
 
 
 def _is_equalities(load: Load) -> bool:
-    """Whether every subscription is a conjunction of equalities."""
+    """True if every subscription is a conjunction of equalities."""
     for interest in load.interests:
         lists = conditions(interest)  # type: ignore[arg-type]
         if len(lists) != 1 or any(len(one.get("in", ())) != 1 for one in lists[0]):

@@ -89,7 +89,7 @@ class Pair:
         return {"longest_ms": longest_ns / 1e6, "count": count, "lost": count - came}
 
     def _heard(self, wait_s: float) -> list[int]:
-        """The tags of what has come, after a wait of so many seconds at most."""
+        """The tags of the frames that have come, after a wait of at most `wait_s` seconds."""
         heard: list[int] = []
         readable, _, _ = select.select([end for end, _ in self._ends], (), (), wait_s)
         for end, frames in self._ends:

@@ -24,11 +24,11 @@ WORKLOADS: Final = ("eq", "mix")
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What was asked for on the command line; empty means the default.
+    """The options of the command line; empty means the default.
 
     `peers` are names, or `none`; without any all that are installed are measured, and those that
     keep what is published only beside Sapwood that does. Sapwood is measured once more with a store
-    for each of `durabilities`. With `cold_seconds` brokers start once more, for so long, with an
+    for each of `durabilities`. With `cold_seconds` brokers start once more, for that time, with an
     empty cache of compiled code.
     """
 

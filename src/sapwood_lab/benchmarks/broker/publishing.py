@@ -124,7 +124,7 @@ class Publisher:
         return {"count": wanted, "late_p99_ms": _latest(chunks, wanted // 100)}
 
     def _room(self, needed: deque[int]) -> int:
-        """How many publications may be sent now."""
+        """The number of publications that may be sent now."""
         came, some = self._came(), 0
         for bound in needed:
             if bound > came or some == _CHUNK:
@@ -136,7 +136,7 @@ class Publisher:
         return int(PROGRESS.unpack_from(self._progress)[0])
 
     def _send_all(self, number: int, count: int) -> None:
-        """Send so many publications, as many at a time as may be unacknowledged."""
+        """Send `count` publications, as many at a time as may be unacknowledged."""
         end = number + count
         while number < end:
             accepted = self._accepted
@@ -162,7 +162,7 @@ class Publisher:
         )
 
     def _hear(self, wait_s: float) -> None:
-        """Read what the broker says, and wait for it so long at most."""
+        """Read the broker's answers, and wait for them at most `wait_s` seconds."""
         assert self._connection is not None, "publish after `connect`"
         while select.select([self._connection], (), (), wait_s)[0]:
             wait_s = 0.0
@@ -180,7 +180,7 @@ class Publisher:
 
 
 def _latest(chunks: list[tuple[int, float]], beyond: int) -> float:
-    """How late all but so many publications were sent at most."""
+    """The largest lateness of the publications, all but the `beyond` latest ones."""
     for count, late_ms in sorted(chunks, key=lambda chunk: -chunk[1]):
         beyond -= count
         if beyond < 0:

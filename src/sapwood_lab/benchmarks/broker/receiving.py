@@ -89,7 +89,7 @@ class _Client:
 
     @property
     def is_busy(self) -> bool:
-        """Whether requests are to be sent or answered."""
+        """True if requests are to be sent or answered."""
         return bool(self.waiting or self.unanswered or self._unsent)
 
 

@@ -1,4 +1,4 @@
-"""What processes of a server use: processor time, memory."""
+"""The resources of a server's processes: processor time, memory."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Server(Protocol):
 
 
 class System(Protocol):
-    """A kind of server, and the workers that speak with it."""
+    """A kind of server, and the workers for it."""
 
     @property
     def name(self) -> str:
@@ -57,12 +57,12 @@ class System(Protocol):
 
     @property
     def delivers_each(self) -> bool:
-        """Whether a client gets a publication once for each subscription that matches."""
+        """True if a client gets a publication once for each subscription that matches."""
         ...
 
     @property
     def churns(self) -> bool:
-        """Whether there is a worker whose subscriptions come and go (`CHURNING`)."""
+        """True if there is a worker whose subscriptions come and go (`CHURNING`)."""
         ...
 
     def refuses(self, load: Load, hops: int) -> str:
@@ -88,7 +88,7 @@ class System(Protocol):
 class Sapwood:
     """Sapwood's brokers with their default settings; `options` are further ones of the command.
 
-    With a `durability` they keep what they are told, in folders beside the cell's own files.
+    With a `durability` they have stores, in folders beside the cell's own files.
     """
 
     delivers_each = False

@@ -2,7 +2,7 @@
 
 `python -m sapwood_lab.benchmarks.broker.tables FILE` prints, in Markdown, the tables of the figures
 that `sapwood bench broker --out FILE` wrote; with a page as a second argument it puts them there,
-between `BEGIN` and `END`. So nobody types a figure into a page.
+between `BEGIN` and `END`. So no figure is typed into a page.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ TABLES: Final = (
 
 
 def rows_of(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The cells, with what tables say of them beside their figures."""
+    """The cells, with the further columns of tables beside their figures."""
     rate = report["echo"]["frames_per_s"]
     return [{**cell, **_said(cell, rate)} for cell in report["cells"]]
 

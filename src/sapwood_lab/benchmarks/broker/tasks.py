@@ -1,4 +1,4 @@
-"""What every worker reads and answers: its task in a file, orders as lines, answers as JSON."""
+"""The dialogue with a worker: its task in a file, orders as lines, answers as JSON."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ import msgspec
 from sapwood.errors import SapwoodError
 
 PROGRESS: Final = struct.Struct("<q")
-"""The file by which receivers tell publishers how many deliveries there were so far: one number of
-8 bytes, least first. 258 deliveries: 02 01 00 00 00 00 00 00."""
+"""The file by which receivers report to publishers the number of deliveries so far: one number of 8
+bytes, least first. 258 deliveries: 02 01 00 00 00 00 00 00."""
 
 
 _Line = TypeVar("_Line")
 
 Orders: TypeAlias = Mapping[str, Callable[..., dict[str, Any]]]
-"""What a worker can do, by the first word of a line; the others are arguments."""
+"""The orders of a worker, by the first word of a line; the other words are arguments."""
 
 
 class Task(msgspec.Struct, frozen=True):
-    """What is to be done: the same file for the workers of all systems.
+    """The task of a worker: the same file for the workers of all systems.
 
     `publish` and `subscribe` are addresses (`host:port`), `folder` has the files of the load.
     """
@@ -62,7 +62,7 @@ def answer(**said: Any) -> None:
 
 
 def obey(orders: Orders, line: str) -> None:
-    """Do what a line says, and answer what came of it, or why it could not be done."""
+    """Carry out the order in a line, and answer its result, or why it failed."""
     order, *arguments = line.split()
     try:
         answer(**orders[order](*arguments))

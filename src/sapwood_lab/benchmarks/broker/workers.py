@@ -1,4 +1,4 @@
-"""The processes that publish and receive, seen from the one that tells them what to do."""
+"""The processes that publish and receive, seen from the one that gives them orders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ END_S: Final = 5.0
 
 
 class WorkerError(EnvironmentMissingError):
-    """A worker could not do what it was told, in its own words, or not in time."""
+    """A worker could not carry out an order, in its own words, or not in time."""
 
 
 class Worker:

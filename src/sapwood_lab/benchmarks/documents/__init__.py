@@ -26,7 +26,7 @@ ENGINES: Final = (AUTOMATON, "xtrie", "xtrie-paths", PLAIN, ONE_BY_ONE, "referen
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What to measure; `seconds` is about how long each cell matches.
+    """The choices of a run; `seconds` is about how long each cell matches.
 
     `data` is the folder with the YFilter benchmark; without `workloads`, all there are.
     """

@@ -24,7 +24,7 @@ AUTOMATON: Final = "path-automaton"
 
 AGREES: Final = "agrees"
 PASSES: Final = 5
-"""How often every document is matched after the first pass, where the budget allows."""
+"""The number of passes over the documents after the first one, where the budget allows."""
 
 CHECKED_DOCUMENTS: Final = 4
 CHECKED_EXPRESSIONS: Final = 500
@@ -33,7 +33,7 @@ SEED: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is measured for each source, and for how long.
+    """The engines and sizes to measure for each source, and for how long.
 
     `seconds` is about how long a cell matches after its first pass, which may take as long again;
     `fill_seconds` what an engine may take in all to add its expressions before it is given up.
@@ -76,7 +76,7 @@ class Cell:
 
 @dataclass(slots=True)
 class Passes:
-    """What was measured, microseconds by document in the order of matching."""
+    """The measured times, in microseconds by document in the order of matching."""
 
     first: list[float] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
@@ -98,8 +98,8 @@ def run_cells(source: Source, plan: Plan) -> Iterator[Cell]:
     """Measure every engine on one source, at every size of the plan that it has.
 
     An engine grows from size to size; sizes beyond the one that it is given up at get no row of it.
-    A row is void, and says so, if its matches are not the published ones, where there are any and
-    all documents were matched, or if lxml says otherwise of a sample.
+    A row is void, and marked so, if its matches are not the published ones, where there are any and
+    all documents were matched, or if lxml disagrees on a sample.
     """
     documents = shuffled(source.documents())
     samples = {size: _truth(source, documents, size) for size in source.sizes(plan.sizes)}
@@ -206,7 +206,7 @@ def _filled(
 
 
 def _parsing(documents: Sequence[bytes], *, reads_content: bool) -> dict[str, float]:
-    """What reading takes, as an engine does it and as the parser alone does."""
+    """The time of reading, as an engine does it and as the parser alone does."""
     readers: dict[str, Callable[[bytes], object]] = {
         "parse_us": lambda data: read_document(data, content=reads_content),
         "tree_us": etree.fromstring,
@@ -223,14 +223,14 @@ def _parsing(documents: Sequence[bytes], *, reads_content: bool) -> dict[str, fl
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """Some slots, and those of them that hold of each checked document."""
+    """A sample of slots, and those of them that hold of each checked document."""
 
     slots: frozenset[int]
     found: tuple[frozenset[int], ...]
 
 
 def _truth(source: Source, documents: Sequence[bytes], size: int) -> _Sample:
-    """What lxml says of expressions drawn from the first `size`."""
+    """The matches by lxml of expressions drawn from the first `size`."""
     random = Random(SEED)  # noqa: S311 - samples, not secrets
     slots = frozenset(random.sample(range(size), min(size, CHECKED_EXPRESSIONS)))
     compiled = {

@@ -1,4 +1,4 @@
-"""What is measured: the engines of the catalogue, and what they are compared with besides."""
+"""The measured contenders: the engines of the catalogue, and comparisons beside them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLAIN: Final = "path-automaton in plain Python"
 """The default engine without compiled kernels, beside engines that have none."""
 
 COMPARISONS: Final = (ONE_BY_ONE, PLAIN)
-"""What is measured beside the engines of the catalogue."""
+"""The contenders beside the engines of the catalogue."""
 
 TEXTS_REMEMBERED: Final = 2**18
 """Texts of which an engine's contender keeps the pattern, where memory is not what is measured."""
@@ -34,10 +34,10 @@ Found: TypeAlias = list[int] | npt.NDArray[np.int32]
 
 
 class Contender(Protocol):
-    """Expressions by slot, numbered as they come, that tell which of them hold of a document."""
+    """Expressions by slot, numbered as they come, and a match that finds those that hold."""
 
     def read(self, expression: str) -> Any:
-        """What `add` takes; reading an expression is not measured."""
+        """The form of an expression for `add`; reading an expression is not measured."""
 
     def add(self, read: Any) -> None:
         """Add the next expression."""

@@ -21,7 +21,7 @@ WARM_DOCUMENTS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What an expression occupies in an engine that has seen documents, in bytes.
+    """The memory of an expression in an engine that has seen documents, in bytes.
 
     `resident_bytes` is all that the process has at the end, its libraries included.
     """
@@ -44,7 +44,7 @@ def run_memory(name: str, data: Path | None, engine: str, size: int, fill_second
 
 
 def measure(name: str, data: Path | None, engine: str, size: int, fill_seconds: float) -> Memory:
-    """What the expressions after the first `MARK`-th part add to this process.
+    """The memory that the expressions after the first `MARK`-th part add to this process.
 
     The first part brings what is there once: compiled code, libraries, buffers.
     """

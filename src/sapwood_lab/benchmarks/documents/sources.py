@@ -23,7 +23,7 @@ from sapwood_lab.benchmarks.documents.generated import (
 from sapwood_lab.benchmarks.documents.valued import with_values
 
 BOUNDS: Final = XPathBounds(descendants=16)
-"""Some expressions of the YFilter benchmark have more `//` than the default allows."""
+"""Bounds for expressions of the YFilter benchmark that have more `//` than the default allows."""
 
 _DISTINCT: Final = "queries-153928-d.txt.gz"
 _WITH_DUPLICATES: Final = "queries-500000.txt.gz"
@@ -41,11 +41,11 @@ _PUBLISHED_DUPLICATES: Final = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where expressions and documents come from.
+    """A source of expressions and documents.
 
     `expressions` yields the first ones, `available` of them at most. `published` is what YFilter
     1.0 reports as matches a document, by number of expressions and to as many digits as were
-    printed. `reads_content` says whether attributes or texts are asked for.
+    printed. `reads_content` is true if attributes or texts are tested.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Source:
     reads_content: bool = False
 
     def sizes(self, wanted: Sequence[int]) -> tuple[int, ...]:
-        """The sizes that were asked for, as far as there are expressions."""
+        """The requested sizes, as far as there are expressions."""
         return tuple(sorted({min(size, self.available) for size in wanted}))
 
 

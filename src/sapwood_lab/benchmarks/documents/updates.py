@@ -1,4 +1,4 @@
-"""How fast patterns come and go while documents are matched."""
+"""The rate at which patterns come and go while documents are matched."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sapwood_lab.benchmarks.documents.sources import BOUNDS, Source
 from sapwood_lab.benchmarks.records.cells import settled_heap
 
 SPARE_SHARE: Final = 10
-"""One in so many expressions stays out at first, to come in later."""
+"""One in `SPARE_SHARE` expressions stays out at first, to come in later."""
 
 CHANGES: Final = 10
 """Patterns that leave, and others that come, between two documents."""

@@ -62,7 +62,7 @@ def _drawn(
 def _contents(
     documents: Sequence[bytes],
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    """What elements of each name have to compare, and the values of each."""
+    """The subjects of comparisons that elements of each name have, and the values of each."""
     subjects: dict[str, set[str]] = {}
     values: dict[str, set[str]] = {}
     for data in documents:

@@ -30,7 +30,7 @@ DEFAULT_ENGINE: Final = "columnar"
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What to measure; `seconds` is about how long each cell matches.
+    """The choices of a run; `seconds` is about how long each cell matches.
 
     `data` is a folder with real records (see `sources.sources` for what it means without names).
     """

@@ -36,7 +36,7 @@ BATCH: Final = 64
 WARM_PASSES: Final = 3
 WARM_BATCH: Final = 4
 WARM_FACTOR: Final = 2.0
-"""How much longer than it is measured an engine may take to get warm."""
+"""The most time of an engine's warm-up, as a multiple of the measured time."""
 
 CHUNKS: Final = 8
 """Batches that a cell is measured in at the least where the budget allows."""
@@ -44,7 +44,7 @@ CHUNKS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is measured for each workload, and for how long.
+    """The engines and sizes to measure for each workload, and for how long.
 
     `seconds` is about how long each cell matches; `fill_seconds` what an engine may take in all to
     add its subscriptions before it is given up.
@@ -75,10 +75,10 @@ class Cell:
 
     `scan_ratio` is the column scan's time divided by the engine's, `plain_ratio` that of the plain
     scan, which tests all columns of all rows. `touched_bytes` is what a match
-    reads of the engine's arrays, where the engine tells, and `bandwidth_share` the rate at which it
-    does so, as a share of what memory streams. `candidates` are the conjunctions whose first test
-    holds, which is an equality where there is one, and `floor_bytes` is what an engine that finds
-    them by it must read of them at the least.
+    reads of the engine's arrays, where the engine reports it, and `bandwidth_share` the rate at
+    which it does so, as a share of what memory streams. `candidates` are the conjunctions whose
+    first test holds, which is an equality where there is one, and `floor_bytes` is what an engine
+    that finds them by it must read of them at the least.
     """
 
     workload: str
@@ -102,7 +102,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What brute force finds at one size, and how fast."""
+    """The matches by brute force at one size, and its rates."""
 
     ids: tuple[tuple[str, ...], ...]
     rates: Rates
@@ -123,7 +123,7 @@ def run_cells(source: Workload, plan: Plan, bytes_per_s: float) -> Iterator[Cell
 
     Subscriptions are made once. An engine grows from size to size, so that its budget counts for
     all sizes together; sizes beyond the one that it is given up at get no row of it. A row whose
-    ids are not those of the scan says so and is void.
+    ids are not those of the scan is void, and marked so.
     """
     sizes = sorted(plan.sizes)
     subscriptions = list(source.subscriptions(sizes[-1], SEED))
@@ -177,7 +177,7 @@ def _measured(
 def brute_force(
     subscriptions: Sequence[Subscription], publications: Sequence[Publication], plan: Plan
 ) -> Truth:
-    """What the column scan finds for the first publications, and the rates of both scans."""
+    """The matches of the column scan for the first publications, and the rates of both scans."""
     begin = time.perf_counter()
     scan = ColumnScan([subscription.record_filter for subscription in subscriptions])
     build_s = time.perf_counter() - begin
@@ -296,7 +296,7 @@ def _verdict(
 def settled_heap() -> Iterator[None]:
     """Keep the collector from walking through what is there already while rates are measured.
 
-    Where somebody has put objects aside before, all stay aside: to take some back takes all.
+    Where objects were frozen before, all stay frozen: to thaw some of them thaws all.
     """
     is_ours = gc.get_freeze_count() == 0
     gc.collect()

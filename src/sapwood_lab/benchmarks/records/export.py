@@ -4,8 +4,8 @@
 subscriptions.jsonl    `id`; `filter`, the text; `any`, a list of lists of conditions: the filter
                        accepts what satisfies all conditions of one of the lists
 publications.jsonl     `id`; `attributes`
-expected.json          `workload`, `seed`, and for each size how many matches all publications have
-                       together with the first so many subscriptions
+expected.json          `workload`, `seed`, and for each size the number of matches of all
+                       publications with the first subscriptions, that many
 =====================  =============================================================================
 
 A condition names an `attribute` and one of: `in`, a list of values; `not_in`, texts that a text is
@@ -43,7 +43,7 @@ def export(
 ) -> None:
     """Write the files for the largest size into the folder, which is made if it is not there.
 
-    Raises `InvalidValueError` for a filter that the conditions cannot say.
+    Raises `InvalidValueError` for a filter that the conditions cannot express.
     """
     folder.mkdir(parents=True, exist_ok=True)
     filters: list[Filter] = []

@@ -12,7 +12,7 @@ from sapwood.model.subscription import Subscription
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """How far an index was filled: how many were wanted and added, and how long that took."""
+    """The filling of an index: the subscriptions wanted and added, and the time that took."""
 
     wanted: int
     added: int
@@ -21,11 +21,11 @@ class Filling:
 
     @property
     def complete(self) -> bool:
-        """Whether all that was wanted was added."""
+        """True if all wanted subscriptions were added."""
         return self.added == self.wanted
 
     def __str__(self) -> str:
-        """What to say in place of figures where time was up."""
+        """The text in place of figures where time was up."""
         if self.complete:
             return f"filled in {self.seconds:.1f} s"
         return f"not filled in {self.budget_s:g} s ({self.added:,} of {self.wanted:,} added)"

@@ -1,9 +1,9 @@
-"""What a match costs from the form on that a caller has: a dict, a line of JSON.
+"""The cost of a match from the form of the caller on: a dict, a line of JSON.
 
 `python -m sapwood_lab.benchmarks.records.forms [SUBSCRIPTIONS [WORKLOAD [SECONDS]]]` prints JSON.
 Records have `ATTRIBUTES` attributes, as wide ones of applications do: those of the workload, and
-others that no filter asks for. Figures are processor time in microseconds, the best of several
-rounds, as one number of one run: compare them with `search_us`, which is the engine's part alone.
+others that no filter tests. Figures are processor time in microseconds, the best of several rounds,
+as one number of one run: compare them with `search_us`, which is the engine's part alone.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def run_forms(
     lines = [msgspec.json.encode(record) for record in records]
     from_dicts, from_lines = [*map(index.match, records)], [*map(index.match_json, lines)]
     together = index.match_many(records)
-    # A wide record has the matches of a bare one, whose attributes are all that is asked for.
+    # A wide record has the matches of a bare one, which has all attributes that filters test.
     bare = [index.match(dict(one.record)) for one in source.publications(PUBLICATIONS, SEED)]
     return {
         "subscriptions": subscriptions,

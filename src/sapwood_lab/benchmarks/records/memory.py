@@ -26,7 +26,7 @@ _PAGES_FIELD: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a subscription occupies: in all, its id included, and beside that as the index reports.
+    """The memory of a subscription: in all, its id included, and beside that as the index reports.
 
     The first is what a process grows by, the second `Index.memory` without ids.
     """
@@ -54,7 +54,7 @@ def run_memory(
 def measure(
     name: str, engine: str, size: int, fill_seconds: float, data: Path | None = None
 ) -> Memory:
-    """What the subscriptions after the first `MARK`-th part add to this process.
+    """The memory that the subscriptions after the first `MARK`-th part add to this process.
 
     The first part brings what is there once: compiled code, libraries, buffers.
     """
@@ -79,7 +79,7 @@ def measure(
 
 
 def resident_bytes() -> int:
-    """What this process has in memory, garbage collected."""
+    """The resident memory of this process, garbage collected."""
     gc.collect()
     fields = Path("/proc/self/statm").read_text("ascii").split()
     return int(fields[_PAGES_FIELD]) * resource.getpagesize()

@@ -31,7 +31,7 @@ EXACT_MAX: Final = 2**53
 
 ID_BYTES: Final = 4
 TEST_BYTES: Final = 16
-"""What a further test of a candidate reads at the least: two bounds."""
+"""The bytes that a further test of a candidate reads at the least: two bounds."""
 
 _NUMBER: Final = 0
 _TEXT: Final = 1
@@ -44,7 +44,7 @@ _Key: TypeAlias = tuple[str, int]
 
 
 class Touched(NamedTuple):
-    """What a match cannot do without, once rows are found by their first test."""
+    """The least work of a match, once rows are found by their first test."""
 
     candidates: int
     bytes: int
@@ -66,7 +66,7 @@ class _Test(NamedTuple):
 class ColumnScan:
     """The positions of the filters that accept a record, by looking at all of them.
 
-    Texts that general `like` patterns and readings ask for are tried one by one, where the rest of
+    General `like` patterns and readings are tried on texts one by one, where the rest of
     a filter holds. Raises `InvalidValueError` for whole numbers that no float holds: the scan would
     be wrong.
     """
@@ -108,7 +108,7 @@ class ColumnScan:
 
     @property
     def bytes(self) -> int:
-        """What one match reads of the first column."""
+        """The bytes that one match reads of the first column."""
         return int(self._places[0].nbytes + self._lows[0].nbytes + self._highs[0].nbytes)
 
     def match(self, record: Record) -> Positions:

@@ -1,4 +1,4 @@
-"""What a filled index does for several at once: two threads on it, and others that map it."""
+"""A filled index shared by several: two threads on it, and other processes that map it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sapwood_lab.workload.records import Workload
 THREADS: Final = 2
 LOADS: Final = 5
 COPIES: Final = 4
-"""How often the publications are matched in one call, so that threads have pieces to share."""
+"""The copies of the publications in one call, so that threads have pieces to share."""
 
 CHECKED: Final = 16
 

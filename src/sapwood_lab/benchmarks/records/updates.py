@@ -1,4 +1,4 @@
-"""How fast subscriptions come and go while publications are matched."""
+"""The rate at which subscriptions come and go while publications are matched."""
 
 from __future__ import annotations
 

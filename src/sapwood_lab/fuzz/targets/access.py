@@ -1,4 +1,4 @@
-"""What shows who somebody is: signed tokens, the header `Authorization`, files of identities."""
+"""Proofs of identity: signed tokens, the header `Authorization`, files of identities."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class _Issuer:
         return changed.encode(errors="replace").decode()  # it comes as UTF-8
 
     def read(self, token: str) -> Any:
-        """What a token says, and who comes by it."""
+        """The claims of a token, and the identity that they give."""
         hello = Hello(role=Role.CLIENT, name="c", session="s", credentials=Credentials("", token))
         decided = repr(self._authenticator.decide(hello, frozenset(), _NOW))
         return looks_signed(token), repr(claimed(token, self.issuers, _NOW)), decided
@@ -114,13 +114,13 @@ class _Late:
         return self._issuer.draw(random)
 
     def read(self, token: str) -> Any:
-        """What one says that was drawn."""
+        """The claims of a drawn token."""
         assert self._issuer is not None, "it was drawn"
         return self._issuer.read(token)
 
 
 def targets() -> list[Target]:
-    """Those of this module."""
+    """The targets of this module."""
     late = _Late()
     return [
         Target(

@@ -77,7 +77,7 @@ class _Folder:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def read(self, data: bytes) -> Any:
-        """What a file with these bytes says."""
+        """The content of a file with these bytes."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="sapwood-fuzz-")
         path = Path(self._folder.name) / self._name
@@ -113,7 +113,7 @@ _TEMPLATE: Final = tuple(
 
 
 def _settings(path: Path) -> Any:
-    """What is told; that settings can be made of it is said by no error."""
+    """The given settings, of which settings of a broker are made without an error."""
     told = read_configuration({}, {}, path)
     settings_of(told)
     return told.given
@@ -138,7 +138,7 @@ def _toml(seeds: tuple[bytes, ...]) -> Callable[[Random], bytes]:
 
 
 def targets() -> list[Target]:
-    """Those of this module."""
+    """The targets of this module."""
     configuration = _Folder("sapwood.toml", _settings)
     identities = _Folder("identities.toml", read_identities)
     schema = _Folder("schema.toml", read_declared)

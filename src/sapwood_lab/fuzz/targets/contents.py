@@ -95,7 +95,7 @@ def _line(random: Random, seeds: tuple[Any, ...]) -> bytes:
 
 
 def _publication_line(line: bytes) -> Any:
-    """A publication line; the fast reader says the same or nothing."""
+    """A publication line; the fast reader gives the same value or `None`."""
     flat = decode_flat_line(line)
     read = decode_publication(line)
     made: Publication = read.publication
@@ -118,7 +118,7 @@ def _advertisement_line(line: bytes) -> Any:
 
 
 def targets() -> list[Target]:
-    """Those of this module."""
+    """The targets of this module."""
     return [
         Target("publications", 90, _body, _publication),
         Target("documents", 35, _document, _read_document),

@@ -68,7 +68,7 @@ def _reader(dialect: str | None) -> Callable[[str], Any]:
 
 
 def _again(written: str) -> str | None:
-    """What a canonical text is read as; `None` where it takes more room or work than its source."""
+    """The filter of a canonical text, as text; `None` where it takes more work than its source."""
     try:
         again: Filter = parse_filter(written)
     except InputError as error:
@@ -87,7 +87,7 @@ def _xpath(text: str) -> Any:
 
 
 def targets() -> list[Target]:
-    """Those of this module."""
+    """The targets of this module."""
     return [
         Target("filters", 22, _drawn(HOUSE), _reader(None)),
         Target("selectors of JMS", 8, _drawn(JMS), _reader("jms")),

@@ -31,7 +31,7 @@ _PIECES_MAX: Final = 4
 
 
 class Stream(NamedTuple):
-    """What a peer sends to a broker, and where it is cut."""
+    """The bytes that a peer sends to a broker, and where they are cut."""
 
     data: bytes
     cuts: tuple[int, ...]
@@ -176,7 +176,7 @@ def _decoded(decoder: Decoder, pieces: Sequence[bytes]) -> tuple[list[Any], str]
 
 
 def _plain(message: Any) -> Any:
-    """What can be compared: of what nobody has read, the form; a NaN is no equal of its own."""
+    """A comparable form of a message: unread parts as they are; a NaN does not equal itself."""
     return repr(message)
 
 
@@ -203,7 +203,7 @@ class _Runs:
 
 
 def _connected(stream: Stream) -> tuple[list[Any], Any, bytes]:
-    """What a connection makes of it: messages, how it ended, and what it answers."""
+    """The result of a connection for a stream: messages, its ending, and its answers."""
     connection = Connection(None, ConnectionSettings(frame_bytes_max=FRAME_BYTES_MAX), 0.0, "b")
     messages: list[Any] = []
     for piece in stream.pieces:
@@ -230,7 +230,7 @@ def _datagram(random: Random) -> bytes:
 
 
 def targets() -> list[Target]:
-    """Those of this module."""
+    """The targets of this module."""
     runs = _Runs()
     return [
         Target("frames of clients", 120, _client_stream, _read),

@@ -1,4 +1,4 @@
-"""The gateway: what bodies, headers and messages say, and whole requests at its door.
+"""The gateway: its readers of bodies, headers and messages, and whole requests at its door.
 
 The door is a broker with a gateway in this process; a request is bytes for its HTTP server, which
 writes its answer to a transport in memory.
@@ -241,7 +241,7 @@ class _Transport(asyncio.Transport):
         self.protocol = protocol
 
     def is_closing(self) -> bool:
-        """Whether this end has closed it."""
+        """True if this end has closed it."""
         return self._closing
 
     def close(self) -> None:
@@ -346,7 +346,7 @@ def _server_of(broker: Any) -> Any:
 
 
 def targets() -> list[Target]:
-    """Those of this module."""
+    """The targets of this module."""
     door = _Door()
     return [
         Target("records by HTTP", 80, _record, lambda body: read_record(body, _GIVEN)),

@@ -127,7 +127,7 @@ def _filter(text: str) -> Any:
 
 
 def targets() -> list[Target]:
-    """Those of this module."""
+    """The targets of this module."""
     return [
         Target("packets of MQTT", 150, _stream, _read, (MqttError,)),
         Target("topic filters", 20, _topic, _filter, (MqttError,)),

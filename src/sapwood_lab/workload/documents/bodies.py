@@ -40,7 +40,7 @@ _TEXT: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class DocumentShape:
-    """How documents look.
+    """The shape of documents.
 
     At most `levels` (L) of elements; about `tags` (T) elements, more only where the content models
     demand it; up to `repeats` (r) of what may repeat; `optional` the chance of what may be absent,
@@ -66,7 +66,7 @@ class DocumentShape:
 def draw_documents(
     dtd: Dtd, shape: DocumentShape, random: np.random.Generator, count: int
 ) -> Sequence[bytes]:
-    """So many documents, in UTF-8.
+    """A draw of `count` documents, in UTF-8.
 
     Raises `InvalidValueError` if no valid document has as few levels, and for a required attribute
     that would have to point to something (`IDREF`, `ENTITY`) or has an undeclared prefix.
@@ -143,7 +143,7 @@ class _Body:
         return "".join(self.element(self.dtd.root, self.shape.levels, self.shape.tags)).encode()
 
     def element(self, name: str, levels: int, tags: int) -> Iterator[str]:
-        """An element with its content, within so many levels and, if it can be, tags."""
+        """An element with its content, within `levels` levels and, if it can be, `tags` tags."""
         self.made += 1
         element = self.dtd.element(name)
         start = f"<{name}{''.join(self.attributes(element))}"

@@ -1,9 +1,9 @@
-"""Documents of one size, of which a given share of subscriptions wants nothing (Chand, 9.1).
+"""Documents of one size that a given share of subscriptions rejects (Chand, 9.1).
 
-What the work's generators did beyond the parameters that it names is lost. Two of its figures say
-more: documents are of an average size (L3234; the table of parameters has a maximum, L2181), and
-75 % of the peers had no use for a document, whatever their number (L3246). So documents are kept
-that have about as many tags as wanted, and the chance of what a DTD lets be absent
+The behavior of the work's generators beyond the parameters that it names is lost. Two of its
+figures give more: documents are of an average size (L3234; the table of parameters has a maximum,
+L2181), and 75 % of the peers had no use for a document, whatever their number (L3246). So documents
+are kept that have about the given number of tags, and the chance of what a DTD lets be absent
 (`DocumentShape.optional`) is sought with which that share comes out: before anything is measured.
 
 Worked example, NITF and 22 tags: with 0.35 three quarters of XNet's patterns reject a document,
@@ -27,19 +27,19 @@ from sapwood.xml.dtd import Dtd
 from sapwood_lab.workload.documents.bodies import DocumentShape, draw_documents
 
 UNINTERESTED: Final = 0.75
-"""The share of peers that want nothing of a document, on the mean (L3246)."""
+"""The share of peers that have no use for a document, on the mean (L3246)."""
 
 TOLERANCE: Final = 0.10
-"""How far off the share may be, over all sizes together: ours."""
+"""The tolerance of the share, over all sizes together: ours."""
 
 SLACK: Final = 0.2
-"""How far the tags of a document may be off, as a share of those wanted."""
+"""The tolerance of a document's tags, as a share of the given number."""
 
 CHANCES: Final = tuple(round(0.05 * step, 2) for step in range(2, 20))
-"""What `optional` may be, from 0.1 to 0.95; the more is there, the more want it."""
+"""The values of `optional`, from 0.1 to 0.95; with more parts present, more filters match."""
 
 SAMPLE: Final = 16
-"""Documents of each size by which a share is told."""
+"""Documents of each size by which a share is estimated."""
 
 _DRAWS_MAX: Final = 250
 """Draws for a document, on the mean, after which there are taken to be too few of its size."""
@@ -49,7 +49,7 @@ _BATCH: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What was found: `optional`, and the share that wants nothing by number of tags."""
+    """The result: `optional`, and the uninterested share by number of tags."""
 
     optional: float
     uninterested: Mapping[int, float]
@@ -63,7 +63,7 @@ class Calibration:
 def sized_documents(
     dtd: Dtd, shape: DocumentShape, random: np.random.Generator, count: int
 ) -> list[bytes]:
-    """So many documents with as many tags as the shape says, up to a fifth more or less.
+    """A draw of `count` documents with the tags of the shape, up to a fifth more or less.
 
     Raises `InvalidValueError` where the DTD with this shape hardly has any.
     """
@@ -86,7 +86,7 @@ def tags_of(document: bytes) -> int:
 
 
 def uninterested_share(interests: Sequence[Interest], documents: Sequence[bytes]) -> float:
-    """The share of pairs of an interest and a document where the former does not want the latter.
+    """The share of pairs of an interest and a document where the former rejects the latter.
 
     Interests that occur more than once weigh as much as they do.
     """
@@ -113,12 +113,12 @@ def calibrated(
     *,
     wanted: float = UNINTERESTED,
 ) -> Calibration:
-    """The `optional` with which the share that wants nothing of documents is nearest to `wanted`.
+    """The `optional` with which the uninterested share is nearest to `wanted`.
 
     `sizes` are numbers of tags: one value for all of them, as one generator made them all.
 
     Raises `InvalidValueError` where no value comes within `TOLERANCE`, for that is another workload
-    than the one that was asked for.
+    than the one requested.
     """
     tried: dict[float, Calibration] = {}
     low, high = 0, len(CHANCES) - 1

@@ -29,13 +29,13 @@ SHARE_MAX: Final = 0.02
 """The share of the sample that a head may cover; where few heads have to do, twice its part."""
 
 _DRAWS_PER_PATTERN: Final = 20
-"""Draws for each subscription wanted, after which there are taken to be too few."""
+"""Draws for each requested subscription, after which there are taken to be too few."""
 
 
 def with_covering_rate(
     source: DocumentWorkload, count: int, rate: float, seed: int
 ) -> list[Subscription]:
-    """So many distinct subscriptions of a source; `rate` of them are covered by some other.
+    """A choice of `count` distinct subscriptions of a source, a share `rate` of them covered.
 
     They keep the order of the source's stream, with ids `s0`, `s1`, ...; the number of covered
     ones is `count * rate`, rounded.

@@ -37,7 +37,7 @@ class Skew:
     """
 
     exponent: float
-    #: sums of weights for the first ranks; grows with what was asked for
+    #: sums of weights for the first ranks; grows with the requested ranks
     _sums: dict[int, tuple[float, ...]] = field(
         init=False, compare=False, repr=False, default_factory=dict
     )

@@ -42,13 +42,13 @@ _RELATIONS: Final = (Relation.EQUAL, Relation.AT_LEAST, Relation.AT_MOST)
 
 @dataclass(frozen=True, slots=True)
 class PatternShape:
-    """How patterns look. Chances are between 0 and 1; depths in levels of elements.
+    """The shape of patterns. Chances are between 0 and 1; depths in levels of elements.
 
     A pattern reaches `depth_min` (m) to `depth_max` (h) levels deep, uniformly, less where a walk
     ends early, and each of its leaves is `depth_min` levels deep at least; a `//` skips up to
     `gap_max` - 1 levels (d). `descendant` (p_//, DO) and `wildcard` (p_*, W) are chances of each
     step, `branch` (p_lambda) that of one more path below an element, `value` that the last step
-    asks for a value. `skew` is the Zipf exponent of names, and `distinct` leaves out what was made
+    compares a value. `skew` is the Zipf exponent of names, and `distinct` leaves out what was made
     before.
 
     Raises `InvalidValueError` for anything else.
@@ -85,7 +85,7 @@ XPE: Final = PatternShape(depth_min=1, descendant=0.2, wildcard=0.2)
 def draw_patterns(
     dtd: Dtd, shape: PatternShape, random: np.random.Generator, count: int
 ) -> Sequence[TreePattern]:
-    """So many patterns, equal ones among them.
+    """A draw of `count` patterns, equal ones among them.
 
     Raises `InputError` if the DTD has no path as deep as `depth_min`.
     """
@@ -95,7 +95,7 @@ def draw_patterns(
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """Where a walk begins: the level of an element, and the children to choose from."""
+    """The start of a walk: the level of an element, and the children to choose from."""
 
     level: int
     children: tuple[str, ...]
@@ -154,7 +154,7 @@ class _Walk:
     def condition(
         self, name: str, level: int, target: int, gaps: int, *, has_value: bool
     ) -> Condition:
-        """What is asked of the element `name`: the path further down, and branches."""
+        """The condition on the element `name`: the path further down, and branches."""
         if level >= target or not self.children(name):
             self.shallowest = min(self.shallowest, level)
             return self.value(name) if has_value else all_of(())

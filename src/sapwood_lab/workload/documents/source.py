@@ -42,7 +42,7 @@ class DocumentWorkload:
     def subscriptions(self, count: int, seed: int, start: int = 0) -> Iterator[Subscription]:
         """Subscriptions `start` to `count` - 1 of the stream, with ids `s0`, `s1`, ...
 
-        Raises `InvalidValueError` if distinct ones are wanted and there are fewer.
+        Raises `InvalidValueError` if distinct ones are requested and there are fewer.
         """
         draw, key = partial(draw_patterns, self.dtd, self.patterns), (seed, _SUBSCRIPTIONS)
         if not self.patterns.distinct:

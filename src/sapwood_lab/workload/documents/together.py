@@ -1,4 +1,4 @@
-"""Whether an element of a DTD can have so many children at once: what makes branches possible."""
+"""The children that an element of a DTD can have at once, which make branches possible."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Names = tuple[str, ...]
 
 
 def can_have(dtd: Dtd, element: str, children: Names) -> bool:
-    """Whether some valid element has all these children, each by itself, whatever else it has."""
+    """True if some valid element has all these children, each by itself, whatever else it has."""
     declared = dtd.element(element)
     if declared.kind is ContentKind.ANY:
         return True
@@ -22,7 +22,7 @@ def can_have(dtd: Dtd, element: str, children: Names) -> bool:
 
 
 def _holds(particle: Particle, children: Names, known: Collection[str]) -> bool:
-    """Whether content of this model can have all these children."""
+    """True if content of this model can have all these children."""
     if not children:
         return is_possible(particle, known)
     if particle.occurs.may_repeat:

@@ -79,7 +79,7 @@ class Spread:
 
     @property
     def count(self) -> int:
-        """How many numbers there are."""
+        """The number of numbers."""
         return self.high - self.low + 1
 
     def draw(self, random: np.random.Generator, size: int) -> Ranks:
@@ -116,7 +116,7 @@ def _pareto(random: np.random.Generator, size: int) -> Floats:
 
 
 def distinct_of(spread: Spread, random: np.random.Generator, chosen: Sequence[int]) -> list[Ranks]:
-    """For each element of `chosen`, so many different numbers of the spread, ascending.
+    """For each element of `chosen`, as many different numbers of the spread, ascending.
 
     Raises `InvalidValueError` if there are not that many.
     """
@@ -129,7 +129,7 @@ def distinct_of(spread: Spread, random: np.random.Generator, chosen: Sequence[in
         while len(taken) < count:
             drawn = spread.draw(random, draws).tolist()
             taken = list(dict.fromkeys([*taken, *drawn]))[:count]
-            # Skewed laws repeat themselves: ask for more each time.
+            # Skewed laws repeat themselves: draw more each time.
             draws = min(4 * draws, math.ceil(4 * spread.count))
         found.append(np.array(sorted(taken), np.int64))
     return found

@@ -130,7 +130,7 @@ def _bool_filter(
     if kind >= _BOOL_OR + _BOOL_NOT:
         return Filter((first,))
     attribute, value = negated
-    if attribute in first.attributes:  # `c = 'v1' and not c = 'v2'` says no more than `c = 'v1'`
+    if attribute in first.attributes:  # `c = 'v1' and not c = 'v2'` is just `c = 'v1'`
         attribute = _MIX_TEXTS[(_MIX_TEXTS.index(attribute) + 1) % len(_MIX_TEXTS)]
     return Filter((first.with_constraint(attribute, different_from(value)),))
 

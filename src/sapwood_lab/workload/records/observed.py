@@ -1,4 +1,4 @@
-"""Workloads of records that were observed: they are published, and asked for by their own values.
+"""Workloads of observed records: they are published, and subscribed to by their own values.
 
 A publication is one of the records, drawn uniformly, so that a few hundred show all kinds of them.
 A subscription is made around one record, drawn likewise: some of its attributes, each constrained

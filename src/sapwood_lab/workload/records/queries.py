@@ -1,11 +1,12 @@
 """Filters as queries to a search engine, and events that match them (Jerzak, *XSiena*, 9.1.2).
 
 The work takes queries from a published log of people's searches, and for each the number of hits
-that another search engine told. Neither is used here. Words have numbers, the most frequent first,
+that another search engine gave. Neither is used here. Words have numbers, the most frequent first,
 with Zipf's law. A topic is some words that go together, a user has a few topics, and most words of
-a query are of one of them; so words occur together, and users ask alike where they share a topic.
+a query are of one of them; so words occur together, and users have similar queries where they share
+a topic.
 
-A filter asks whether the attribute `query` contains a query. An event is made as in the work: each
+A filter tests whether the attribute `query` contains a query. An event is made as in the work: each
 filter's text is in it with a chance, which stands for the share of all pages that have it. It falls
 with the rarest word of the query.
 """
@@ -31,13 +32,13 @@ TOPICS_OF_USER: Final = 6
 IN_TOPIC: Final = 0.7
 """The share of the words of a query that are of its topic."""
 LENGTHS: Final = (0.2, 0.3, 0.25, 0.15, 0.1)
-"""How often a query has 1, 2, ... words."""
+"""The chances that a query has 1, 2, ... words."""
 SHARE_MAX: Final = 0.01
 """The share of all events that have the most frequent word."""
 
 
 class Query(NamedTuple):
-    """A query: who asks, its text, and the chance that an event has it."""
+    """A query: its user, its text, and the chance that an event has it."""
 
     user: int
     text: str
@@ -45,13 +46,13 @@ class Query(NamedTuple):
 
     @property
     def filter(self) -> Filter:
-        """What its user subscribes to."""
+        """The filter to which its user subscribes."""
         return parse_filter(f"{ATTRIBUTE} like '%{self.text}%'")
 
 
 @dataclass(frozen=True, slots=True)
 class QueryLog:
-    """A log of so many users, each of whom asks so many times; after the last the first goes on.
+    """A log of `users` users with `each` queries each; after the last the first goes on.
 
     With `users` 28 and `each` above 4,000 it is like set A of the work, of which unique queries
     count; with 11,276 and 10 like set B.
@@ -61,7 +62,7 @@ class QueryLog:
     each: int
 
     def queries(self, number: int, seed: int) -> list[Query]:
-        """So many different queries, in the order in which they were asked first."""
+        """The first `number` different queries, in the order of their first occurrence."""
         found: dict[str, Query] = {}
         asked = self._asked(seed)
         while len(found) < number:
@@ -76,7 +77,7 @@ class QueryLog:
         for turn in count():
             user = turn % self.users
             own = np.random.default_rng((seed, 1, user, turn // self.users))
-            # A user has the same topics whenever it asks.
+            # A user has the same topics in all its queries.
             liked = ranks(np.random.default_rng((seed, 2, user)), topics, TOPICS_OF_USER)
             for _ in range(self.each):
                 topic = of_topic[int(liked[own.integers(TOPICS_OF_USER)])]
@@ -87,7 +88,7 @@ class QueryLog:
 
 
 def events(queries: list[Query], number: int, seed: int) -> Iterator[dict[str, str]]:
-    """So many records, each with the texts of the queries that are drawn for it."""
+    """A draw of `number` records, each with the texts of the queries that are drawn for it."""
     random = np.random.default_rng((seed, 3))
     shares = np.array([one.share for one in queries])
     for _ in range(number):

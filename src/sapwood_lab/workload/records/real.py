@@ -34,7 +34,7 @@ from sapwood_lab.workload.records.source import Workload
 
 MARKET_ATTRIBUTES: Final = 50
 FLIGHTS_STRIDE: Final = 16
-"""Every so many flights are taken: a year of them, in a few seconds."""
+"""One in `FLIGHTS_STRIDE` flights is taken: a year of them, in a few seconds."""
 
 _Flat = dict[str, Value]
 
@@ -108,7 +108,7 @@ class _Features(msgspec.Struct):
 def city_lots(path: Path) -> Iterator[_Flat]:
     """The lots of a GeoJSON feature collection: their properties, and where their middle is.
 
-    What a property does not say is left out; `longitude` and `latitude` are the middle between the
+    A property without a value is left out; `longitude` and `latitude` are the middle between the
     outermost corners, since filters do not see arrays. Raises `FileFormatError` for another file.
     """
     try:

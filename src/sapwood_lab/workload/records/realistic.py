@@ -2,7 +2,7 @@
 
 Publications are readings of devices: where a device is (a path such as `r03/s012/d0457`), what it
 is and who made it (texts under Zipf's law), whether it is on battery, and some of 40 measurements
-(log-normal, the usual ones usual). Subscriptions ask for one place or everything below it, for
+(log-normal, the usual ones usual). Subscriptions are for one place or everything below it, for
 kinds, makers and one-sided or two-sided ranges of the measurements that are usual. The shares of
 the operators are ours; no public trace of such subscriptions is known to us.
 """

@@ -26,10 +26,10 @@ _SUBSCRIPTIONS: Final = 1
 _PUBLICATIONS: Final = 2
 
 DrawFilters: TypeAlias = Callable[[np.random.Generator, int], Sequence[Filter]]
-"""So many filters in normal form, drawn from a generator."""
+"""Draws a number of filters in normal form from a generator."""
 
 DrawRecords: TypeAlias = Callable[[np.random.Generator, int], Sequence[dict[str, Value]]]
-"""So many flat records, drawn from a generator."""
+"""Draws a number of flat records from a generator."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ read   `lower(code) = ...` (4 of 10), or a `host`    `code`, in capitals; `size`
 =====  ============================================  =============================================
 
 A word has 5 to 12 letters that are drawn independently, uniformly: nearly all are distinct. A
-message begins and ends with a word of the kind that subscriptions ask for, which some of them do
-by chance, and has shorter ones in between.
+message begins and ends with a word of the kind in subscriptions, which some of them match by
+chance, and has shorter ones in between.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from sapwood_lab.workload.records.neutral import box
 from sapwood_lab.workload.records.source import Workload
 
 WORDS: Final = 1_000_000
-"""Words that subscriptions ask for, and with which messages begin and end."""
+"""Words of subscriptions, with which messages also begin and end."""
 
 WORD_CHARS: Final = (5, 12)
 MESSAGE_CHARS: Final = (40, 100)

@@ -4,7 +4,7 @@ Every quantity of the table has its own range and law. The numbers of filters an
 drawn as well (`XSiena.counts`). As in the work, no filter contradicts itself and there are neither
 ranges nor `!=`: a filter has at most one predicate an attribute. Names come from numbered words
 instead of an English word list. How the work maps a normal or Pareto draw to a name or a value is
-not printed; `Spread` says how it is done here.
+not printed; `Spread` defines it here.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class XSiena:
             raise InvalidValueError("names", f"there are only {self.names.count} names")
 
     def counts(self, seed: int) -> tuple[int, int]:
-        """How many filters and how many events there are."""
+        """The numbers of filters and of events."""
         random = np.random.default_rng((seed, 0))
         return int(self.filters.draw(random, 1)[0]), int(self.events.draw(random, 1)[0])
 

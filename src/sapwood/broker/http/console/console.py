@@ -1,12 +1,13 @@
-"""The console: `/console` and what it is made of, and the answers that it asks for, under `/api`.
+"""The console: `/console` and its files, and the answers that the page requests, under `/api`.
 
-The page is for everybody, as it says nothing of the broker. Every answer is for who may read the
-broker's state, as metrics are, and each is what a command says: `/api/status` is `sapwood status
+The page is public, as it has nothing about the broker. The answers are for identities that may read
+the broker's state, as metrics are, and each is that of a command: `/api/status` is `sapwood status
 --json`, `/api/durables` a page of `sapwood durable list --json`, `/api/explain` `sapwood explain
 --broker --json`.
 
-Nothing on the page comes from elsewhere, and browsers are told to let nothing in (`_PAGE`): what
-brokers, clients and publications are called is shown as text, and could not be run if it were not.
+Nothing on the page comes from elsewhere, and browsers are instructed to load nothing else
+(`_PAGE`): names of brokers, clients and publications are shown as text, and could not be run if
+they were not.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ _DATA: Final[Mapping[str, str]] = MappingProxyType(
 _NAMELESS: Final[Mapping[str, str]] = MappingProxyType(
     {"WWW-Authenticate": 'Bearer realm="sapwood"'}
 )
-"""Of a password, a browser would ask by itself, and remember it for whoever comes next."""
+"""For a password, a browser would prompt by itself, and remember it for the next person."""
 
 _OFFSET_MAX: Final = 2**53
 
@@ -86,11 +87,11 @@ class Console:
         self._broker = broker
         self._gateway = gateway
         self._live = Live(broker)
-        #: asks other brokers, one question after the other
+        #: sends requests to other brokers, one after the other
         self._thread = ThreadPoolExecutor(1, "console questions")
 
     async def stop(self) -> None:
-        """Ask nobody any more."""
+        """Stop all requests to other brokers."""
         await self._live.stop()
         await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
 
@@ -134,7 +135,7 @@ class Console:
         ]
 
     def _answering(self, answer: _Answer) -> Callable[[Request], Awaitable[Response]]:
-        """A page that answers, by JSON, who may ask."""
+        """A page that answers, by JSON, requests with valid credentials."""
 
         async def page(request: Request) -> Response:
             try:
@@ -229,7 +230,7 @@ class _File:
 
 
 async def _streamed(events: AsyncIterator[tuple[str, dict[str, Any]]]) -> Response:
-    """An answer that goes on with events; what is refused before the first one is raised."""
+    """An answer of a stream of events; a refusal before the first event is raised."""
     first = await anext(events)
 
     async def parts() -> AsyncIterator[bytes]:
@@ -257,7 +258,7 @@ def _refused(refusal: Refusal) -> Response:
 
 
 def _part(request: Request) -> tables.Part:
-    """The page that is asked for. Raises `InputError`."""
+    """The requested page. Raises `InputError`."""
     first = _number(request, "first", 0, _OFFSET_MAX)
     return tables.Part(first, _rows(request), request.query_params.get("search", ""))
 
@@ -267,7 +268,7 @@ def _rows(request: Request) -> int:
 
 
 def _number(request: Request, name: str, default: int, most: int) -> int:
-    """A number that is given. Raises `InputError` for what is none, or too large."""
+    """A number in the query. Raises `InputError` for one that is invalid, or too large."""
     text = request.query_params.get(name)
     if text is None:
         return default

@@ -1,7 +1,7 @@
-"""The state of the broker and of its overlay, as long as somebody looks.
+"""The state of the broker and of its overlay, while viewers are connected.
 
-One look at the broker each second serves all who look. Others are asked for each who looks, since
-they answer each as what it is.
+One read of the broker's state each second serves all viewers. Other brokers are asked for each
+viewer, since they answer each by its own grant.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from sapwood.wire.greetings import Credentials
 from sapwood.wire.status import status_members
 
 WhyNot = Callable[[], Awaitable[str | None]]
-"""Why who looks may look no longer, if so."""
+"""Returns the reason why a viewer may no longer read the state, or `None`."""
 
 
 class Live:
-    """What all who look share.
+    """The state that all viewers share.
 
     #: hits of subscriptions are counted as long as _count is not 0
     """
 
     def __init__(self, broker: Looked) -> None:
         self._broker = broker
-        #: looks at other brokers, for one who looks after the other
+        #: asks other brokers, for one viewer after the other
         self._thread = ThreadPoolExecutor(1, "console looks")
         self._count = 0
         self._last: dict[str, Any] = {}
         self._at = -CONSOLE_STATUS_S
 
     def state(self) -> dict[str, Any]:
-        """The broker's state, a second old at most: what `sapwood status --json` says, and when."""
+        """The broker's state, a second old at most, as in `sapwood status --json`; and its time."""
         now = asyncio.get_running_loop().time()
         if now - self._at >= CONSOLE_STATUS_S / 2:
             self._at = now
@@ -51,13 +51,13 @@ class Live:
         return self._last
 
     async def stop(self) -> None:
-        """Ask nobody any more."""
+        """Stop all requests to other brokers."""
         await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
 
     async def events(
         self, shown: Credentials | None, why_not: WhyNot
     ) -> AsyncIterator[tuple[str, dict[str, Any]]]:
-        """States and overlays by name, for one who looks; `end` with the reason when that ends.
+        """States and overlays by name, for one viewer; `end` with the reason when that ends.
 
         Raises `Refusal` for one too many.
         """
@@ -96,5 +96,5 @@ class Live:
             self._count -= 1
             if not self._count:
                 self._broker.effect_runner.hits = None
-            with suppress(RuntimeError):  # which says that there are no threads any more
+            with suppress(RuntimeError):  # it reports that there are no threads any more
                 self._thread.submit(others.close)

@@ -1,4 +1,4 @@
-"""What the console looks at: the broker, and the one who looks."""
+"""The broker as the console uses it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sapwood.wire.address import Address
 
 
 class Looked(Asked, Visited, Protocol):
-    """The broker, as the console looks at it."""
+    """The broker, as the console uses it."""
 
     address: Address
     doorkeeper: Doorkeeper
@@ -21,5 +21,5 @@ class Looked(Asked, Visited, Protocol):
 
 
 def cut(text: str) -> str:
-    """A text as a row of a table shows it."""
+    """A text in the form for a row of a table."""
     return text if len(text) <= CONSOLE_TEXT_CHARS else f"{text[: CONSOLE_TEXT_CHARS - 1]}…"

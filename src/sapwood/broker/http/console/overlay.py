@@ -1,8 +1,8 @@
 """The other brokers of the overlay, asked for their state and for explanations.
 
-What is asked of them is what `sapwood status` and `sapwood explain` ask, by the same code and as
-whoever looks at the console: a broker answers who may read its state, and nobody else. Asking
-blocks, so it is done in threads of the console's own.
+The requests are those of `sapwood status` and `sapwood explain`, by the same code and with the
+credentials of the console's viewer: a broker answers only identities that may read its state.
+Requests block, so they are made in threads of the console's own.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from sapwood.wire.status import StatusReply, status_members
 
 
 class Seen(NamedTuple):
-    """Another broker: where it is, and its state, or why that is not known."""
+    """Another broker: its address, and its state, or the reason why that is not known."""
 
     name: str
     address: str
@@ -49,17 +49,17 @@ class Seen(NamedTuple):
     why: str = ""
 
     def members(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """The broker as a JSON object."""
         status = None if self.status is None else status_members(self.status)
         return {"name": self.name, "address": self.address, "status": status, "why": self.why}
 
 
 class _Reader(StatusReader, Explainer):
-    """One connection that asks both."""
+    """One connection for both kinds of requests."""
 
 
 class Neighborhood:
-    """The other brokers, as one who looks can ask them; in one thread at a time.
+    """The other brokers, as one viewer can ask them; in one thread at a time.
 
     #: _readers are connections by address; no address is in both of them and _silent
     """
@@ -68,7 +68,7 @@ class Neighborhood:
         self._own = own
         self._settings = settings
         self._readers: dict[str, _Reader] = {}
-        #: when and why an address did not answer
+        #: the time at which an address did not answer, and the reason
         self._silent: dict[str, tuple[float, str]] = {}
 
     def look(self, neighbors: Mapping[str, str]) -> list[Seen]:
@@ -117,7 +117,7 @@ class Neighborhood:
 
 
 class Inside(Explaining):
-    """Explanations of the broker itself, for who asks in another thread."""
+    """Explanations of the broker itself, for a caller in another thread."""
 
     def __init__(self, broker: Looked) -> None:
         self._broker = broker
@@ -149,10 +149,9 @@ class Inside(Explaining):
 
 
 def shown_to_others(broker: Looked, credentials: Credentials | None) -> ConnectionSettings:
-    """How others are asked for one who looks, whose credentials these are.
+    """The settings for requests to other brokers, with a viewer's credentials.
 
-    The broker's own certificate speaks for somebody else, so it is shown only where nobody is told
-    from anybody.
+    The broker's own certificate is another identity's, so it is used only without access control.
     """
     own = broker.connecting
     tls = own.tls if broker.settings.identities is None else TlsFiles(own.tls.ca)
@@ -160,7 +159,7 @@ def shown_to_others(broker: Looked, credentials: Credentials | None) -> Connecti
 
 
 def explain(inside: Inside, own: str, asked: Asked, settings: ConnectionSettings) -> dict[str, Any]:
-    """What brokers say, in words and as `sapwood explain --json`; asks them, and waits.
+    """The answers of brokers, in words and as `sapwood explain --json`; blocks.
 
     Raises as `answers`.
     """

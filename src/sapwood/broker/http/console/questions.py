@@ -1,4 +1,4 @@
-"""What people ask by the console: a filter, and a publication to be explained."""
+"""Questions of the console's viewers: a filter, and a publication to be explained."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sapwood.model.publication import Publication
 from sapwood.xml.encodings import encode_text
 
 _GIVEN: Final = "given"
-"""The id of the publication that is asked about."""
+"""The id of the publication in a question."""
 
 _Name = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 
@@ -29,7 +29,7 @@ _Name = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 class Asking(Struct, forbid_unknown_fields=True):
     """A question as it travels: about the subscriptions to a filter, of a client, of a name.
 
-    `alone`, it is whether the filter accepts the publication, and of no subscription.
+    With `alone`, it is whether the filter accepts the publication, without a subscription.
     """
 
     filter: str = ""
@@ -43,7 +43,7 @@ class Asking(Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of brokers; or of nobody, where a filter `alone` is looked at."""
+    """A question to brokers; or to none, where only a filter (`alone`) is explained."""
 
     asked: Asked
     alone: bool
@@ -58,12 +58,12 @@ def written_in(given: Mapping[str, str]) -> Written:
 
 
 def interest_in(written: Written) -> Interest:
-    """The filter, if a broker can read it at once. Raises `InputError`."""
+    """The filter, if a broker can parse it at once. Raises `InputError`."""
     return read_interest(written, steps_max=FILTER_STEPS_AT_ONCE)
 
 
 def question_in(body: bytes) -> Question:
-    """The question in a body. Raises `InputError` for what is none."""
+    """The question in a body. Raises `InputError` for an invalid one."""
     try:
         asking = msgspec.json.decode(body, type=Asking)
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
@@ -97,7 +97,7 @@ def publication_in(text: str) -> Publication:
 
 
 def matched(question: Question) -> dict[str, Any]:
-    """Whether the filter accepts the publication, and by what, or why not."""
+    """The explanation of whether the filter accepts the publication."""
     asked = question.asked
     assert asked.interest is not None, "a question about a filter has one"
     assert asked.publication is not None, "a question about a filter has a publication"

@@ -1,8 +1,9 @@
 """Long tables of a broker, one page at a time: clients, subscriptions, mailboxes, the journal.
 
-A page is some rows from a place on. Places count what is there when the page is made: what comes or
-goes between two pages may be on both, or on none. The cost of a page is bounded, whatever is looked
-for: where too much was looked at, a page has few rows, or none, and says where to go on.
+A page is a number of rows from a place on. Places count the entries when the page is made: an entry
+that comes or goes between two pages may be on both, or on none. The cost of a page is bounded,
+whatever the search: where too many entries were compared, a page has few rows, or none, and the
+place at which to continue.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _TOLD_OF: Final = ("offset", "published_at", "id", "home")
 
 
 class Part(NamedTuple):
-    """Which page: so many `rows` from a place on, of those in which `search` is found."""
+    """The requested page: `rows` from a place on, of those that contain `search`."""
 
     first: int
     rows: int
@@ -48,7 +49,7 @@ class Part(NamedTuple):
 def page(
     total: int, all_: Iterable[T], part: Part, texts: Callable[[T], tuple[str, ...]]
 ) -> tuple[list[T], Row]:
-    """The things on a page, and what it says of itself."""
+    """The entries of a page, and the members about the page itself."""
     found: list[T] = []
     place, end = part.first, part.first + CONSOLE_LOOKED_MAX
     for one in islice(all_, part.first, end):
@@ -65,7 +66,7 @@ def page(
 
 
 def clients(broker: Looked, part: Part) -> Row:
-    """The clients that are connected, in the order in which they came."""
+    """The connected clients, in the order in which they came."""
     connected = broker.connections.clients
     found, about = page(len(connected), connected.items(), part, lambda one: (one[0],))
     core, now = one_tree(broker.router), asyncio.get_running_loop().time()
@@ -91,7 +92,7 @@ def _client(core: OnOneTree | None, name: str, tcp: TcpConnection, now: float) -
 
 
 def subscriptions(broker: Looked, part: Part) -> Row:
-    """Those of the broker's clients, with their hits as far as these are counted.
+    """The subscriptions of the broker's clients, with their hits as far as these are counted.
 
     Raises `InputError` under a protocol that does not route all publications on one tree.
     """
@@ -128,7 +129,7 @@ def subscriptions(broker: Looked, part: Part) -> Row:
 
 
 def heard(broker: Looked, neighbor: str, part: Part) -> Row:
-    """The subscriptions that a neighbor has told of. Raises `InputError` where there is none."""
+    """The subscriptions that a neighbor has sent. Raises `InputError` where there is no link."""
     received = _core(broker).subscriptions.entries.received
     if neighbor not in received:
         raise InputError(f"there is no link to {neighbor!r}")
@@ -138,7 +139,7 @@ def heard(broker: Looked, neighbor: str, part: Part) -> Row:
 
 
 def told(broker: Looked, neighbor: str, part: Part) -> Row:
-    """What a neighbor was told; a merger is nobody's subscription, and stands for several."""
+    """The entries sent to a neighbor; a merger is no client's, and stands for several."""
     spread = _core(broker).subscriptions
     if neighbor not in spread.links:
         raise InputError(f"there is no link to {neighbor!r}")
@@ -157,7 +158,7 @@ def told(broker: Looked, neighbor: str, part: Part) -> Row:
 
 
 def _named(known: object) -> Iterator[tuple[str, Interest]]:
-    """What was told by key; under an empty key where subscriptions travel as counts."""
+    """The sent entries by key; under an empty key where subscriptions travel as counts."""
     assert isinstance(known, Mapping), "what was told has its filters with it"
     for one, other in known.items():
         yield (one, other) if isinstance(one, str) else ("", one)
@@ -182,7 +183,7 @@ def _written(interest: Interest) -> Row:
 
 
 def durables(broker: Looked, after: str) -> Row:
-    """The durable subscriptions by name, from behind a name on."""
+    """The durable subscriptions by name, after a name."""
     if broker.store is None:
         return {"kept": False, "rows": [], "next": None}
     reply = broker.store.durables.listed(after)
@@ -193,8 +194,8 @@ def durables(broker: Looked, after: str) -> Row:
 def journal(broker: Looked, before: int, rows: int, text: InterestText | None) -> Row:
     """The last publications of the journal before a place, the last one first.
 
-    With a filter, those that it accepts, of the last ones that are looked at for one answer.
-    Raises `InputError` for what cannot be read.
+    With a filter, those that it accepts, among the last ones that one answer reads. Raises
+    `InputError` for an invalid filter.
     """
     if broker.store is None:
         return {"kept": False, "rows": [], "next": None}
@@ -202,7 +203,7 @@ def journal(broker: Looked, before: int, rows: int, text: InterestText | None) -
     first, end = keeper.store.bounds
     end = max(first, min(before, end))
     start = max(first, end - (rows if text is None else REPLAY_LINES_MAX))
-    while True:  # what is too long for one answer is looked for among fewer
+    while True:  # an answer that is too long is tried again with fewer
         reply = keeper.replay(ReplayRequest(start, end, text))
         if isinstance(reply, ReplayRefused):
             raise InputError(reply.reason)
@@ -222,7 +223,7 @@ def journal(broker: Looked, before: int, rows: int, text: InterestText | None) -
 
 
 def _kept(line: bytes) -> Row:
-    """A line of the journal: where it stands, when and where it came, and what it is."""
+    """A line of the journal: its place, its time, its origin, and its contents."""
     members = msgspec.json.decode(line)
     said = {name: value for name, value in members.items() if name not in _TOLD_OF}
     shown = said.get("attributes") if set(said) == {"attributes"} else said

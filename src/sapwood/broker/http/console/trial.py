@@ -1,7 +1,7 @@
-"""A filter that is tried: read, with the place where it cannot be; then against what is published.
+"""The trial of a filter: parsed, with the place of an error; then applied to live publications.
 
-It is a subscription like any other, of a client that goes with the page: what its identity may not
-see it does not see here, and all brokers take part.
+It is a subscription like any other, of a client that goes with the page: publications hidden from
+its identity are hidden here, and all brokers take part.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ID = "trial"
 
 
 def judged(written: Written) -> dict[str, Any]:
-    """What a filter means, in its normal form, or where and why it cannot be read."""
+    """The normal form of a filter, or the place and the reason of its error."""
     try:
         interest = read_interest(written)
     except FilterSyntaxError as error:
@@ -55,7 +55,7 @@ def judged(written: Written) -> dict[str, Any]:
 async def tried(
     gateway: Gateway, shown: Credentials | None, peer: Peer, wish: Wish
 ) -> AsyncIterator[tuple[str, dict[str, Any]]]:
-    """What becomes of a filter: events by name, until it has matched too much, or for ever.
+    """The events of a trial, by name, until it has matched too often, or for ever.
 
     Raises `Refusal`, `NotAdmittedError`, and `InputError` for a filter that is refused.
     """
@@ -92,7 +92,7 @@ async def _reports(
                 events = await visit.events()
         except TimeoutError:
             events = []
-        await asyncio.sleep(0)  # others have a turn where there is always something
+        await asyncio.sleep(0)  # others have a turn where events never end
     newest = [_shown(one) for one in reversed(last)]
     yield "matches", {"count": count, "newest": newest}
     if visit.ending is not None:

@@ -1,5 +1,5 @@
-"""The loops of `compile`, each with a plain twin.
+"""The loops of `batch`, each with a plain twin.
 
-`compiled` imports numba and is imported late, for large groups only; `plain` holds the same
-functions written for reading.
+`compiled` imports numba and is imported late, for large groups only; `plain` has the same functions
+written for reading.
 """

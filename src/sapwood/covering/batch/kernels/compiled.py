@@ -1,6 +1,6 @@
-"""Which box holds which, compiled by numba and cached on disk; `kernels.plain` says what they do.
+"""Boxes that hold other boxes, compiled by numba and cached on disk; see `kernels.plain`.
 
-The plain twins look at all boxes; these look into the buckets in which a box asks.
+The plain twins compare all boxes; these search the buckets that a box queries.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which box holds which, written for reading, and for groups that need no compiler.
+"""Boxes that hold other boxes, written for reading, and for groups that need no compiler.
 
 `batch.boxes` has the boxes, `batch.buckets` the buckets.
 """
@@ -28,11 +28,12 @@ def sweep(  # noqa: PLR0917 - as the compiled twin
     ask_starts: Places,  # noqa: ARG001
     asked: Places,  # noqa: ARG001
 ) -> Places:
-    """For each box that asks one that holds it, or `NOBODY`.
+    """A box that holds it, or `NOBODY`, for each box with a query (`asks`).
 
-    `order` brings whatever holds a box before it; equal boxes do not hold each other. `stores` says
-    which boxes may be found, and the last four where (`buckets.Buckets`). A held box is never
-    reported: the box that holds it holds all that it holds.
+    `order` has every box behind all that hold it; equal boxes do not hold each other. `stores`
+    marks the boxes that may be found, and the last four arguments their buckets
+    (`buckets.Buckets`). A held box is never reported: the box that holds it holds all that it
+    holds.
     """
     found = np.full(len(order), NOBODY, np.int64)
     plain = as_lists(sides)
@@ -54,10 +55,10 @@ def candidates(  # noqa: PLR0917
     asked: Places,  # noqa: ARG001
     room: int,
 ) -> tuple[int, Places]:
-    """How many of the questions (boxes) were answered, and pairs of (question, box that holds it).
+    """The number of questions (boxes) answered, and pairs of (question, box that holds it).
 
-    A question has no pair twice. One is answered only whole, and only while there are fewer than
-    `room` pairs.
+    No pair of a question comes twice. A question is answered only whole, and only while there are
+    fewer than `room` pairs.
     """
     plain = as_lists(sides)
     stored = sorted(set(boxes.tolist()))
@@ -70,7 +71,7 @@ def candidates(  # noqa: PLR0917
 
 
 def holds(sides: tuple[Ints, Ints, Ints, Ints], outer: int, inner: int) -> bool:
-    """Whether the outer box holds the inner one: on each of its sides."""
+    """True if the outer box holds the inner one: on each of its sides."""
     starts, attributes, lows, highs = sides
     theirs, last = starts[inner], starts[inner + 1]
     for own in range(starts[outer], starts[outer + 1]):
@@ -84,6 +85,6 @@ def holds(sides: tuple[Ints, Ints, Ints, Ints], outer: int, inner: int) -> bool:
 
 
 def as_lists(sides: tuple[Places, Places, Places, Places]) -> tuple[Ints, Ints, Ints, Ints]:
-    """The same as lists, whose elements Python reads faster."""
+    """The sides as lists, whose elements Python reads faster."""
     starts, attributes, lows, highs = sides
     return starts.tolist(), attributes.tolist(), lows.tolist(), highs.tolist()

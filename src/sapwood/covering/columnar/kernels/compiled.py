@@ -1,8 +1,8 @@
 """Kernels of the columnar covering index, compiled by numba and cached on disk.
 
-Free functions on arrays; the plain twins in `kernels.plain` say what they do. An array that is
-handed over takes some 70 nanoseconds, and a table has eight: they go as the address of one array of
-addresses and sizes (`handle`), and whoever calls has all of them meanwhile.
+Free functions on arrays; the plain twins in `kernels.plain` document them. An array argument takes
+some 70 nanoseconds, and a table has eight: they are passed as the address of one array of addresses
+and sizes (`handle`), and the caller holds all of them meanwhile.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ _LENGTH, _WIDTH, _OF_AN_ARRAY = 1, 2, 3
 _ENDS, _KINDS, _SEEN, _ROWS_FREE, _REACH, _CUTS, _QUERY, _FOUND, _LEFT = range(
     0, 9 * _OF_AN_ARRAY, _OF_AN_ARRAY
 )
-"""Where address and sizes of each array of a `columns.View` begin."""
+"""The places of address and sizes of each array of a `columns.View`."""
 
 _WORDS, _FIELDS, _COLUMNS = range(0, 3 * _OF_AN_ARRAY, _OF_AN_ARRAY)
-"""And those that a question is made of."""
+"""The same for the arrays of the `Sides` of a query."""
 
 _OFFERS, _NEEDS, _LIVE, _FREE, _WHOLE_REACH, _WHOLE_CUTS, _GIVEN = range(
     _OF_AN_ARRAY, 8 * _OF_AN_ARRAY, _OF_AN_ARRAY
 )
-"""And those of `columns.Columns`, which begin with the ends, too."""
+"""The same for those of `columns.Columns`, which begin with the ends, too."""
 
 _OFFERED, _NEEDED, _BOUND, _REST, _PLACES = range(0, 5 * _OF_AN_ARRAY, _OF_AN_ARRAY)
-"""And those of what a row shall hold."""
+"""The same for those of the `RowSides` of a row."""
 
 _OF_A_GROUP, _OF_A_QUESTION = 4, 5
-"""Numbers that `Groups` says of a group, and of a point that is to be placed."""
+"""The numbers of an entry of `Groups` for a group, and for a point that is to be placed."""
 
 _WORD: Final = 64
 _ONE: Final = np.uint64(1)
@@ -55,7 +55,7 @@ _ALL_ONES: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 
 def handle(arrays: Sequence[npt.NDArray[Any]]) -> tuple[int, Words]:
-    """Where address, length and length of a row of each array are, and these, to be kept."""
+    """The address of a table of addresses and sizes of the arrays, and the table, to be kept."""
     sizes = [(array.ctypes.data, len(array), array.shape[-1]) for array in arrays]
     words = np.array(sizes, np.uint64)
     return words.ctypes.data, words
@@ -236,7 +236,7 @@ def _reaches(  # noqa: PLR0917 - likewise
     begin: int,
     is_above: bool,  # noqa: FBT001
 ) -> bool:
-    """Whether a row of a crowd holds the point whose ends begin there, or is held by it."""
+    """True if a row of a crowd holds the point whose ends begin at `begin`, or is held by it."""
     for at in range(first, last, 2):
         own, given = arena[row + 1 + plan[at]], ends[begin + plan[at + 1]]
         if (own < given) if is_above else (own > given):
@@ -274,7 +274,7 @@ def _find(  # noqa: PLR0917 - likewise
 def _intersect(  # noqa: PLR0917 - likewise
     table: Words, sides: Words, may: Words, start: int, stop: int, flip: np.uint64
 ) -> None:
-    """Which rows of some blocks the bitmaps leave, as bits."""
+    """Write to `may`, as bits, the rows of some blocks that the bitmaps leave."""
     live, free = words_at(table[_SEEN]), words_at(table[_ROWS_FREE])
     reach, cuts = words_at(table[_REACH]), floats_at(table[_CUTS])
     room, levels = signed(table[_REACH + _WIDTH]), signed(table[_CUTS + _WIDTH])
@@ -305,7 +305,7 @@ def _keep(  # noqa: PLR0917 - likewise
 
 @compiled
 def _holds(table: Words, sides: Words, row: int, flip: np.uint64) -> bool:
-    """Whether a row holds the query (upwards), or the query holds the row."""
+    """True if a row holds the query (upwards), or the query holds the row."""
     ends, kinds, rows = floats_at(table[_ENDS]), words_at(table[_KINDS]), table[_ENDS + _WIDTH]
     places, words = places_at(sides[_COLUMNS]), words_at(sides[_WORDS])
     query = floats_at(table[_QUERY])

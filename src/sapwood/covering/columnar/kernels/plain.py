@@ -25,14 +25,14 @@ Places = npt.NDArray[np.int64]
 
 
 def handle(arrays: T) -> tuple[T, None]:
-    """Arrays in the form in which kernels take them, and what is to be kept with them."""
+    """Arrays in the form in which kernels take them, and the data to be kept with them."""
     return arrays, None
 
 
 def find_above(view: View, question: Sides, blocks: int, first: int, limit: int) -> tuple[int, int]:
-    """The live rows from `first` on that offer all kinds of the question and reach every end of it.
+    """The live rows from `first` on that offer all kinds of the query and reach every end of it.
 
-    Writes at most `limit` rows, ascending; returns how many, and the row from which to go on
+    Writes at most `limit` rows, ascending; returns their number, and the row from which to go on
     (`blocks * BLOCK` if all rows were seen).
     """
     hit, ends, query = _compared(view, question, blocks)
@@ -42,7 +42,7 @@ def find_above(view: View, question: Sides, blocks: int, first: int, limit: int)
 
 
 def find_below(view: View, question: Sides, blocks: int, first: int, limit: int) -> tuple[int, int]:
-    """The live rows that need no further kind and pass no end of the question; as `find_above`."""
+    """The live rows that need no further kind and exceed no end of the query; as `find_above`."""
     hit, ends, query = _compared(view, question, blocks)
     hit &= ~(question.words[:, None] & view.kinds[:, : len(hit)]).any(axis=0)
     hit &= (ends <= query).all(axis=0)
@@ -83,7 +83,7 @@ def level_rows(  # noqa: PLR0917
 def _compared(
     view: View, question: Sides, blocks: int
 ) -> tuple[npt.NDArray[np.bool_], Floats, Floats]:
-    """Which rows are live, their ends in the columns of the question, and the ends of that."""
+    """True for each live row, the rows' ends in the columns of the query, and the query's ends."""
     live, columns = unpacked(view.live[:blocks]), question.columns
     return live, view.ends[columns, : len(live)], view.query[: len(columns), None]
 
@@ -110,7 +110,7 @@ def find_rows(  # noqa: PLR0917
     """The keys of rows of crowds that hold a point, or that it holds, sure or unsure ones.
 
     Begins at a place of the plan, with a row of the crowd there; writes as many keys as there is
-    room for, and returns how many, and where to go on: at the plan's end if all rows were seen.
+    room for, and returns their number, and where to go on: at the plan's end if all rows were seen.
     """
     count = 0
     while at < len(plan):
@@ -141,8 +141,8 @@ def place_rows(  # noqa: PLR0917
 ) -> int:
     """Find up to `limit` sure rows that hold a point, and add it to its crowd, from one point on.
 
-    Returns the first point that is to be asked by itself: as it says so, or as it has too few sure
-    rows and may have unsure ones. Crowds have room.
+    Returns the first point that needs a query by itself: because it is marked so, or has too few
+    sure rows and may have unsure ones. Crowds have room.
     """
     for point in range(first, len(tags)):
         start, stop, group, end, by_itself = asked[point * 5 : point * 5 + 5].tolist()
@@ -172,7 +172,7 @@ def place_rows(  # noqa: PLR0917
 
 
 def drop_row(arena: Floats, groups: Places, group: int, key: int) -> int:
-    """Remove the row of a key from a crowd; the last one takes its place. Returns how many stay."""
+    """Remove the row of a key from a crowd; the last one takes its place. Returns its new size."""
     crowd = _crowd(arena, groups, group)
     row = np.flatnonzero(crowd[:, 0] // 2 == key)[0]
     crowd[row] = crowd[-1]
@@ -181,7 +181,7 @@ def drop_row(arena: Floats, groups: Places, group: int, key: int) -> int:
 
 
 def _comparisons(plan: Places, at: int) -> tuple[Places, int]:
-    """Which end of a row is compared with which of the question, and where the next group is."""
+    """The pairs of ends of a row and of the query to compare, and the place of the next group."""
     after = at + 2 + 2 * int(plan[at + 1])
     return plan[at + 2 : after].reshape(-1, 2), after
 
@@ -196,7 +196,7 @@ def _crowd(arena: Floats, groups: Places, group: int) -> Floats:
 def _reached(
     crowd: Floats, compared: Places, ends: Floats, *, is_above: bool
 ) -> npt.NDArray[np.bool_]:
-    """Which rows hold a point, or are held by it."""
+    """True for each row that holds a point, or is held by it."""
     own, asked = crowd[:, 1 + compared[:, 0]], ends[compared[:, 1]]
     reached: npt.NDArray[np.bool_] = own >= asked if is_above else own <= asked
     return np.asarray(reached.all(axis=1))

@@ -1,7 +1,7 @@
 """Covering as point dominance, searched approximately along a space filling curve (Shen 4.6-4.8).
 
 A filter is projected to a point with two coordinates for each indexed attribute, such that wider
-filters lie higher in every coordinate. What covers a filter lies in the *extremal rectangle* above
+filters lie higher in every coordinate. The covers of a filter lie in the *extremal rectangle* above
 its point. The rectangle is cut into as few standard cubes as possible; each cube is one stretch of
 a space filling curve, so that finding the points inside takes two binary searches. The largest
 cubes hold nearly all of the volume, so an approximate search leaves out the small ones. It can
@@ -14,7 +14,7 @@ miss a covering filter; it never claims one, because every hit is verified with 
 4. `cubes.py`, `rectangles.py`, `decomposition.py`
                        standard cubes, extremal rectangles, and the cubes a rectangle consists of.
 5. `runs.py`, `bounds.py`
-                       what a search costs: counted, and bounded in advance.
+                       the cost of a search: counted, and bounded in advance.
 6. `array.py`, `kernels/`
                        the cells of all filters in the order of the curve.
 7. `search.py`         the search itself: cube by cube, or point by point.

@@ -33,7 +33,7 @@ from sapwood.errors import InvariantError
 _SLOT_MAX: Final = 2**31 - 1
 _FOUND_FIRST: Final = 4
 _FOUND_MAX: Final = 4096
-"""How many slots one call of the walk may find, at first and at most: most searches want one."""
+"""Slots that one call of the walk may find, at first and at most: most searches need one."""
 
 
 class CurveArray:
@@ -46,14 +46,14 @@ class CurveArray:
         self.curve = curve
         self.dimensions = dimensions
         self.bits = bits
-        #: by slot; rows of free slots hold anything
+        #: by slot; rows of free slots are undefined
         self._cells: Cells = np.zeros((0, dimensions), np.uint32)
         #: by slot: the key of each cell
         self._keys: Keys = np.zeros((0, words(dimensions * bits)), np.uint64)
         #: the taken slots by key and slot, and room for more behind the first `_count`
         self._order: Order = np.zeros(0, np.int32)
         self._count = 0
-        #: boxes and slots that all walks so far have looked at
+        #: the number of boxes and slots that all walks so far have compared
         self.steps = 0
 
     def __len__(self) -> int:
@@ -61,7 +61,7 @@ class CurveArray:
         return self._count
 
     def add(self, slot: int, cell: Cell) -> None:
-        """Take `slot` for a cell."""
+        """Put a cell into `slot`."""
         self._reserve(slot + 1)
         self._cells[slot] = cell
         self._write_keys(slot, slot + 1)
@@ -71,7 +71,7 @@ class CurveArray:
         self._count += 1
 
     def add_all(self, cells: Sequence[tuple[int, Cell]]) -> None:
-        """Take many slots of an empty array at once, each with its cell."""
+        """Fill many slots of an empty array at once, each with its cell."""
         assert self._count == 0, "only an empty array is filled at once"
         if not cells:
             return
@@ -105,9 +105,9 @@ class CurveArray:
         return slots
 
     def dominating(self, cell: Cell) -> Iterator[int]:
-        """The slots whose cells dominate `cell`, each once, found as they are asked for.
+        """The slots whose cells dominate `cell`, each once, found during iteration.
 
-        The array must not change until the last one was taken.
+        The array must not change until the iteration ends.
         """
         return self._walk(cell, mirror=0)
 

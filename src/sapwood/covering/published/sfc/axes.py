@@ -1,13 +1,13 @@
-"""Axes: which part of a filter one axis of the universe looks at.
+"""Axes: the part of a filter that one axis of the universe represents.
 
-An axis takes the values of one attribute and one type. Of all that a filter accepts there, only
-its hull counts (`sapwood.covering.hull`): the lowest and the highest value. If a filter covers
+An axis takes the values of one attribute and one type. Of all values that a filter accepts there,
+only its hull counts (`sapwood.covering.hull`): the lowest and the highest value. If a filter covers
 another, its hull holds the other's, on every axis and whatever the shape of the two filters; so
-projecting to hulls never loses a covering, and everything that is no box (unions, holes, open
+projecting to hulls never loses a covering, and every shape that is no box (unions, holes, open
 ends, patterns, booleans, absence, further attributes) is left to the verification of hits.
 
-The source has one closed interval for each attribute (text line 1050); this is its extension to
-all record filters.
+The source has one closed interval for each attribute (text line 1050); this is its extension to all
+record filters.
 """
 
 from __future__ import annotations

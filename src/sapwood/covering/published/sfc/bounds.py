@@ -1,4 +1,4 @@
-"""What the source proves about the cost of a search, in the form in which it holds.
+"""The source's bounds of the cost of a search, in the form in which they hold.
 
 `leading` is the number of leading bits that each length keeps (m), `aspect_ratio` the difference
 of the bit lengths of the longest and the shortest side (alpha). The shortest side is the first in
@@ -30,7 +30,7 @@ def printed_cubes_bound(leading: int, aspect_ratio: int, dimensions: int) -> int
 
 
 def search_bound(epsilon: Fraction, aspect_ratio: int, dimensions: int) -> int:
-    """The most cubes that an approximate search looks at, whatever the side lengths (theorem 2)."""
+    """The most cubes that an approximate search looks up, whatever the side lengths (theorem 2)."""
     return cubes_bound(leading_bits(epsilon, dimensions), aspect_ratio, dimensions)
 
 

@@ -19,7 +19,7 @@ def cell_of(spans: Sequence[tuple[int, int] | None], bits: int) -> Cell:
     """The cell of a box whose interval ends are cells of their axes.
 
     A span `(low, high)` with `0 <= low <= high < 2**bits` gives `2**bits - 1 - low, high`. `None`
-    stands for an axis on which nothing is accepted; its coordinates are the lowest, since any set
+    stands for an axis on which no value is accepted; its coordinates are the lowest, since any set
     covers the empty one.
     """
     top = (1 << bits) - 1

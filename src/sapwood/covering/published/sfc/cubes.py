@@ -1,4 +1,4 @@
-"""Standard cubes: what recursive halving makes of the universe (Shen 4.6.3)."""
+"""Standard cubes: the results of recursive halving of the universe (Shen 4.6.3)."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class StandardCube:
         return 1 << self.size * len(self.coordinates)
 
     def holds(self, cell: Cell) -> bool:
-        """Whether a cell lies inside."""
+        """True if a cell lies inside."""
         return all(
             place == own
             for place, own in zip(_shifted(cell, self.size), self.coordinates, strict=True)
         )
 
     def contains(self, other: StandardCube) -> bool:
-        """Whether every cell of `other` lies inside."""
+        """True if every cell of `other` lies inside."""
         return (
             self.size >= other.size
             and _shifted(other.coordinates, self.size - other.size) == self.coordinates

@@ -23,8 +23,8 @@ from sapwood.errors import UnknownNameError
 class Curve:
     """A curve: `key(cell, bits)` and its inverse `cell(key, dimensions, bits)`.
 
-    `turns` tells whether the order in which a cube's dimensions are halved differs from cube to
-    cube, as it does on Hilbert's curve.
+    `turns` is true if the order in which a cube's dimensions are halved differs from cube to cube,
+    as it does on Hilbert's curve.
     """
 
     name: str
@@ -148,7 +148,7 @@ CURVES: Final[Mapping[str, Curve]] = MappingProxyType(
 
 
 def curve_named(name: str) -> Curve:
-    """The curve of the catalogue; `UnknownNameError` lists what it holds."""
+    """The curve of the catalogue; `UnknownNameError` lists the known names."""
     if name not in CURVES:
         raise UnknownNameError("curve", name, sorted(CURVES))
     return CURVES[name]

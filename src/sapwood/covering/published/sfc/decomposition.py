@@ -29,7 +29,7 @@ def sizes(rectangle: ExtremalRectangle) -> range:
 
 
 def count_of_size(rectangle: ExtremalRectangle, size: int) -> int:
-    """How many cubes of side `2**size` the partition has (lemma 7)."""
+    """The number of cubes of side `2**size` in the partition (lemma 7)."""
     if size not in sizes(rectangle):
         return 0
     outer, inner = prod(rectangle.cleared(size)), prod(rectangle.cleared(size + 1))
@@ -37,7 +37,7 @@ def count_of_size(rectangle: ExtremalRectangle, size: int) -> int:
 
 
 def count(rectangle: ExtremalRectangle) -> int:
-    """How many cubes the partition has: `cubes` in the source."""
+    """The number of cubes in the partition: `cubes` in the source."""
     return sum(count_of_size(rectangle, size) for size in sizes(rectangle))
 
 
@@ -56,7 +56,7 @@ def size_at(rectangle: ExtremalRectangle, cell: Cell) -> int:
 
 
 def cubes(rectangle: ExtremalRectangle) -> Iterator[StandardCube]:
-    """All cubes of the partition, largest first, each made when it is asked for."""
+    """All cubes of the partition, largest first, each made when it is needed."""
     for size in sizes(rectangle):
         yield from cubes_of_size(rectangle, size)
 
@@ -65,8 +65,8 @@ def cubes_of_size(rectangle: ExtremalRectangle, size: int) -> Iterator[StandardC
     """The cubes of side `2**size`, each once (algorithms 4.3 to 4.5).
 
     They fall into rectangles, one for each choice of a set bit at `size` or above in every length,
-    with the bit at `size` chosen at least once. `narrow` is the first dimension in which it is,
-    so that no rectangle comes up twice.
+    with the bit at `size` chosen at least once. `narrow` is the first dimension in which it is
+    chosen, so that no rectangle comes up twice.
     """
     dimensions = range(rectangle.dimensions)
     for narrow in dimensions:
@@ -110,9 +110,9 @@ def searched(rectangle: ExtremalRectangle, size: int) -> ExtremalRectangle:
 
 
 def cubes_needed(rectangle: ExtremalRectangle, epsilon: Fraction) -> int:
-    """How many cubes, largest first, have a share of at least `1 - epsilon` of the volume.
+    """The number of cubes, largest first, with a share of at least `1 - epsilon` of the volume.
 
-    This is what a search that looks cube by cube (`search.by_cubes`) pays if it finds nothing.
+    This is the cost of a search cube by cube (`search.by_cubes`) that finds nothing.
     """
     cut = cut_size(rectangle, epsilon)
     above = sum(count_of_size(rectangle, size) for size in sizes(rectangle) if size > cut)
@@ -128,7 +128,7 @@ def _set_bits(length: int, lowest: int) -> list[int]:
 def _coordinates(rectangle: ExtremalRectangle, dimension: int, place: int, size: int) -> range:
     """The coordinates of the cubes in one dimension, if bit `place` of its length was chosen.
 
-    Equation 4.5: above `place` the length's bits inverted, at `place` a one, below it anything. For
+    Equation 4.5: above `place` the length's bits inverted, at `place` a one, below it any bits. For
     a side as long as the universe, `place` is beyond all coordinates and everything is free.
     """
     universe = (1 << rectangle.bits) - 1

@@ -1,4 +1,4 @@
-"""Choosing a universe for a set of filters: the axes that tell most of them apart."""
+"""The choice of a universe for a set of filters: the axes that distinguish most of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def fitted(filters: Iterable[Filter], bits: int = FITTED_BITS) -> Universe | Non
     """
     numbers: defaultdict[str, list[Number]] = defaultdict(list)
     texts: defaultdict[str, list[str]] = defaultdict(list)
-    #: (attribute, whether its texts are meant) -> how many filters bound it
+    #: (attribute, true for its texts) -> the number of filters that bound it
     uses: defaultdict[tuple[str, bool], int] = defaultdict(int)
     _, _, lowest, highest, _, first_text, no_end, _ = ANY_VALUE
     for hull in map(hull_of, filters):

@@ -1,8 +1,8 @@
 """A covering index on a space filling curve: approximate covering for record filters (Shen 4.6).
 
 Sound for all filters: every hit is verified with `Filter.covers`. Filters of any shape take part,
-with the hulls of what they accept (`sapwood.covering.published.sfc.axes`), so with `epsilon` 0
-nothing is missed that `Filter.covers` would find.
+with the hulls of their accepted values (`sapwood.covering.published.sfc.axes`), so with `epsilon` 0
+no cover is missed that `Filter.covers` would find.
 
 Measured with 50,000 filters of 3 to 6 random intervals: searching point by point costs much the
 same whatever `epsilon` is, and about a thousandth of a scan with `Filter.covers`. An `epsilon`
@@ -31,7 +31,7 @@ _FIT_FROM: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What all searches for covering filters have taken so far.
+    """The cost of all searches for covering filters so far.
 
     The fields add up those of `search.Search`; `spent` counts the searches that the budget of cubes
     ended.
@@ -60,21 +60,21 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """A universe, and an array that holds every key with the cell of its filter there."""
+    """A universe, and an array with every key and the cell of its filter in it."""
 
     universe: Universe
     array: CurveArray
 
 
 class SpaceFillingIndex:
-    """Filters by key that tells which of them cover a filter: all, or most.
+    """Filters by key; a search finds all, or most, that cover a filter.
 
     A `sapwood.covering.protocol.CoveringIndex`. `curve` is a name in `curves.CURVES`. A search
-    looks at a share of at least `1 - epsilon` of the space in which covering filters lie,
-    `0 <= epsilon < 1`; a float stands for the decimal that it prints as. With `cube_budget` it
-    looks up cubes one by one, as in the source, and ends without having reached the share when it
-    has looked up that many; `None` walks over the points instead, which is faster in nearly all
-    cases and always reaches the share.
+    covers a share of at least `1 - epsilon` of the space in which covering filters lie, `0 <=
+    epsilon < 1`; a float stands for the decimal that it prints as. With `cube_budget` it looks up
+    cubes one by one, as in the source, and ends without having reached the share when it has looked
+    up that many; `None` walks over the points instead, which is faster in nearly all cases and
+    always reaches the share.
 
     `universe` fixes the grid. Without one, the index tries all filters until `fit_from` (at least
     1) were added, then fits a grid to those it holds, and again after each as many additions as it
@@ -105,7 +105,7 @@ class SpaceFillingIndex:
         #: None as long as all filters are tried one by one; else it holds exactly these keys
         self._grid: _Grid | None = None
         self._fit_from = fit_from
-        #: how many additions it takes until a universe is fitted; None for never
+        #: the number of additions until a universe is fitted; None for never
         self._until_fit: int | None = fit_from
         self._totals = Totals()
         if universe is not None:
@@ -118,7 +118,7 @@ class SpaceFillingIndex:
 
     @property
     def totals(self) -> Totals:
-        """What all searches for covering filters have taken so far."""
+        """The cost of all searches for covering filters so far."""
         return self._totals
 
     @property
@@ -151,15 +151,15 @@ class SpaceFillingIndex:
             self._grid.array.remove(key)
 
     def cov(self, filter: Filter, limit: int) -> list[int]:
-        """Keys of up to `limit` (at least 1) filters that cover `filter`, each once.
+        """The keys of up to `limit` (at least 1) filters that cover `filter`, each once.
 
-        An equal filter is not reported. All that are reported cover it; with `epsilon` 0 and no
+        An equal filter is not reported. All reported filters cover it; with `epsilon` 0 and no
         `cube_budget` none is missing but for `limit`.
         """
         return list(self.search(filter, limit).hits)
 
     def covered(self, filter: Filter) -> list[int]:
-        """Keys of all filters that `filter` covers, each once; an equal one is not reported.
+        """The keys of all filters that `filter` covers, each once; an equal one is not reported.
 
         Never approximate: the source searches for covering filters only.
         """
@@ -170,7 +170,7 @@ class SpaceFillingIndex:
         return [key for key in candidates if _covers_other(region, self._regions[key])]
 
     def search(self, filter: Filter, limit: int) -> Search:
-        """What `cov` finds, with what the search took."""
+        """The result of `cov`, with the cost of the search."""
         found = self._search(filter, limit)
         self._totals = self._totals.plus(found)
         return found
@@ -201,7 +201,7 @@ class SpaceFillingIndex:
         return by_cubes(array, corner, self._epsilon, covers, limit=limit, budget=budget)
 
     def _sorted_into(self, universe: Universe) -> _Grid:
-        """All filters in a universe."""
+        """A grid with all filters in a universe."""
         array = CurveArray(self._curve, universe.dimensions, universe.bits)
         array.add_all(
             [(key, universe.cell(region.filter)) for key, region in self._regions.items()]
@@ -210,5 +210,5 @@ class SpaceFillingIndex:
 
 
 def _covers_other(upper: Region[Filter], lower: Region[Filter]) -> bool:
-    """Whether `upper` covers `lower` and is not equal to it."""
+    """True if `upper` covers `lower` and is not equal to it."""
     return upper.covers(lower) and upper.filter != lower.filter

@@ -1,4 +1,4 @@
-"""Extremal rectangles: the region above a cell, where all that dominates it lies (Shen 4.6.4)."""
+"""Extremal rectangles: the region above a cell, with all cells that dominate it (Shen 4.6.4)."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class ExtremalRectangle:
 
     @property
     def aspect_ratio(self) -> int:
-        """How many bits the longest side's length has more than the shortest side's."""
+        """The bits that the longest side's length has more than the shortest side's."""
         return max(self.lengths).bit_length() - min(self.lengths).bit_length()
 
     def holds(self, cell: Cell) -> bool:
-        """Whether a cell lies inside."""
+        """True if a cell lies inside."""
         return all(own <= place for own, place in zip(self.corner, cell, strict=True))
 
     def truncated(self, leading: int) -> ExtremalRectangle:
@@ -69,7 +69,7 @@ class ExtremalRectangle:
 
 
 def leading_bits(epsilon: Fraction, dimensions: int) -> int:
-    """How many leading bits of each length keep at least `1 - epsilon` of the volume.
+    """The number of leading bits of each length that keep at least `1 - epsilon` of the volume.
 
     The smallest m with `2**m >= 2 * dimensions / epsilon`, for `0 < epsilon <= 1` (lemma 4).
     """

@@ -1,4 +1,4 @@
-"""Runs: how many stretches of a curve a set of cubes makes (Shen 4.6.3, definition 5).
+"""Runs: the stretches of a curve that a set of cubes makes (Shen 4.6.3, definition 5).
 
 Departure from the source: in its example of 257 by 257 cells, a run of one cell is 0.0015 % of the
 rectangle, not 0.015 % (text line 1125).

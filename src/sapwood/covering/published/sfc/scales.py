@@ -1,8 +1,8 @@
 """Scales: attribute values to the `2**bits` cells of an axis, never decreasing (Shen 4.6.3).
 
-The source goes from real coordinates to cells without a word (text line 1098). All that soundness
-and completeness need is that a larger value never has a smaller cell; equal cells prove nothing,
-and hits are verified with the filters themselves.
+The source goes from real coordinates to cells without a word (text line 1098). Soundness and
+completeness need nothing but that a larger value never has a smaller cell; equal cells prove
+nothing, and hits are verified with the filters themselves.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class LinearScale:
 
 @dataclass(frozen=True, slots=True)
 class RankScale(Generic[V]):
-    """Cells by rank among some known values, spread evenly over the axis.
+    """Cells by rank among the known values `cuts`, spread evenly over the axis.
 
     `cuts` is strictly ascending. With no more than `2**bits - 1` cuts, a value that is a cut never
     shares its cell with a smaller one. For attributes that crowd in some places, and for texts.

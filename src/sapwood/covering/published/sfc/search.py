@@ -1,24 +1,24 @@
 """The approximate search for a dominating point (Shen 4.6.1, problem 2, and 4.8).
 
 Searches a share of at least `1 - epsilon` of the rectangle above a cell, with the largest cubes
-first. What is found is a candidate until `accept` has verified it: on a grid, equal cells prove
+first. A found slot is a candidate until `accept` has verified it: on a grid, equal cells prove
 nothing, so a candidate that fails does not end the search.
 
-There are two ways, which find the same at equal shares:
+There are two ways, with the same results at equal shares:
 
 * `by_cubes` is the source's: it looks up cubes, those next to each other on the curve at once as a
   run. Its cost does not depend on how many points are stored, but grows with the number of
   dimensions beyond all bounds (text line 1301 hides a factor of (4d/epsilon)**(d-1)): with random
   intervals, 10 bits and epsilon 1/20 the median is 58 cubes for one attribute, 400,000 for two and
   1.6e10 for three. So it takes a budget of cubes; a search that spends it ends early, still sound,
-  but without the promised share, and says what share it reached.
+  but without the promised share, and reports the share that it reached.
 * `by_points` walks over the points instead. The cubes of one size and above make up a rectangle
   themselves (lemma 6), so all points in cubes down to the size needed are found by one dominance
   query for a slightly higher cell. It searches the cubes of the last size to the end, which is
-  never less than the share asked for.
+  never less than the requested share.
 
 Departure from the source: the search ends when the share reaches `1 - epsilon`, not only when it
-exceeds it (text line 1345); problem 2 asks for no more.
+exceeds it (text line 1345); problem 2 requires no more.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _BATCH_MAX: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a search found, and what it took.
+    """The result of a search, and its cost.
 
     `hits` are the accepted slots, in the order in which they were found. `volume` is the number of
-    cells above the query's cell, `searched` how many of them the search looks at, whether or not it
-    had enough hits before the last. `candidates` counts the slots that had to be verified. A search
-    by cubes counts `cubes` and the `runs` that it looked up for them; one by points counts `steps`,
-    the boxes and slots that the walk touched. `spent` tells that the budget of cubes ended the
-    search.
+    cells above the query's cell, `searched` the number of these that the search covers, whether or
+    not it had enough hits before the last. `candidates` counts the slots that had to be verified. A
+    search by cubes counts `cubes` and the `runs` that it looked up for them; one by points counts
+    `steps`, the boxes and slots that the walk touched. `spent` is true if the budget of cubes ended
+    the search.
     """
 
     hits: tuple[int, ...]
@@ -79,7 +79,7 @@ class _Verified:
         self.candidates = 0
 
     def take(self, slots: Iterable[int]) -> bool:
-        """Verify candidates in turn; returns whether there are enough hits now."""
+        """Verify candidates in turn; returns true if there are enough hits now."""
         for slot in slots:
             self.candidates += 1
             if self._accept(slot):
@@ -158,7 +158,7 @@ def by_points(
 def one_by_one(
     slots: Iterable[int], accept: Callable[[int], bool], *, limit: int | None = None
 ) -> Search:
-    """Try all slots in turn: what there is to do before there is a grid."""
+    """Try all slots in turn: the search before there is a grid."""
     verified = _Verified(accept, limit)
     verified.take(slots)
     return Search(tuple(verified.hits), volume=1, searched=1, candidates=verified.candidates)

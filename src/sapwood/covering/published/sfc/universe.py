@@ -42,7 +42,7 @@ class Universe:
 
     @property
     def dimensions(self) -> int:
-        """Two for each axis."""
+        """The number of dimensions: two for each axis."""
         return 2 * len(self.axes)
 
     def cell(self, filter: Filter) -> Cell:

@@ -1,5 +1,4 @@
 """The loops of the path automaton, compiled, each with a plain twin.
 
-`compiled` imports numba and is imported late; `plain` holds the same functions written for
-reading.
+`compiled` imports numba and is imported late; `plain` has the same functions written for reading.
 """

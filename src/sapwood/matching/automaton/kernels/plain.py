@@ -1,8 +1,8 @@
 """The plain twins of `kernels.compiled`: the same results, found the obvious way.
 
-They go through all nodes, all entries and all elements, and know of marks only what outlives them.
-Brokers match with them until the compiled ones are at hand, so whatever grows with a document times
-its conditions, or with states times nodes, is a handful of array operations.
+They go through all nodes, all entries and all elements, and leave out the marks that serve one call
+only. Brokers match with them until the compiled ones are at hand, so work that grows with a
+document times its conditions, or with states times nodes, is a handful of array operations.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _RELATIONS = (
 
 
 def join_nodes(growth: Growth, first: int, end: int) -> tuple[int, int, int]:
-    """Bring `growth.states` from the `first` on up to date, and write what they hold behind `end`.
+    """Bring `growth.states` from `first` on up to date, and write the nodes they hold behind `end`.
 
-    Returns how many states are done, the new end, and the room that is missing for the next state:
+    Returns the number of states done, the new end, and the room that is missing for the next state:
     0 if all are done.
     """
     held = Held(growth.starts, growth.sizes, growth.nodes)
@@ -81,7 +81,7 @@ def _new_nodes(growth: Growth, held: Held, state: int) -> list[int]:
 
 
 def mark_plain(reached: Reached, plain: Ints, slots: Lists, marks: Marks) -> None:
-    """Mark what the states reach: the patterns of which nothing is left to check."""
+    """Mark the patterns at the nodes that states reach, if nothing is left to check of them."""
     nodes = sorted({node for state in reached.states for node in _held(reached.held, state)})
     for what in plain[nodes].tolist():
         if what >= 0:
@@ -109,7 +109,7 @@ def group_elements(places: Ints, states: int, equal: Pairs, marks: Marks) -> Gro
 def find_candidates(
     reached: Reached, patterns: Patterns, groups: Groups, marks: Marks
 ) -> Candidates:
-    """Targets whose path is there and whose equality holds, each with the group of elements."""
+    """Targets whose path is reached and whose equality holds, each with a group of elements."""
     targets = patterns.targets
     anywhere = {node for state in reached.states.tolist() for node in _held(reached.held, state)}
     found: list[tuple[int, int, int]] = []
@@ -136,7 +136,7 @@ def find_candidates(
 def check_candidates(
     candidates: Candidates, groups: Groups, patterns: Patterns, asked: Asked, marks: Marks
 ) -> None:
-    """Mark the candidates of which the condition holds, at the document or at some element."""
+    """Mark the candidates whose condition holds, at the document or at an element."""
     holding = _Holding(asked)
     elements = len(asked.document.parents)
     members = np.unpackbits(groups.bits.view(np.uint8), axis=1, bitorder="little").astype(np.bool_)
@@ -147,7 +147,7 @@ def check_candidates(
 
 
 def count(slots: Lists, marks: Marks) -> int:
-    """How many slots are marked, once those in the tail whose targets are marked are marked too."""
+    """The number of marked slots, once slots in the tail with marked targets are marked, too."""
     for key, slot in zip(slots.tail_keys.tolist(), slots.tail_values.tolist(), strict=True):
         if slot != GAP and marks.targets[key] == marks.round:
             _set_slot(slot, marks)
@@ -171,9 +171,9 @@ def _marked(marks: Marks) -> list[int]:
 
 
 class _Holding:
-    """At which elements of a document conditions hold, each found once.
+    """The elements of a document at which conditions hold, each condition evaluated once.
 
-    An answer has a place for the document, and then one for each element: in `<a><b/></a>` the
+    A mask has a place for the document, and then one for each element: in `<a><b/></a>` the
     condition `.//b` holds at the document and at `a`, which is `[True, True, False]`.
     """
 
@@ -182,7 +182,7 @@ class _Holding:
         self._found: dict[int, Mask] = {}
 
     def where(self, condition: int) -> Mask:
-        """Where a condition holds; it is made of conditions with lower numbers."""
+        """The mask of a condition, which is made of conditions with lower numbers."""
         waiting = [condition]
         while waiting:
             one = waiting[-1]
@@ -248,7 +248,7 @@ class _Holding:
 
 
 def _passing(tests: int | Ints, locals_: int | Ints, expanded: int | Ints) -> Mask:
-    """Whether names, by their two numbers, pass tests: many names one test, or one name many."""
+    """True where names, by their two numbers, pass tests: many names one test, or one name many."""
     passed = (tests == ANY) | (tests == locals_) | (tests == expanded)
     return np.asarray(passed, np.bool_)
 
@@ -262,13 +262,13 @@ def _held(held: Held, state: int) -> list[int]:
 
 
 def _values(lists: Lists, key: int) -> list[int]:
-    """What a key holds, in its list and in the tail."""
+    """The values of a key, in its list and in the tail."""
     tail: list[int] = lists.tail_values[lists.tail_keys == key].tolist()
     return [*_listed(lists, key), *(value for value in tail if value != GAP)]
 
 
 def _listed(lists: Lists, key: int) -> list[int]:
-    """What a key holds in its list."""
+    """The values of a key in its list."""
     if key + 1 >= len(lists.starts):
         return []
     values: list[int] = lists.values[lists.starts[key] : lists.starts[key + 1]].tolist()

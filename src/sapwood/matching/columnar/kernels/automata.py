@@ -1,8 +1,8 @@
-"""From texts to candidate ranges: all literals that occur in them, found in one pass; compiled.
+"""From texts to candidate ranges: all literals that occur in texts, found in one pass; compiled.
 
-The automata are those of `columnar.literals`. A literal that was found once in a text, and all that
-end it, are not found again: so a text of a million letters, in each of which a hundred literals
-end, costs a step or two for each letter.
+The automata are those of `columnar.literals`. A literal that was found once in a text, and all
+literals that end it, are not found again: so a text of a million letters, in each of which a
+hundred literals end, costs a step or two for each letter.
 """
 
 from __future__ import annotations
@@ -44,34 +44,34 @@ _GOLDEN: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
 TEXT_COUNT: Final = 1
 TEXT_WORDS: Final = 3
 """Texts of a record are noted as their number, then of each its attribute, its address and its
-size. -1 instead of a number: nobody wants to know."""
+size. The number -1 means that no automaton needs them."""
 
 
 class _Automaton(NamedTuple):
-    """One automaton; see `columnar.literals.Literals`. All are arrays without owners."""
+    """One automaton; see `columnar.literals.Literals`. All arrays are pointers without owners."""
 
-    first: int  # its root
+    first: int  # the root of the automaton
     root: U32
     child: U32  # of state s: child[s]
     label: U8
     fail: U32
     output: U32
     next: U32
-    start: U32  # of clusters, from the first literal's on
+    start: U32  # the begins of clusters, from the first literal's on
 
 
 class _Found(NamedTuple):
-    """Where literals that are found are written to."""
+    """The memory to which found literals are written."""
 
     ranges: I64
     seen: I64  # a table of a power of two elements
-    size: int  # of that
+    size: int  # of the table
     stamp: int  # of the record: other elements of the table are free
 
 
 @compiled
 def texts_noted(buffer: U64, attributes: int) -> I64:
-    """Room to note the texts of a record, if there are literals to be looked for."""
+    """Room to note the texts of a record; marked as unused where no literals are searched."""
     if length(buffer, at_column.LITERAL_ATTRIBUTE):
         return zeros_i64(TEXT_COUNT + TEXT_WORDS * attributes)
     noted = zeros_i64(TEXT_COUNT)
@@ -81,7 +81,7 @@ def texts_noted(buffer: U64, attributes: int) -> I64:
 
 @compiled
 def literals_seen(buffer: U64) -> I64:
-    """A table of literals that were found, none so far; empty if none are to be looked for."""
+    """An empty table of found literals; without room where no literals are searched."""
     return zeros_i64(SEEN if length(buffer, at_column.LITERAL_ATTRIBUTE) else 0)
 
 
@@ -95,10 +95,10 @@ def find_all_literals(  # noqa: PLR0917 - compiled code takes arrays apart
     seen: I64,
     stamp: int,
 ) -> tuple[int, I64, I64]:
-    """The candidate ranges of all literals in a record's texts, behind those that are there.
+    """The candidate ranges of all literals in a record's texts, appended to those before `begin`.
 
-    `seen` is what `find_literals` needs, and `stamp` a number that no record had before. Returns
-    how many there are then, and both arrays, with as much room as it takes.
+    `seen` is the table of `find_literals`, and `stamp` a number that no record had before. Returns
+    the number of candidate ranges then, and both arrays, grown as needed.
     """
     found = 0
     if texts[0] > 0:
@@ -118,10 +118,10 @@ def find_all_literals(  # noqa: PLR0917 - compiled code takes arrays apart
 def find_literals(  # noqa: PLR0917 - compiled code takes arrays apart
     buffer: U64, names: U64, texts: I64, candidate_ranges: I64, seen: I64, size: int, stamp: int
 ) -> int:
-    """Write first entry and end of the cluster of each literal that some texts have in them.
+    """Write first entry and end of the cluster of each literal that occurs in the noted texts.
 
     `seen` has `size` elements, a power of two, and `candidate_ranges` room for half as many ranges.
-    Returns how many there are, or -1 if there are more.
+    Returns the number of ranges, or -1 if there are more.
     """
     attributes = u32(buffer, at_column.LITERAL_ATTRIBUTE)
     automata = length(buffer, at_column.LITERAL_ATTRIBUTE)
@@ -164,7 +164,7 @@ def _automaton_of(buffer: U64, which: int) -> _Automaton:
 
 @compiled
 def _scan(automaton: _Automaton, letters: U8, last: int, found: _Found, count: int) -> int:
-    """Find the literals in the first `last` letters; how many with those before, or -1."""
+    """Find the literals in the first `last` letters; returns the new count, or -1."""
     state = automaton.first
     for at in range(last):
         state = _step(automaton, state, signed(letters[at]))
@@ -226,7 +226,7 @@ def _note(automaton: _Automaton, output: int, found: _Found, count: int) -> int:
         place = signed(np.uint64(output) * _GOLDEN >> np.uint64(_STAMP_BITS)) & mask
         while found.seen[place] >> _STAMP_BITS == found.stamp:
             if found.seen[place] == key:
-                return count  # and so were those that end it
+                return count  # and so were the literals that end it
             place = (place + 1) & mask
         if 2 * count + 2 > found.size:
             return -1

@@ -3,10 +3,11 @@
 By itself, a record leads to a thousand entries, and each costs some nanoseconds. Of many records,
 several lead to the same candidate range. So candidate ranges are sorted, and each entry is read
 once for up to `LANES` records, those whose candidate ranges hold the entry: one vector operation
-for each constraint compares it with the ranks of all of them. Candidate ranges that too few records
-share are left to be looked at one record at a time. Where records lead to many short ranges, as in
-grids, to sort these takes longer than to look at them: so of a few hundred records only those are
-sorted that may be shared at all, and none where the first records lead to short ones only.
+for each constraint compares it with the ranks of all these records. Candidate ranges that too few
+records share are left to be evaluated one record at a time. Where records lead to many short
+ranges, as in grids, sorting these takes longer than evaluating them: so of a few hundred records
+only those ranges are sorted that may be shared at all, and none where the first records lead to
+short ones only.
 """
 
 from __future__ import annotations
@@ -65,13 +66,13 @@ _LONG: Final = 16
 _COUNTERS_BITS: Final = 14
 _COUNTER_MAX: Final = 255
 _GOLDEN: Final = 0x9E37_79B9_7F4A_7C15
-"""Of so few rows the candidate ranges with fewer entries than that are counted by where they begin,
-in so many counters (Fibonacci hashing: Knuth, volume 3, 6.4)."""
+"""Of fewer than `_FEW_ROWS` rows, the candidate ranges with fewer than `_LONG` entries are counted
+by their begins, in 2 ** `_COUNTERS_BITS` counters (Fibonacci hashing: Knuth, volume 3, 6.4)."""
 
 _LOOKED_AT: Final = 32
 _MEAN: Final = 8
-"""Rows that are looked at first, and the entries of a candidate range that are enough on average
-for sorting them to pay."""
+"""Rows that are examined first, and the entries that a candidate range must have on average for
+sorting them to pay."""
 
 _ROOM: Final = 4096
 """Matches that there is room for at first."""
@@ -86,10 +87,10 @@ class _Group(NamedTuple):
     """Up to `LANES` records whose candidate ranges overlap, one to a lane.
 
     All are arrays without owners. `ranks` has the ranks of an attribute for all lanes if `filled`
-    has the number of the group there.
+    has the number of the group for that attribute.
     """
 
-    begin: I64  # [LANES] where its ranks begin
+    begin: I64  # [LANES] the begin of the ranks of its row
     row: U32  # [LANES]
     first: U32  # [LANES] first entry
     width: U32  # [LANES] from there to the last entry
@@ -103,16 +104,16 @@ class _Shared(NamedTuple):
     first: int
     end: int
     lanes: int
-    is_ragged: bool  # some are not in the candidate ranges of all
+    is_ragged: bool  # some entries are not in the candidate ranges of all lanes
 
 
 @compiled
 def may_pay(candidate_ranges: I64, starts: I64, rows: int) -> bool:
-    """Whether the candidate ranges of some rows are long, or most of their entries in long ones.
+    """True if candidate ranges are long, or most of their entries in long ones.
 
-    The first rows are looked at: short candidate ranges take as long to be sorted as to be looked
-    at. Of 100,000 filters that led each record to 392 entries in such, a join that found next to
-    nothing took 1.0 of 5.3 us.
+    The first rows are examined: short candidate ranges take as long to be sorted as to be
+    evaluated. Of 100,000 filters that led each record to 392 entries in short ranges, a join that
+    found next to nothing took 1.0 of 5.3 us.
     """
     count = signed(starts[min(rows, _LOOKED_AT)])
     entries = in_long = 0
@@ -137,10 +138,10 @@ def join(  # noqa: PLR0917 - compiled code takes arrays apart
     """The matches in the candidate ranges that `join_threshold` records share on average.
 
     Each of the `rows` has an element of `ranks` for each attribute of the segment, and the
-    candidate ranges `starts[row]` up to `starts[row + 1]`, none of them empty; joined ones are made
-    empty. Returns flags for `columnar.batch.SegmentMatches`; where the matches of each row begin,
-    and the last ones end; and the matches: slots, or the inverse (`~`) of conjunctions with pattern
-    checks.
+    candidate ranges `starts[row]` up to `starts[row + 1]`, none of them empty; joined ranges are
+    made empty. Returns flags for `columnar.batch.SegmentMatches`; the begin of the matches of each
+    row, and the end of the last ones; and the matches: slots, or the inverse (`~`) of conjunctions
+    with pattern checks.
 
     If there are more than `max_matches`, or if nothing is shared, it returns `UNJOINED`, and no
     candidate range is emptied.
@@ -186,12 +187,12 @@ def _find_pairs(  # noqa: PLR0917 - compiled code takes arrays apart
 ) -> tuple[int, I32, int]:
     """The pairs of a row and a match, group by group; marks the joined candidate ranges.
 
-    Returns flags, the pairs, and how many there are; ends if these are more than `max_matches`.
+    Returns flags, the pairs, and the number of these; ends if it exceeds `max_matches`.
     """
     attributes, count = length(buffer, at_column.NUMBER_START) - 1, len(order)
     begin, row_of = zeros_i64(LANES), zeros_u32(LANES)
     first, width = zeros_u32(LANES), zeros_u32(LANES)
-    # One more, as the block of a conjunction without constraints names an attribute, too.
+    # One more: the block of a conjunction without constraints names an attribute, too.
     local, filled = (
         new_u32((attributes + 1) * LANES),
         zeros_u32(attributes + 1),
@@ -251,7 +252,7 @@ def _begin(  # noqa: PLR0917 - compiled code takes arrays apart
     owner: U32,
     attributes: int,
 ) -> tuple[_Shared, int]:
-    """Put the candidate ranges from place `at` of the order on into a group, while they overlap.
+    """Put the candidate ranges from place `at` of `order` on into a group, while they overlap.
 
     Returns the entries that they share, and the sum of their lengths.
     """
@@ -286,7 +287,7 @@ def _evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
 ) -> tuple[int, int, int]:
     """Append the pairs of the entries from `entry` on, as long as there is room.
 
-    Returns the first entry that is left, how many pairs there are, and flags.
+    Returns the first entry that is left, the number of pairs, and flags.
     """
     blocks, flags = blocks_of(buffer), 0
     while entry < shared.end and found + LANES <= room:
@@ -324,7 +325,7 @@ def _evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def _fill(group: _Group, ranks: U32, lanes: int, attribute: int) -> None:
-    """Bring the ranks of an attribute together."""
+    """Copy the ranks of an attribute to the lanes of a group."""
     here = offset(group.ranks, attribute * LANES)
     for lane in range(lanes):
         here[lane] = ranks[group.begin[lane] + attribute]
@@ -332,7 +333,7 @@ def _fill(group: _Group, ranks: U32, lanes: int, attribute: int) -> None:
 
 @compiled
 def _fill_all(group: _Group, ranks: U32, lanes: int, attributes: int, number: int) -> None:
-    """Bring the ranks of each attribute together, row by row."""
+    """Copy the ranks of each attribute to the lanes of a group, row by row."""
     for lane in range(lanes):
         row, here = offset(ranks, group.begin[lane]), offset(group.ranks, lane)
         for attribute in range(attributes):
@@ -358,9 +359,10 @@ def _in_several(buffer: U64, which: int, ranks: U32, lanes: np.uint64) -> np.uin
 def _kept_for_join(  # noqa: PLR0917 - compiled code takes arrays apart
     candidate_ranges: I64, starts: I64, rows: int, join_threshold: int, items: U64, owner: U32
 ) -> int:
-    """Write the candidate ranges that so many rows may share, each with its row; how many.
+    """Write the candidate ranges that enough rows may share, each with its row; returns the count.
 
-    An item is the first entry above the number of a candidate range. Of many rows all are kept.
+    An item is the first entry above the number of a candidate range. Of many rows all ranges are
+    kept.
     """
     is_counted, wanted = rows < _FEW_ROWS, min(join_threshold, _COUNTER_MAX)
     counters = zeros_u8(1 << _COUNTERS_BITS if is_counted else 1)
@@ -387,7 +389,7 @@ def _counter_of(entry: int) -> int:
 
 @compiled
 def _sorted_by_first(items: U64, count: int) -> U64:
-    """The first so many items in order (radix sort)."""
+    """The first `count` items in ascending order (radix sort)."""
     order, other = new_u64(count), new_u64(count)
     highest = 0
     for at in range(count):
@@ -416,7 +418,7 @@ def _digit(key: np.uint64, shift: int) -> int:
 
 @compiled
 def _by_row(pairs: I32, count: int, rows: int) -> tuple[I64, I32]:
-    """The second parts of pairs, sorted by the first ones, and where each of these begins."""
+    """The second parts of pairs, grouped by the first parts, and the begin of each group."""
     begins, sorted_ = zeros_i64(rows + 1), new_i32(count)
     for at in range(count):
         begins[pairs[2 * at] + 1] += 1

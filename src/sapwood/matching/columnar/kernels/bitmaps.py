@@ -70,7 +70,7 @@ def prefetch_bitmaps(buffer: U64, entry: int, last: int, partition: int, selecte
 
 @compiled
 def select_bitmaps(buffer: U64, ranks: U32, partition: int, selected: U32) -> None:
-    """Write which bitmap of each indexed attribute the record's rank selects.
+    """Write the bitmap of each indexed attribute that the record's rank selects.
 
     Bitmaps are counted over all attributes of a block. With 8 bitmaps an attribute, a bin scale of
     2**32 / 4 and the ranks 0 (absent) and 9 on two attributes, `selected` becomes
@@ -94,8 +94,8 @@ def find_candidates(  # noqa: PLR0917 - compiled code takes arrays apart
     """Write the entries from `entry` on, before `last`, that the bitmaps of a block leave.
 
     There are `count` candidates already, and there is room for a block of more. Returns the first
-    entry of the next block, or `last`, and how many candidates there are. `selected` is what
-    `select_bitmaps` wrote for the partition.
+    entry of the next block, or `last`, and the number of candidates. `selected` was written by
+    `select_bitmaps` for the partition.
 
     For a partition of the entries 100 .. 107 with two attributes whose selected bitmaps are (lowest
     bit first) 10110110 and 11100011, their conjunction is 10100010: from entry 101 on, the

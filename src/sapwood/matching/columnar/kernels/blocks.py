@@ -1,4 +1,4 @@
-"""The blocks of a segment buffer: what the constraints of each conjunction are; compiled.
+"""The blocks of a segment buffer: the constraints of each conjunction; compiled.
 
 A block is a head, a first rank and a width for each constraint, and the attributes, packed. With
 attributes of 8 bits, `a` (0) in the ranks 7 .. 9 and `b` (1) in the rank 5, in slot 3:
@@ -22,7 +22,7 @@ from sapwood.matching.columnar.kernels.views import as_pointer, compiled, length
 _WORD_SHIFT: Final = 5
 _WORD_BITS: Final = 1 << _WORD_SHIFT
 _RANGE_BITS: Final = 2 * _WORD_BITS
-"""What the two ranks of a constraint take."""
+"""Bits of the two ranks of a constraint."""
 _ROUNDING: Final = 1e-6
 """Makes up for rounding where the quotient of floats is whole."""
 
@@ -31,15 +31,15 @@ class Blocks(NamedTuple):
     """All blocks, without an owner."""
 
     words: U32
-    start: U32  # where each begins, unless all have the same size
-    stride: int  # that size, or 0
+    start: U32  # the begin of each, unless all have the same size
+    stride: int  # the size that all have, or 0
     bits: int  # of an attribute
     conjunction_of_entry: U32  # empty if entry i is conjunction i
     entries_are_conjunctions: bool
 
 
 class Block(NamedTuple):
-    """Where the first constraint of a block is, how many there are, and where attributes begin."""
+    """The place of a block's first constraint, their number, and the place of the attributes."""
 
     first: int
     constraints: int
@@ -67,7 +67,7 @@ def conjunction_of(blocks: Blocks, entry: int) -> int:
 
 @compiled
 def head_at(blocks: Blocks, conjunction: int) -> int:
-    """Where the block of a conjunction begins, with its head."""
+    """The begin of the block of a conjunction, with its head."""
     if blocks.stride:
         return conjunction * blocks.stride
     return signed(blocks.start[conjunction])
@@ -75,7 +75,7 @@ def head_at(blocks: Blocks, conjunction: int) -> int:
 
 @compiled
 def size_of(blocks: Blocks, conjunction: int) -> int:
-    """How many words the block of a conjunction has."""
+    """The number of words of the block of a conjunction."""
     if blocks.stride:
         return blocks.stride
     return signed(blocks.start[conjunction + 1]) - signed(blocks.start[conjunction])
@@ -91,9 +91,9 @@ def block_of(blocks: Blocks, conjunction: int) -> Block:
 
 @compiled
 def constraints_of(words: int, bits: int) -> int:
-    """How many constraints a block has that takes so many words without its head.
+    """The number of constraints of a block that has `words` words without its head.
 
-    Each has two ranks and an attribute of so many bits. Division of integers is slow.
+    Each constraint has two ranks and an attribute of `bits` bits. Division of integers is slow.
     """
     return int(words * (_WORD_BITS / (_RANGE_BITS + float(bits))) + _ROUNDING)
 
@@ -108,7 +108,7 @@ def attribute_of(blocks: Blocks, block: Block, number: int) -> int:
 
 @compiled
 def is_in_one(several_start: U32, several: U32, which: int, rank: np.uint32) -> bool:
-    """Whether one of several ranges holds the rank."""
+    """True if one of several ranges holds the rank."""
     low = signed(several_start[which])
     high = signed(several_start[which + 1]) - 1
     while low < high:  # to the last range that begins at or before the rank, or to the first
@@ -126,7 +126,7 @@ _NEAR: Final = 4
 
 @compiled
 def mark_removed(buffer: ReadOnly[U64], marks: U8, by_slot: ReadOnly[U32], slot: int) -> int:
-    """Mark the conjunctions of a slot as removed; returns how many were not so before.
+    """Mark the conjunctions of a slot as removed; returns the number of those newly marked.
 
     `by_slot` are all conjunctions, sorted by slot.
     """
@@ -150,10 +150,10 @@ def _slot_at(buffer: U64, by_slot: U32, place: int) -> int:
 
 @compiled
 def _first_of(buffer: U64, by_slot: U32, count: int, slot: int) -> int:
-    """The first place whose slot is not below, or `count`.
+    """The first place whose slot is not below `slot`, or `count`.
 
-    Slots are dense as a rule, so the place is near where it would be if they were evenly so. From
-    there on steps double until they have passed it.
+    Slots are dense as a rule, so the place is near the one that an even distribution would give.
+    From there on steps double until they have passed it.
     """
     if count == 0:
         return 0

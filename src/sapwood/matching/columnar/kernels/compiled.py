@@ -67,8 +67,8 @@ _CANDIDATE_RANGES_AT_ONCE: Final = 1 << 18
 _RANKS_AT_ONCE: Final = 1 << 20
 _ROWS_AT_ONCE: Final = 16
 _ROWS_AT_ONCE_MAX: Final = 8192
-"""So many records, or as many as have so many ranks or candidate ranges, 4 MiB, are matched at a
-time: the more there are, the more share an entry."""
+"""The records that are matched at a time: this many, or as many as have this many ranks or
+candidate ranges, 4 MiB. The more there are, the more share an entry."""
 
 
 @compiled
@@ -87,8 +87,8 @@ def match_batch(  # noqa: PLR0917 - compiled code takes arrays apart
     letters, present = all_bytes(records), half(scratch, 1)
     batch, at = read_size(letters, 0, ARRAY, ARRAY_OF_MANY)
     attributes = length(columns, at_column.NUMBER_START) - 1
-    # Ranks of many records are put side by side. A single one's are in `scratch`, which is not
-    # filled with 0 each time: there may be far more attributes than it has.
+    # Ranks of many records are put side by side. The ranks of a single one are in `scratch`, which
+    # is not filled with 0 each time: there may be far more attributes than the record has.
     is_joined = batch >= join_threshold and limit == ALL
     chunk = min(batch, _rows_at_once(attributes)) if is_joined else 1
     # One more, as a conjunction without constraints reads a rank, too.
@@ -145,7 +145,7 @@ def match_table(  # noqa: PLR0917 - compiled code takes arrays apart
     max_matches: int,
     join_threshold: int,
 ) -> I32:
-    """All matches of some rows of a table; see `columnar.searching.Kernels.match_table`."""
+    """All matches of the rows of a table; see `columnar.searching.Kernels.match_table`."""
     columns, attributes = as_pointer(buffer), length(buffer, at_column.NUMBER_START) - 1
     words, chunk = as_pointer(names), min(rows, _rows_at_once(attributes))
     texts, seen = texts_noted(columns, len(numbers)), literals_seen(columns)
@@ -200,12 +200,12 @@ def _rows_at_once(attributes: int) -> int:
 
 @compiled
 def _clear(ranks: U32, present: U32, size: int) -> None:
-    """Forget the first `size` attributes that are present."""
+    """Set the ranks of the first `size` present attributes to 0."""
     for each in range(size):
         ranks[present[each]] = 0
 
 
-casing_words()  # made here, as kernels are loaded beside everybody else
+casing_words()  # made here, as kernels are loaded beside all other work
 LIBRARY: Final = library(
     "records",
     fill_bitmaps,

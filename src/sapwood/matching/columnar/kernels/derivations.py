@@ -1,7 +1,7 @@
-"""What is derived from a text, compiled: the same as `columnar.derived.Derived.value` says.
+"""Values derived from a text, compiled, with the results of `columnar.derived.Derived.value`.
 
-Texts are written as far as they tell the derived text from every constant of its domain: a few
-bytes more than the longest constant may have.
+Texts are written as far as needed to distinguish the derived text from every constant of its
+domain: a few bytes more than the longest constant may have.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def read_derived(  # noqa: PLR0917 - compiled code takes arrays apart
 ) -> tuple[int, int, int]:
     """Kind, integer and the end of a text that a function makes of `letters[first:last]`.
 
-    A text is written to `folded`. What cannot be read is the boolean `false`.
+    A text is written to `folded`. A text without a reading gives the boolean `false`.
     """
     if function == _REVERSED:
         return TEXT, 0, _write_reversed(letters, first, last, folded)
@@ -67,14 +67,14 @@ def read_derived(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def casing_of(names: U64) -> U64:
-    """The table of casing, if lower case is asked for at all."""
+    """The table of casing; only where an attribute is derived by lower case."""
     pointer: U64 = offset(names, signed(names[signed(names[1])]))
     return pointer
 
 
 @compiled
 def _write_reversed(letters: U8, first: int, last: int, folded: U8) -> int:
-    """Write characters from the last one on; returns how many bytes these are."""
+    """Write characters from the last one on; returns the number of bytes."""
     at, size = last, 0
     while at > first and size < _ENOUGH:
         begin = at - 1
@@ -92,7 +92,7 @@ def _write_reversed(letters: U8, first: int, last: int, folded: U8) -> int:
 
 @compiled
 def _size_of(lead: int) -> int:
-    """The bytes of a character that begins with this one; 1 if none does."""
+    """The size of a character by its first byte; 1 if no character begins with it."""
     return 1 + (0xC2 <= lead < 0xF5) + (0xE0 <= lead < 0xF5) + (0xF0 <= lead < 0xF5)
 
 
@@ -116,7 +116,8 @@ def lower_character(  # noqa: PLR0917 - compiled code takes arrays apart
 ) -> tuple[int, int]:
     """Write the character at a byte of the text `letters[first:last]` in lower case.
 
-    There is room for `LOWERED_BYTES`. Returns how many were written, and where the next one is.
+    There is room for `LOWERED_BYTES`. Returns the number of bytes written, and the place of the
+    next character.
     """
     code, behind = _read_character(letters, at, last)
     entry = _entry_of(casing, code)
@@ -136,7 +137,7 @@ def lower_character(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def _entry_of(casing: U64, code: int) -> int:
-    """The entry of a character in the table of casing; 0 of what is none."""
+    """The entry of a character in the table of casing; 0 if it has none."""
     if code < 0:
         return 0
     page = signed(casing[code >> PAGE_BITS])
@@ -145,7 +146,7 @@ def _entry_of(casing: U64, code: int) -> int:
 
 @compiled
 def _read_character(letters: U8, at: int, last: int) -> tuple[int, int]:
-    """The character at a byte, and where the next one is; -1 for a byte that is none."""
+    """The character at a byte, and the place of the next; -1 for a byte that begins none."""
     lead = signed(letters[at])
     if lead < 0x80:
         return lead, at + 1
@@ -164,7 +165,7 @@ def _read_character(letters: U8, at: int, last: int) -> tuple[int, int]:
 
 @compiled
 def _write_character(lowered: U8, size: int, code: int) -> int:
-    """Write a character in UTF-8 from place `size` on; returns where it ends."""
+    """Write a character in UTF-8 from place `size` on; returns its end."""
     if code < 0x80:
         lowered[size] = code
         return size + 1
@@ -187,7 +188,7 @@ def _write_character(lowered: U8, size: int, code: int) -> int:
 def _is_final(  # noqa: PLR0917 - compiled code takes arrays apart
     casing: U64, letters: U8, first: int, at: int, behind: int, last: int
 ) -> bool:
-    """Whether a sigma from `at` to `behind` ends a word (Unicode, `Final_Sigma`)."""
+    """True if a sigma from `at` to `behind` ends a word (Unicode, `Final_Sigma`)."""
     kind = IGNORABLE
     while at > first and kind == IGNORABLE:
         begin = at - 1
@@ -208,7 +209,7 @@ def _is_final(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def read_integer(letters: U8, first: int, last: int) -> tuple[bool, int]:
-    """Whether a text spells an integer of 64 bits, and which one: `model.readings.integer_of`."""
+    """True and the integer if a text spells one of 64 bits: `model.readings.integer_of`."""
     at = first
     is_negative = at < last and letters[at] == 0x2D
     if at < last and (letters[at] == 0x2D or letters[at] == 0x2B):
@@ -232,7 +233,7 @@ def read_integer(letters: U8, first: int, last: int) -> tuple[bool, int]:
 
 @compiled
 def write_timestamp(letters: U8, first: int, last: int, folded: U8) -> int:
-    """Write a timestamp in its one form (`model.readings.timestamp_of`); its size, -1 for none."""
+    """Write a timestamp in its normal form (`model.readings.timestamp_of`); its size, or -1."""
     if last - first <= _DATE_BYTES or not _is_dated(letters, first):
         return -1
     year, month = _number(letters, first, 4), _number(letters, first + 5, 2)
@@ -276,7 +277,7 @@ def write_timestamp(letters: U8, first: int, last: int, folded: U8) -> int:
 
 @compiled
 def _is_dated(letters: U8, first: int) -> bool:
-    """Whether the signs between the numbers of a date and a time are where they belong."""
+    """True if the signs between the numbers of a date and a time are in their places."""
     return bool(
         letters[first + 4] == 0x2D
         and letters[first + 7] == 0x2D
@@ -288,7 +289,7 @@ def _is_dated(letters: U8, first: int) -> bool:
 
 @compiled
 def _read_offset(letters: U8, at: int, last: int) -> tuple[bool, int]:
-    """Whether a text ends in `Z` or an offset from UTC, and how many seconds that is ahead."""
+    """True and the seconds ahead of UTC if the rest of a text is `Z` or an offset."""
     if at >= last:
         return False, 0
     if last - at == 1:
@@ -305,7 +306,7 @@ def _read_offset(letters: U8, at: int, last: int) -> tuple[bool, int]:
 
 @compiled
 def _number(letters: U8, at: int, digits: int) -> int:
-    """A number of so many digits; -1 where there is something else."""
+    """A number of `digits` digits; -1 where there is anything else."""
     value = 0
     for place in range(at, at + digits):
         digit = signed(letters[place]) - 0x30
@@ -317,7 +318,7 @@ def _number(letters: U8, at: int, digits: int) -> int:
 
 @compiled
 def _write_number(folded: U8, at: int, digits: int, value: int, behind: int) -> None:
-    """Write a number of so many digits, and the sign behind it."""
+    """Write a number of `digits` digits, and the sign `behind` it."""
     folded[at + digits] = behind
     for place in range(digits):
         folded[at + digits - 1 - place] = 0x30 + value % 10

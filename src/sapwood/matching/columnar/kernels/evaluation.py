@@ -1,4 +1,4 @@
-"""Evaluation of candidates: which conjunctions hold, read from their blocks; compiled."""
+"""Evaluation of candidates: the conjunctions that hold, read from their blocks; compiled."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
 ) -> tuple[int, int]:
     """Append the entries whose conjunctions hold.
 
-    These are the first `size` of `candidates`, which are overwritten. Returns how much of `slots`
-    and of `unverified` is filled; each has room for all candidates. Ends when `slots` is filled up
-    to `enough`.
+    The entries are the first `size` of `candidates`, which are overwritten. Returns the filled
+    lengths of `slots` and of `unverified`; each has room for all candidates. Ends when `slots` is
+    filled up to `enough`.
 
-    The candidates [4, 9], where both blocks ask for the ranks 7 .. 9 of `a`, conjunction 9 has
+    The candidates [4, 9], where both blocks require the ranks 7 .. 9 of `a`, conjunction 9 has
     pattern checks, and the record has rank 8: the slot of 4 is appended to `slots`, and 9 to
     `unverified`.
     """
@@ -110,8 +110,8 @@ def evaluate(  # noqa: PLR0917 - compiled code takes arrays apart
 def _filter_by_first(buffer: U64, blocks: Blocks, ranks: U32, candidates: U32, count: int) -> int:
     """Turn entries into their conjunctions, if these have no constraint or the first one holds.
 
-    Returns how many are left; they come first. There is no branch, and blocks are prefetched,
-    so that many are fetched at a time.
+    Returns the number of conjunctions left; they come first. There is no branch, and blocks are
+    prefetched, so that many are fetched at a time.
     """
     left = 0
     for ahead in range(count + _AHEAD):
@@ -127,7 +127,7 @@ def _filter_by_first(buffer: U64, blocks: Blocks, ranks: U32, candidates: U32, c
         block = block_of(blocks, conjunction)
         attribute = attribute_of(blocks, block, 0)
         low, width = blocks.words[block.first], blocks.words[block.first + 1]
-        # `SEVERAL` is the largest width there is and passes whatever the rank.
+        # `SEVERAL` is the largest width and passes with any rank.
         passes = np.uint32(ranks[attribute * (block.constraints > 0)] - low) <= width
         candidates[left] = conjunction
         left += passes | (block.constraints == 0)
@@ -143,7 +143,7 @@ def _filter_by_first_alike(
     if like.constraints == 0:
         return count
     begin, size = place(buffer, at_column.BLOCKS), np.uint64(4 * blocks.stride)
-    # Most blocks lie in one line, so the next one is not fetched for nothing.
+    # Most blocks lie in one line, so the next line is prefetched only for larger blocks.
     last = np.uint64(min(4 * blocks.stride - 4, _LINE_BYTES))
     for at in range(min(_AHEAD, count)):
         _prefetch_block(begin + size * np.uint64(candidates[at]), last)
@@ -162,7 +162,7 @@ def _filter_by_first_alike(
 
 @compiled
 def _prefetch_block(address: np.uint64, last: np.uint64) -> None:
-    """Prefetch the cache lines of an address and of the one so many bytes behind it."""
+    """Prefetch the cache lines of an address and of the one `last` bytes behind it."""
     prefetch(address)
     prefetch(address + last)
 

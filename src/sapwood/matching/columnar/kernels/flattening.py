@@ -1,17 +1,18 @@
-"""Records as they came, checked and flattened by compiled code: see `columnar.flat_records`.
+"""Records as they arrived, checked and flattened by compiled code: see `columnar.flat_records`.
 
-What is read here comes from strangers: nothing is read before its end has been compared with the
-end of the record, and neither time nor room depends on anything but the length of the record.
+The input comes from strangers: nothing is read before its end has been compared with the end of the
+record, and neither time nor room depends on anything but the length of the record.
 
-Flattening copies. As long as members of a record are what they are in its flat view, they wait, and
-are copied together; a member that is left out, or has another name there, has them copied up to
-itself. The record {"a": 1, "b": None, "c": {"d": 2.5, "e": "x"}} has 25 bytes, and a map in front:
+Flattening copies. As long as members of a record are unchanged in its flat view, they wait, and are
+copied together; before a member that is left out, or has another name there, the waiting ones are
+copied. The record {"a": 1, "b": None, "c": {"d": 2.5, "e": "x"}} has 25 bytes, and a map in
+front:
 
     member      a      b      c       c.d            c.e
     bytes      1..4   4..7   7..10   10..21         21..25
 
 At `b` the three bytes of `a` are copied, and nothing of `b`. At `c.d` the name is written, and its
-value waits; at `c.e` that is copied, and the other name written; at the end the value "x" is.
+value waits; at `c.e` that value is copied, and the other name written; at the end the value "x" is.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ SINGLE: Final = 4
 NAN: Final = 5
 ARRAY: Final = 6
 MAP: Final = 7
-"""What a value is. PLAIN is a boolean or a number that is copied as it is, SINGLE a float of 32
-bits; BAD is what no record may hold, or what goes beyond the end."""
+"""The kinds of values. PLAIN is a boolean or a number that is copied as it is, SINGLE a float of 32
+bits; BAD is a value that no record may hold, or that extends beyond the end."""
 
 _DEEPEST: Final = RECORD_DEPTH_MAX - 2
 """Objects and arrays that deep have members and elements as deep as any may be. The values of the
@@ -69,7 +70,7 @@ and takes no longer."""
 _MAP_BYTES: Final = 3
 _NAME_BYTES: Final = 5
 _FLOAT_BYTES: Final = 9
-"""What is written before all members, and at most before the letters of a name; and a float."""
+"""Bytes before all members; before the letters of a name, at most; and of a float."""
 
 _WORD_BYTES: Final = 8
 _HIGH_BITS: Final = np.uint64(0x8080_8080_8080_8080)
@@ -78,7 +79,7 @@ _FACTOR: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
 
 _INFINITY: Final = 0x7FF0_0000_0000_0000
 _SINGLE_INFINITY: Final = 0x7F80_0000
-"""Numbers whose bits are more, but for the sign, are none."""
+"""A number whose bits are greater, but for the sign, is NaN."""
 
 
 @compiled
@@ -109,8 +110,8 @@ def flatten_records(  # noqa: PLR0917 - compiled code takes arrays apart
 def _flatten(  # noqa: PLR0917 - compiled code takes arrays apart
     letters: U8, at: int, end: int, flat: U8, begin: int, limit: int, free: U64
 ) -> tuple[int, int]:
-    """Write the flat view of `letters[at:end]` to `flat[begin:limit]`: the verdict, and its end."""
-    # No literals, since what is handed on is compiled for these anew.
+    """Write the flat view of `letters[at:end]` to `flat[begin:limit]`; verdict and end."""
+    # No literals, since functions would be compiled anew for literal arguments.
     zero = signed(np.int64(0))
     mask = _mask_for(end - at, zero)
     kind, at, left = _read_kind(letters, at, end)
@@ -135,7 +136,7 @@ def _flatten(  # noqa: PLR0917 - compiled code takes arrays apart
             is_good = False
             break
         if depth or not PLAIN <= kind <= TEXT:
-            # What waits goes before a name that has to be written, and before what is left out.
+            # Copy the waiting bytes before a name that is written, and before a member left out.
             until = last if kind == SINGLE and not depth else start
             place = copy_bytes(flat, place, letters, kept, until - kept)
             kept = last if is_visible else at
@@ -173,9 +174,9 @@ def _flatten(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def _read_kind(letters: U8, at: int, end: int) -> tuple[int, int, int]:
-    """What the value at a byte is, where it ends, and where the letters of a text begin.
+    """The kind of the value at a byte, its end, and the begin of the letters of a text.
 
-    Of an array and an object: where the first element begins, and how many there are.
+    For an array and an object: the begin of the first element, and the number of elements.
     """
     if at >= end:
         return BAD, end, end
@@ -188,7 +189,7 @@ def _read_kind(letters: U8, at: int, end: int) -> tuple[int, int, int]:
     elif head < 0xA0:
         count, kind = head & 0xF, MAP if head < 0x90 else ARRAY
     elif 0xCA <= head <= 0xD3:
-        # Floats of 4 and 8 bytes, then integers of 1, 2, 4 and 8: without and with a sign.
+        # Floats of 4 and 8 bytes, then integers of 1, 2, 4 and 8 bytes: without and with a sign.
         size, kind = 4 << (head & 1) if head <= 0xCB else 1 << (head & 3), PLAIN
     elif 0xD9 <= head <= 0xDB:
         size = 1 << (head - 0xD9)
@@ -212,9 +213,9 @@ def _read_kind(letters: U8, at: int, end: int) -> tuple[int, int, int]:
 
 @inlined
 def _kind_of_number(head: int, bits: int) -> int:
-    """What a number is that begins with this byte.
+    """The kind of a number that begins with the byte `head`.
 
-    The rest are its bits, of an integer without a sign as if it had one.
+    `bits` are the rest of it, those of an unsigned integer as if it were signed.
     """
     if head == 0xCA:
         kind = NAN if bits & 0x7FFF_FFFF > _SINGLE_INFINITY else SINGLE
@@ -227,7 +228,7 @@ def _kind_of_number(head: int, bits: int) -> int:
 
 @inlined
 def _write_wide(flat: U8, place: int, single: np.uint64) -> None:
-    """Write the float of 64 bits that is equal to one of 32."""
+    """Write the 64-bit float that is equal to the 32-bit float `single`."""
     bits = widened(single)
     flat[place] = 0xCB
     for step in range(1, _FLOAT_BYTES):
@@ -236,7 +237,7 @@ def _write_wide(flat: U8, place: int, single: np.uint64) -> None:
 
 @inlined
 def _mask_for(size: int, zero: int) -> int:
-    """The last place of a table of which the names of a record of so many bytes take half."""
+    """The last place of a hash table that the names of a record of `size` bytes fill by half."""
     places = zero + 1
     while places < size and places < SCRATCH_USED:
         places *= 2
@@ -245,7 +246,7 @@ def _mask_for(size: int, zero: int) -> int:
 
 @compiled
 def _is_utf8(letters: U8, at: int, end: int) -> bool:
-    """Whether some bytes are UTF-8: the shortest form of each character, and no surrogates."""
+    """True if bytes are UTF-8: the shortest form of each character, and no surrogates."""
     while at < end:
         if end - at >= _WORD_BYTES and not word_at(letters, at) & _HIGH_BITS:
             at += _WORD_BYTES
@@ -257,7 +258,7 @@ def _is_utf8(letters: U8, at: int, end: int) -> bool:
         more = (lead >= 0xC2) + (lead >= 0xE0) + (lead >= 0xF0)
         if not more or lead > 0xF4 or at + more > end:
             return False
-        # Of the second byte some leading ones allow only a part.
+        # Some leading bytes allow only a part of the range of the second byte.
         low = 0xA0 if lead == 0xE0 else 0x90 if lead == 0xF0 else 0x80
         high = 0x9F if lead == 0xED else 0x8F if lead == 0xF4 else 0xBF
         if not low <= signed(letters[at]) <= high:
@@ -273,10 +274,11 @@ def _is_utf8(letters: U8, at: int, end: int) -> bool:
 def _array_end(  # noqa: PLR0917 - compiled code takes arrays apart
     letters: U8, at: int, end: int, count: int, depth: int, free: U64
 ) -> int:
-    """Where an array of `count` elements ends that begin at a byte, or -1.
+    """The end of an array of `count` elements whose first one is at a byte, or -1.
 
-    They have to be what JSON has, and not too deep; Python makes values of them. Of what is under
-    way at each depth it is kept how many elements are left, doubled, and one more in an object.
+    The elements must be values that JSON has, and not too deep; Python makes values of them. For
+    each open array or object, by depth, `free` has the number of elements left, doubled, plus one
+    in an object.
     """
     bottom = depth
     free[SCRATCH_LEFT + depth] = 2 * count
@@ -303,9 +305,9 @@ def _array_end(  # noqa: PLR0917 - compiled code takes arrays apart
 def _is_new(  # noqa: PLR0917 - compiled code takes arrays apart
     letters: U8, first: int, last: int, free: U64, mask: int, members: int
 ) -> bool:
-    """Enter the name `letters[first:last]`; whether it was not there before.
+    """Enter the name `letters[first:last]`; false if it was there before.
 
-    A number stands for the name: two that share theirs are taken for one.
+    Names are compared by a hash alone: two names with the same hash count as one.
     """
     hashed, word = np.uint64(last - first + 1) * _FACTOR, np.uint64(0)
     if last - first >= _WORD_BYTES:
@@ -316,7 +318,7 @@ def _is_new(  # noqa: PLR0917 - compiled code takes arrays apart
     else:
         for at in range(first, last):
             word = word << np.uint64(8) | np.uint64(letters[at])
-    # The bits that tell names apart may be the highest ones, and products carry upwards only.
+    # Names may differ in the highest bits alone, and products carry upwards only.
     hashed = (hashed ^ word) * _FACTOR
     hashed = (hashed ^ hashed >> np.uint64(32)) * _FACTOR | np.uint64(1)
     place = signed(hashed >> np.uint64(32)) & mask
@@ -335,7 +337,7 @@ def _is_new(  # noqa: PLR0917 - compiled code takes arrays apart
 def _spell(  # noqa: PLR0917 - compiled code takes arrays apart
     flat: U8, place: int, letters: U8, first: int, last: int, free: U64, depth: int, prefix: int
 ) -> tuple[int, int]:
-    """Write a dotted name, whose last part is `letters[first:last]`; where its letters are."""
+    """Write a dotted name, whose last part is `letters[first:last]`; its begin and end."""
     size = prefix + last - first
     if size < 0x20:
         flat[place] = 0xA0 | size

@@ -1,6 +1,6 @@
 """The bytes of filters, read by compiled code: the contract is `columnar.packed_forms.Kernel`.
 
-Whoever makes these bytes writes nothing that is cut short, so no end is checked here.
+The code that makes these bytes never truncates a value, so no end is checked here.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _read_interval(  # noqa: PLR0917 - likewise
     numbers: Floats,
     held: int,
 ) -> tuple[bool, int, int]:
-    """Read low, high and flags: whether the ends are floats, where it goes on, and the numbers."""
+    """Read low, high and flags: true if floats hold the ends, the next byte, the numbers."""
     kind, whole, low, at = read_value(letters, at)
     is_exact = kind == FLOAT or (kind == INTEGER and EXACT_MIN <= whole <= EXACT_MAX)
     kind, whole, high, at = read_value(letters, at)
@@ -154,7 +154,7 @@ def _read_interval(  # noqa: PLR0917 - likewise
 def _read_range(  # noqa: PLR0917 - likewise
     letters: U8, at: int, codes: U8, places: I64, constraint: int, texts: I64, held: int
 ) -> tuple[int, int]:
-    """Read both ends of a range of texts: where it ends, and how many texts there are."""
+    """Read both ends of a range of texts: the next byte, and the number of texts so far."""
     side = 2 * constraint
     places[side] = places[side + 1] = 0
     _, first, _, at = read_value(letters, at)
@@ -194,7 +194,7 @@ def _read_range(  # noqa: PLR0917 - likewise
 def _number_of(  # noqa: PLR0917 - likewise
     letters: U8, first: int, last: int, table: I64, names: I64, held: int
 ) -> tuple[int, int]:
-    """The number of a name among those that were read, and how many these are; -1 for none."""
+    """The number of a name, a new one if need be, and the count of names; -1 if none is free."""
     mixed = np.uint64(last - first)
     for at in range(first, last):
         mixed = (mixed ^ np.uint64(letters[at])) * _FACTOR

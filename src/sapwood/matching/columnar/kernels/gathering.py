@@ -1,7 +1,7 @@
 """From candidate ranges to candidates: the entries that are worth evaluating; compiled.
 
 Candidates of many candidate ranges are gathered before they are evaluated, so that much is fetched
-at a time, but no more than there is room for: a long gathering is interrupted, and goes on later.
+at a time, but no more than fits: a long gathering is interrupted, and goes on later.
 """
 
 from __future__ import annotations
@@ -26,19 +26,18 @@ from sapwood.matching.columnar.kernels.bitmaps import (
 from sapwood.matching.columnar.kernels.views import compiled, offset, signed, u32
 
 CANDIDATES: Final = 1024
-"""How many there is room for."""
+"""The number of candidates that there is room for."""
 
 _SELECTED: Final = CANDIDATES
 _AT, _ENTRY, _BEYOND, _PARTITION, WORK = range(
     _SELECTED + ATTRIBUTES_MAX, _SELECTED + ATTRIBUTES_MAX + 5
 )
-"""What is worked on: candidates, behind them the selected bitmaps, and where the gathering is:
-in which candidate range, at which of its entries, the first candidate range that was not prepared
-together with it, and their partition, counted from 1. The last number is how many elements all that
-takes."""
+"""The layout of the work memory: candidates, behind them the selected bitmaps, and the state of the
+gathering: the candidate range, its entry, the first candidate range that was not prepared together
+with it, and their partition, counted from 1. The last number is the length of the whole."""
 
 _ENOUGH: Final = CANDIDATES - 64 * BLOCK_WORDS
-"""With more there is no room for all that one look may find."""
+"""With more candidates there is no room for all that the next step may find."""
 
 _FEW: Final = 8
 
@@ -59,9 +58,9 @@ def selected_of(work: U32) -> U32:
 
 @compiled
 def gather(buffer: U64, ranks: U32, candidate_ranges: I64, found: int, work: U32) -> int:
-    """Write candidates of the candidate ranges to the beginning of `work`; returns how many.
+    """Write candidates of the candidate ranges to the beginning of `work`; returns their number.
 
-    There are `found` candidate ranges. No candidates: the gathering has come to its end.
+    There are `found` candidate ranges. A result of 0 is the end of the gathering.
     """
     selected, size = selected_of(work), 0
     at, entry, prepared = signed(work[_AT]), signed(work[_ENTRY]), signed(work[_BEYOND])
@@ -76,7 +75,7 @@ def gather(buffer: U64, ranks: U32, candidate_ranges: I64, found: int, work: U32
                 entry, size = find_candidates(buffer, entry, last, partition, work, size, selected)
         else:
             end = min(last, entry + CANDIDATES - _ENOUGH)
-            # Most candidate ranges are short: some too many are written at once, and not counted.
+            # Most candidate ranges are short: a few entries too many are written, and not counted.
             for number in range(_FEW):
                 work[size + number] = entry + number
             for number in range(_FEW, end - entry):
@@ -92,9 +91,9 @@ def gather(buffer: U64, ranks: U32, candidate_ranges: I64, found: int, work: U32
 def _prepare(  # noqa: PLR0917 - compiled code takes arrays apart
     buffer: U64, ranks: U32, candidate_ranges: I64, at: int, found: int, selected: U32
 ) -> tuple[int, int]:
-    """Find the partition of a candidate range; prefetch for all that follow and share it.
+    """Find the partition of a candidate range; prefetch for the following ranges that share it.
 
-    Returns the first candidate range that does not, and the partition, or -1.
+    Returns the first candidate range of another partition, and the partition, or -1.
     """
     entry, beyond = candidate_ranges[2 * at], at + 1
     partition = partition_of(buffer, entry, candidate_ranges[2 * at + 1])

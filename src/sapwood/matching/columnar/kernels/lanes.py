@@ -1,7 +1,7 @@
-"""The same comparison of many ranks at a time, compiled: a bit for each.
+"""One comparison of many ranks at a time, compiled: a bit for each rank.
 
-A *lane* is one of `LANES` elements that lie together. What compares them is one vector operation or
-a few, as many as the processor needs for so many.
+A *lane* is one of `LANES` elements that lie together. They are compared by one vector operation or
+a few, as many as the processor needs for `LANES` elements.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def holding(_context: Any, lows: Any, widths: Any, _value: Any) -> tuple[Any, An
 
 @_generated
 def lowest(_context: Any, _bits_set: Any) -> tuple[Any, Any]:
-    """The number of the lowest bit that is set; one is."""
+    """The number of the lowest bit that is set; at least one is."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], _ir.IntType(1)(1))

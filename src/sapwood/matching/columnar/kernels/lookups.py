@@ -24,17 +24,17 @@ CANDIDATE_RANGES: Final = 64
 
 
 _FAR_CLUSTERS: Final = 1 << 18
-"""Clusters whose beginnings take a megabyte. Those of more are far from the processor, and fetched
-all at once."""
+"""Clusters whose begins take a megabyte. The begins of more clusters are far from the processor,
+and fetched all at once."""
 
 
 @inlined
 def find_all_candidate_ranges(  # noqa: PLR0917 - compiled code takes arrays apart
     buffer: U64, ranks: U32, present: U32, size: int, candidate_ranges: I64, begin: int
 ) -> tuple[int, I64]:
-    """`find_candidate_ranges` behind those that are there, with as much room as it takes.
+    """`find_candidate_ranges` appended to the ranges before `begin`, with as much room as it takes.
 
-    Returns how many there are then, and the array.
+    Returns the number of candidate ranges then, and the array.
     """
     if 2 * (begin + CANDIDATE_RANGES) > len(candidate_ranges):
         candidate_ranges = grown(candidate_ranges, 2 * (begin + CANDIDATE_RANGES))
@@ -55,8 +55,9 @@ def find_candidate_ranges(  # noqa: PLR0917 - compiled code takes arrays apart
 ) -> int:
     """Write first entry and end of every candidate range that the ranks of a record lead to.
 
-    The attributes that the record has are the first `size` of `present`. Returns how many there
-    are; without `room` for all a negative number `-r`, where `r` is room for some more.
+    The attributes that the record has are the first `size` of `present`. Returns the number of
+    candidate ranges; without `room` for all a negative number `-r`, where `r` is room for some
+    more.
 
     With the entries 20 .. 22 in the scan cluster, entry 3 in the cluster of the value that `a` has,
     and the entries 9 .. 13 being `b > 10`, `b > 20` and so on to `b > 50`, a record with `b = 25`:
@@ -111,7 +112,7 @@ def find_candidate_ranges(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def _prefetch_buckets(buffer: U64, ranks: U32, present: U32, size: int, attributes: int) -> None:
-    """Prefetch where the buckets begin that a record's values lead to, in all grids at once."""
+    """Prefetch the starts of the buckets that a record's values lead to, in all grids at once."""
     second = u32(buffer, at_column.GRID_SECOND)
     grid_start = u32(buffer, at_column.GRID_START)
     first_scale = i64(buffer, at_column.GRID_FIRST_SCALE)
@@ -141,10 +142,10 @@ def _look_into_grids(  # noqa: PLR0917 - compiled code takes arrays apart
     count: int,
     room: int,
 ) -> int:
-    """Write the candidate ranges of the grids of one first attribute, whose value has the rank.
+    """Write the candidate ranges of the grids of one first attribute, whose value has `rank`.
 
-    Returns how many there are with the `count` that were there before, or as
-    `find_candidate_ranges`.
+    Returns the number with the `count` that were there before, or a negative number as
+    `find_candidate_ranges` does.
     """
     start = u32(buffer, at_column.CLUSTER_START)
     second = u32(buffer, at_column.GRID_SECOND)

@@ -1,4 +1,4 @@
-"""What matching reads, counted by compiled code."""
+"""The entries and bytes that matching reads, counted by compiled code."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ from sapwood.matching.columnar.kernels.views import (
 _WORD_BYTES: Final = 8
 _BLOCK_WORD_BYTES: Final = 4
 _DIRECTORY_BYTES: Final = 8
-"""What a lookup reads to find a candidate range, at the least."""
+"""Bytes that a lookup reads to find a candidate range, at the least."""
 
 
 @compiled
 def looked_up(buffer: ReadOnly[U64], names: ReadOnly[U64], records: bytes, scratch: U32) -> int:
-    """How many entries the lookups of all records of a batch lead to; see `match_batch`."""
+    """The number of entries that the lookups of a batch of records lead to; see `match_batch`."""
     return _measure(buffer, names, records, scratch)[0]
 
 
 @compiled
 def touched(buffer: ReadOnly[U64], names: ReadOnly[U64], records: bytes, scratch: U32) -> int:
-    """How many bytes of directories, bitmaps and blocks a batch has read; see `match_batch`."""
+    """The bytes of directories, bitmaps and blocks that a batch reads; see `match_batch`."""
     return _measure(buffer, names, records, scratch)[1]
 
 
 @compiled
 def _measure(buffer: U64, names: U64, records: bytes, scratch: U32) -> tuple[int, int]:
-    """Entries that a batch, which can be read, leads to, and bytes that are read of them."""
+    """The entries that a batch of readable records leads to, and the bytes read."""
     columns, words = as_pointer(buffer), as_pointer(names)
     letters, ranks, present = all_bytes(records), half(scratch, 0), half(scratch, 1)
     batch, at_record = read_size(letters, 0, ARRAY, ARRAY_OF_MANY)
@@ -92,7 +92,7 @@ def _measure(buffer: U64, names: U64, records: bytes, scratch: U32) -> tuple[int
 
 @compiled
 def _bytes_read(buffer: U64, ranks: U32, entry: int, last: int, work: U32) -> int:
-    """Bytes of bitmaps and blocks that are read of a candidate range."""
+    """The bytes of bitmaps and blocks that are read for a candidate range."""
     read, partition = 0, partition_of(buffer, entry, last)
     if partition < 0:
         for at in range(entry, last):
@@ -114,6 +114,6 @@ def _bytes_read(buffer: U64, ranks: U32, entry: int, last: int, work: U32) -> in
 
 @compiled
 def _block_bytes(buffer: U64, entry: int) -> int:
-    """What the block of an entry takes."""
+    """The bytes of the block of an entry."""
     blocks = blocks_of(buffer)
     return _BLOCK_WORD_BYTES * size_of(blocks, conjunction_of(blocks, entry))

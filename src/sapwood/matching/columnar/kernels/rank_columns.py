@@ -58,14 +58,14 @@ _TEXT: Final = int(Kind.TEXT)
 
 _FIRST_RANK: Final = np.uint32(1)
 _RANKS: Final = np.uint32(KEY_MAX - 1)
-"""The range of all ranks of what is there."""
+"""The width of the range of all ranks of present values."""
 
 _RANKS_FOR_A_COLUMN: Final = 16
-"""Ranks that are looked at many at a time as fast as one rank by itself."""
+"""Ranks that are compared many at a time as fast as one rank by itself."""
 
 
 class _Piece(NamedTuple):
-    """Some rows of a column, and where their ranks go."""
+    """A piece of a column's rows, and the place of their ranks."""
 
     data: np.uint64  # an address
     validity: U8
@@ -90,10 +90,10 @@ def rank_columns(  # noqa: PLR0917 - compiled code takes arrays apart
 ) -> None:
     """Write the ranks of `rows` rows of a table, from row `first` of its columns on.
 
-    `places` is the table's (`RecordTable.places`), `numbers` the attribute of each column; those
-    that are no attribute of the segment buffer are left out. In `ranks` each row has an element for
-    each attribute of the segment buffer. What is absent gets the rank 0. What `names` derives from
-    a text is ranked, too; `folded` has room for it (`FOLDED_BYTES`).
+    `places` is the table's (`RecordTable.places`), `numbers` the attribute of each column; columns
+    whose attribute the segment buffer does not have are left out. In `ranks` each row has an
+    element for each attribute of the segment buffer. An absent value gets the rank 0. Values that
+    `names` derives from a text are ranked, too; `folded` has room for one (`FOLDED_BYTES`).
     """
     attributes = length(buffer, at_column.NUMBER_START) - 1
     for which in range(len(numbers)):
@@ -118,7 +118,7 @@ def _fill_derived(  # noqa: PLR0917 - compiled code takes arrays apart
     ranks: U32,
     folded: U8,
 ) -> None:
-    """Write the ranks of what `names[at]` derives from a column of texts."""
+    """Write the ranks of the values that `names[at]` derives from a column of texts."""
     derived = signed(names[at]) & PLACE_MASK
     attributes = length(buffer, at_column.NUMBER_START) - 1
     if derived >= attributes:
@@ -134,7 +134,7 @@ def _fill_derived(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def _text_at(places: I64, which: int, row: int) -> tuple[int, int]:
-    """Where a row's text is in the data of a column of texts; -1 if it is absent."""
+    """The begin and end of a row's text in the data of a column of texts; -1 if it is absent."""
     place = which * PLACE_SIZE
     validity, at = places[place + PLACE_VALIDITY], places[place + PLACE_FIRST] + row
     if validity and not _bit(bytes_at(validity), at):
@@ -147,7 +147,7 @@ def _text_at(places: I64, which: int, row: int) -> tuple[int, int]:
 
 @compiled
 def note_texts(places: I64, numbers: I64, row: int, texts: I64) -> None:
-    """Note the texts of a row of a table (`kernels.automata`), if anybody wants to know."""
+    """Note the texts of a row of a table, if automata need them (`kernels.automata`)."""
     if texts[0] < 0:
         return
     noted = 0
@@ -167,10 +167,10 @@ def note_texts(places: I64, numbers: I64, row: int, texts: I64) -> None:
 def find_present(  # noqa: PLR0917 - compiled code takes arrays apart
     names: U64, ranks: U32, attributes: int, numbers: I64, columns: int, present: U32
 ) -> int:
-    """Write the attributes of a row's columns that are there; returns how many there are.
+    """Write the attributes of a row's columns that are present; returns the number of these.
 
-    The row has `width` ranks, behind which there are `LANES` more of any value; `numbers` are the
-    attributes of so many columns, from which `names` derives others.
+    The row has `attributes` ranks, behind which there are `LANES` more of any value; `numbers` are
+    the attributes of `columns` columns, from which `names` derives others.
     """
     if attributes <= _RANKS_FOR_A_COLUMN * columns:
         return _find_all_present(ranks, attributes, present)
@@ -192,7 +192,7 @@ def find_present(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def _find_all_present(ranks: U32, attributes: int, present: U32) -> int:
-    """`find_present` by looking at all ranks of the row, many at a time."""
+    """`find_present` by comparing all ranks of the row, many at a time."""
     count = 0
     for first in range(0, attributes, LANES):
         there = within(offset(ranks, first), _FIRST_RANK, _RANKS)

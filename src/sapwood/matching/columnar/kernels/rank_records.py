@@ -56,7 +56,7 @@ _LARGEST: Final = (1 << 63) - 1
 
 
 class BucketHint(NamedTuple):
-    """The bucket hint of a domain (`columnar.bucket_hints`); without buckets there is none."""
+    """The bucket hint of a domain (`columnar.bucket_hints`); one without buckets is none."""
 
     places: U32
     buckets: int
@@ -115,7 +115,7 @@ def _first_not_below(
         middle = (low + high) >> 1
         is_below = numbers[middle] < number
         low, high = middle + 1 if is_below else low, high if is_below else middle
-    # So few are compared all at once, and some that do not count.
+    # A few numbers are all compared, and the ones beyond `last` are not counted.
     below = 0
     for at in range(NUMBERS_BEYOND):
         below += (low + at < high) & (numbers[low + at] < number)
@@ -126,7 +126,7 @@ def _first_not_below(
 def text_rank(  # noqa: PLR0917 - compiled code takes arrays apart
     buffer: U64, first: int, last: int, letters: U8, begin: int, end: int
 ) -> int:
-    """Twice the rank of a text among those of a domain, and one more if it is one of them.
+    """Twice the rank of a text among the texts of a domain, and one more if it is one of them.
 
     The texts of the domain are `first` up to `last` of the column `text_refs`, and the text is
     `letters[begin:end]`.
@@ -170,10 +170,10 @@ def rank_record(  # noqa: PLR0917 - compiled code takes arrays apart
     """Write the rank of every value of the record that begins at byte `at`.
 
     `ranks` and `present` have an element for each attribute. The attributes that the record has are
-    written to `present`; what is there before is taken for a guess. What is derived from a text
-    follows it; `folded` has room for it (`FOLDED_BYTES`). Texts are noted in `texts`
-    (`kernels.automata`). Returns where the record ends, or -1 if it cannot be read, and how many
-    attributes were found.
+    written to `present`; its previous content serves as a guess. Attributes derived from a text
+    follow it; `folded` has room for one value (`FOLDED_BYTES`). Texts are noted in `texts`
+    (`kernels.automata`). Returns the end of the record, or -1 if it cannot be read, and the number
+    of attributes found.
 
     With the attributes a = 0, b = 1, and the only constant of both being 10, the record {"b": 10,
     "x": 1} makes `ranks` [0, 5] and `present` [1, ...]: 4 is the gap below 10.
@@ -220,7 +220,7 @@ def rank_record(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def derivations_of(names: U64, attribute: int) -> tuple[int, int]:
-    """Where in `names` it is said what is derived from an attribute, first and end."""
+    """The first place and the end of an attribute's derivations in `names`."""
     start = signed(names[1]) + DERIVED_HEAD
     entries = start + signed(names[0]) + 1
     first, last = signed(names[start + attribute]), signed(names[start + attribute + 1])
@@ -231,7 +231,7 @@ def derivations_of(names: U64, attribute: int) -> tuple[int, int]:
 def derived_rank(  # noqa: PLR0917 - compiled code takes arrays apart
     buffer: U64, names: U64, which: int, letters: U8, first: int, last: int, folded: U8
 ) -> int:
-    """The rank of what is derived from `letters[first:last]`; `names[which]` says how."""
+    """The rank of the value that `names[which]` derives from `letters[first:last]`."""
     entry = signed(names[which])
     attribute, function = entry & PLACE_MASK, entry >> PLACE_BITS
     kind, whole, end = read_derived(names, function, letters, first, last, folded)
@@ -242,7 +242,7 @@ def derived_rank(  # noqa: PLR0917 - compiled code takes arrays apart
 def _rank_of(  # noqa: PLR0917 - compiled code takes arrays apart
     buffer: U64, attribute: int, letters: U8, kind: int, whole: int, number: float, last: int
 ) -> int:
-    """The rank of a value that `read_value` gave, with its end."""
+    """The rank of a value as `read_value` returns it, with its end."""
     if kind == BOOLEAN:
         return TRUE_RANK if whole else FALSE_RANK
     number_start = u32(buffer, at_column.NUMBER_START)
@@ -272,7 +272,7 @@ def _rank_of(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def remainder_of(value: int, number: float) -> int:
-    """What is left of a 64-bit integer when its nearest float is taken away."""
+    """The difference between a 64-bit integer and its nearest float."""
     if EXACT_MIN <= value <= EXACT_MAX:
         return 0
     # The largest integers round to a float that no 64-bit integer equals.

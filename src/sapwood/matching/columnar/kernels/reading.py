@@ -1,6 +1,6 @@
 """Records in MessagePack, read by compiled code: see `columnar.batch.encoded`.
 
-Whoever encodes records writes nothing that is cut short, so no end is checked here.
+The encoder of records never truncates a value, so no end is checked here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SIGN: Final = 0x8000_0000_0000_0000
 
 @compiled
 def read_whole(letters: U8, at: int, size: int) -> np.uint64:
-    """An unsigned number of so many bytes, the most significant one first."""
+    """An unsigned number of `size` bytes, the most significant one first."""
     value = np.uint64(0)
     for step in range(size):
         value = (value << np.uint64(8)) | np.uint64(letters[at + step])
@@ -41,9 +41,10 @@ def read_whole(letters: U8, at: int, size: int) -> np.uint64:
 
 @compiled
 def read_size(letters: U8, at: int, few: int, many: int) -> tuple[int, int]:
-    """How many elements an array or a map has, and where they begin.
+    """The number of elements of an array or a map, and the begin of the first.
 
-    `few` is the first byte of one of up to 15 elements, `many` that of a size in two bytes.
+    `few` is the first byte of one with 0 elements, up to 15 following it; `many` that of a size in
+    two bytes.
     """
     head = signed(letters[at])
     if few <= head <= few + 15:
@@ -56,7 +57,7 @@ def read_size(letters: U8, at: int, few: int, many: int) -> tuple[int, int]:
 def read_value(letters: U8, at: int) -> tuple[int, int, float, int]:
     """Kind, integer, float, and the end of a value.
 
-    The integer is where a text begins, 0 or 1 for a boolean. What is none of these is `UNKNOWN`.
+    The integer is the begin of a text, 0 or 1 for a boolean. Any other value is `UNKNOWN`.
     """
     head = signed(letters[at])
     at += 1
@@ -92,7 +93,7 @@ def read_value(letters: U8, at: int) -> tuple[int, int, float, int]:
 def find_name(names: U64, letters: U8, first: int, last: int, guess: int) -> int:
     """The number of the name `letters[first:last]`, or -1.
 
-    `names` is what `columnar.batch.name_table` makes. `guess` is a number that it may well have.
+    `names` is made by `columnar.batch.name_table`. `guess` is a likely number.
     """
     count = signed(names[0])
     starts, places = NAME_HEAD + count, NAME_HEAD + 2 * count + 1
@@ -135,6 +136,6 @@ def text_order(  # noqa: PLR0917 - compiled code takes arrays apart
 def _compare(  # noqa: PLR0917 - compiled code takes arrays apart
     names: U64, known: U8, start: int, letters: U8, first: int, last: int
 ) -> int:
-    """`text_order` of the name that the word `start` tells of."""
+    """`text_order` of the name whose begin is in the word `start`."""
     low, high = signed(names[start]) >> PLACE_BITS, signed(names[start + 1]) >> PLACE_BITS
     return text_order(known, low, high, letters, first, last)

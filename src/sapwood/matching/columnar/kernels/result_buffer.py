@@ -1,6 +1,6 @@
 """The matches of a batch, put together as `columnar.batch.SegmentMatches.of` reads them.
 
-The functions here hand on arrays that grow, so they are inlined into their callers.
+The functions here return arrays that may have grown, so they are inlined into callers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ROOM: Final = CANDIDATES
 
 
 class ResultBuffer(NamedTuple):
-    """The matches found so far, and where they end in each array.
+    """The matches found so far, and their end in each array.
 
     `matches` begins with flags, the number of records so far, and two counts for each of `n`
     records (matches, unverified). Two records, of which the first one matched the slots 7 and 4,
@@ -44,7 +44,7 @@ class ResultBuffer(NamedTuple):
 
 @compiled
 def new_result_buffer(records: int) -> ResultBuffer:
-    """A buffer without matches, for so many records."""
+    """A buffer without matches, for `records` records."""
     matches = new_i32(HEAD + 2 * records + _ROOM)
     matches[:HEAD] = 0
     return ResultBuffer(matches, HEAD + 2 * records, new_i32(_ROOM), 0)
@@ -78,9 +78,9 @@ def match_chunk(  # noqa: PLR0917 - compiled code takes arrays apart
 ) -> tuple[ResultBuffer, bool]:
     """Append the matches of the next `rows` of all `records`.
 
-    First those that the batch join finds, then the rest one record at a time. A row has
+    First come those that the batch join finds, then the rest one record at a time. A row has
     `attributes` ranks, and candidate ranges as for `join`, which needs `join_threshold` rows and no
-    `limit`. Ends after the record with `max_matches` or more; returns whether there is one.
+    `limit`. Ends after the record with `max_matches` or more; returns true if there is one.
     """
     matches, count, unverified, unverified_count = result
     left = max_matches - (count - HEAD - 2 * records) - unverified_count
@@ -156,7 +156,7 @@ def _append_joined(  # noqa: PLR0917 - compiled code takes arrays apart
 
 @compiled
 def _drop_empty(candidate_ranges: I64, first: int, end: int) -> int:
-    """Move the candidate ranges that are not empty to the front; returns how many."""
+    """Move the candidate ranges that are not empty to the front; returns their number."""
     kept = first
     for at in range(first, end):
         low, high = candidate_ranges[2 * at], candidate_ranges[2 * at + 1]

@@ -1,10 +1,10 @@
 """The columns of a segment buffer for compiled code, one by one: see `columnar.columns.columns_of`.
 
-A compiled function counts the references to every array that it is handed or makes, and counting,
-which several threads may do at a time, costs more than most of what happens here. So these are
-pointers, called arrays as far as types go: they own nothing, have no length and no place before the
-first, and cannot be cut. Whoever calls a kernel holds the segment buffer meanwhile, and so does a
-kernel with what it allocates (`keep_alive`).
+A compiled function counts the references to every array that it gets or makes, and counting, which
+several threads may do at a time, costs more than most of the work here. So these are pointers,
+called arrays as far as types go: they own nothing, have no length and no place before the first,
+and cannot be sliced. The caller of a kernel holds the segment buffer meanwhile, and a kernel holds
+the arrays that it allocates (`keep_alive`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ K = TypeVar("K", bound=np.generic)
 
 
 def compiled(function: F) -> F:
-    """A kernel: a part of those that call it, and called from Python like the plain function."""
+    """A kernel: a part of its callers, and called from Python like the plain function."""
     return function if config.DISABLE_JIT else cast("F", Kernel(function))
 
 
@@ -50,19 +50,19 @@ def inlined(function: F) -> F:
 
 
 def _address_of(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """The address of the first element of an array, or that a pointer is."""
+    """The address of the first element of an array, or the address that a pointer is."""
     if isinstance(kind, types.Array):
         value = context.make_array(kind)(context, builder, value).data
     return builder.ptrtoint(value, _WORD)
 
 
 def _is_memory(kind: Any) -> bool:
-    """Whether a type is that of an array or a pointer."""
+    """True if a type is that of an array or a pointer."""
     return isinstance(kind, types.Array | types.CPointer)
 
 
 def _reader(kind: Any) -> Callable[[Any], Any]:
-    """What takes an address for a pointer to values of a kind."""
+    """An intrinsic that turns an address into a pointer to values of a kind."""
 
     def read(_context: Any, address: Any) -> tuple[Any, Any] | None:
         pointer = types.CPointer(kind)
@@ -76,7 +76,7 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
 
 
 def _column(kind: Any) -> Callable[[Any, int], Any]:
-    """What finds a column, of values of a kind, in a segment buffer."""
+    """An intrinsic that finds a column, of values of a kind, in a segment buffer."""
 
     def find(_context: Any, buffer: Any, _column: Any) -> tuple[Any, Any] | None:
         pointer = types.CPointer(kind)
@@ -93,7 +93,7 @@ def _column(kind: Any) -> Callable[[Any, int], Any]:
 def _content(  # noqa: PLR0917 - as numba hands it over
     context: Any, builder: Any, kind: Any, buffer: Any, column: Any, which: int
 ) -> tuple[Any, Any]:
-    """The address of a segment buffer, and a word of what its table of contents has of a column."""
+    """The address of a segment buffer, and a word of a column's entry in its table of contents."""
     address = _address_of(context, builder, kind, buffer)
     entry = builder.add(address, builder.mul(column, _WORD(2 * _WORD_BYTES)))
     place = builder.inttoptr(builder.add(entry, _WORD(_WORD_BYTES * which)), _WORD.as_pointer())
@@ -156,7 +156,7 @@ address_of: Final = cast("Callable[[U8, int], int]", _address)
 
 @_generated
 def copy_bytes(_context: Any, target: Any, _place: Any, source: Any, _at: Any, _size: Any) -> Any:
-    """Copy so many bytes from one place to another, which is not within them; what is behind."""
+    """Copy bytes from one place to another that does not overlap; returns the place behind."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         target, place, source, at, size = arguments
@@ -170,7 +170,7 @@ def copy_bytes(_context: Any, target: Any, _place: Any, source: Any, _at: Any, _
 
 @_generated
 def widened(_context: Any, _bits: Any) -> tuple[Any, Any]:
-    """The bits of the float of 64 bits that is equal to the float of 32 bits with these."""
+    """The bits of the 64-bit float that is equal to the 32-bit float with the given bits."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         bits = builder.trunc(arguments[0], cgutils.int32_t)
@@ -191,6 +191,16 @@ def as_float(_context: Any, _bits: Any) -> tuple[Any, Any]:
 
 
 @_generated
+def as_bits(_context: Any, _number: Any) -> tuple[Any, Any]:
+    """The 64 bits of a float."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], _WORD)
+
+    return types.uint64(types.float64), generate
+
+
+@_generated
 def keep_alive(_context: Any, array: Any) -> tuple[Any, Any]:
     """Keep an array alive up to here, as a pointer to its memory was in use."""
 
@@ -202,12 +212,12 @@ def keep_alive(_context: Any, array: Any) -> tuple[Any, Any]:
 
 @_generated
 def _signed(_context: Any, value: Any) -> tuple[Any, Any] | None:
-    """A signed integer: numba's `int` keeps what is unsigned, and differences would wrap round."""
+    """A signed integer: numba's `int` keeps unsigned types, and differences would wrap round."""
 
     def generate(_context: Any, _builder: Any, _signature: Any, arguments: Any) -> Any:
         return arguments[0]
 
-    # What is handed over is made an `int64` on the way.
+    # The argument is converted to an `int64` on the way.
     return (types.int64(types.int64), generate) if isinstance(value, types.Integer) else None
 
 
@@ -225,7 +235,7 @@ u8, i16, u32, i64, u64, f32, f64 = (
         *(types.float32, types.float64),
     )
 )
-"""A column of unsigned or signed integers, or floats, of so many bits: `u32(buffer, place)`."""
+"""A column of unsigned or signed integers, or floats, of a size in bits: `u32(buffer, place)`."""
 
 
 @_generated
@@ -240,7 +250,7 @@ def _place_of(_context: Any, buffer: Any, _column: Any) -> tuple[Any, Any]:
 
 @_generated
 def _length(_context: Any, buffer: Any, _column: Any) -> tuple[Any, Any]:
-    """How many elements a column has."""
+    """The number of elements of a column."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         buffer, column = arguments
@@ -255,7 +265,7 @@ length: Final = cast("Callable[[U64, int], int]", _length)
 
 @_generated
 def offset(_context: Any, array: Any, _first: Any) -> tuple[Any, Any]:
-    """An array, or what a pointer leads to, from its element `first` on."""
+    """An array, or the elements behind a pointer, from element `first` on."""
     pointer = types.CPointer(array.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -279,7 +289,7 @@ def prefetch(_context: Any, _address: Any) -> tuple[Any, Any]:
 
 @_generated
 def prefetch_column(_context: Any, buffer: Any, _column: Any, _offset: Any) -> tuple[Any, Any]:
-    """Prefetch the cache line so many bytes into a column."""
+    """Prefetch the cache line at a number of bytes into a column."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         begin = _place(context, builder, signature.args[0], *arguments[:2])
@@ -291,7 +301,7 @@ def prefetch_column(_context: Any, buffer: Any, _column: Any, _offset: Any) -> t
 
 @_generated
 def all_bytes(_context: Any, data: Any) -> tuple[Any, Any]:
-    """The bytes, which the caller of the kernel holds."""
+    """A pointer to the bytes, which the caller of the kernel holds."""
     pointer = types.CPointer(types.uint8)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -323,9 +333,10 @@ def half(scratch: U32, which: int) -> U32:
 
 @compiled
 def new_u8(size: int) -> U8:
-    """An array that is filled by whoever asks, as the following ones.
+    """An array that the caller has to fill, as those of the following functions.
 
-    Each of these compiles the making of an array once; `np.empty` does so wherever it is called.
+    Each of these functions compiles the making of an array once; `np.empty` does so at every call
+    site.
     """
     return np.empty(size, np.uint8)
 
@@ -388,9 +399,9 @@ def zeros_i64(size: int) -> I64:
 
 @compiled
 def prefetch_objects(address: int, size: int, places: I64, nothing: int) -> bool:
-    """Prefetch the objects at some places of an array of `size` objects that begins at `address`.
+    """Prefetch the objects at `places` of an array of `size` objects that begins at `address`.
 
-    Returns whether one of them is the object at the address `nothing`, or is not there.
+    Returns true if one of them is the object at the address `nothing`, or is missing.
     """
     objects = words_at(np.uint64(address))
     found = False

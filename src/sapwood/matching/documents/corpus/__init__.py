@@ -17,7 +17,7 @@ from sapwood.model.patterns.pattern import TreePattern
 
 @dataclass(frozen=True, slots=True)
 class DocumentCase:
-    """Whether an expression accepts a document, and why it is in the corpus."""
+    """An expression, a document, whether the one accepts the other, and the reason."""
 
     topic: str
     xpath: str
@@ -28,7 +28,7 @@ class DocumentCase:
 
     @property
     def pattern(self) -> TreePattern:
-        """The expression, read."""
+        """The tree pattern of the expression."""
         return parse_xpath(self.xpath, self.namespaces)
 
     def __str__(self) -> str:

@@ -31,8 +31,8 @@ W = TypeVar("W", bound=Interest)
 class Box:
     """A conjunction in which every constraint is one interval of numbers and nothing else.
 
-    `attributes` is sorted; `point` has two coordinates for each, in that order. `closed` tells
-    that no end is open, so that comparing points decides.
+    `attributes` is sorted; `point` has two coordinates for each, in that order. `closed` is true if
+    no end is open, so that comparing points decides.
     """
 
     attributes: tuple[str, ...]
@@ -70,7 +70,7 @@ def point_of(attributes: tuple[str, ...], record: Mapping[str, Value]) -> Point 
 
 
 def dominates(upper: Point, lower: Point) -> bool:
-    """Whether `upper` is at least as large in every coordinate; both have the same number."""
+    """True if `upper` is at least as large in every coordinate; both have the same number."""
     return all(map(ge, upper, lower))
 
 
@@ -96,7 +96,7 @@ class Region(Generic[W]):
     box: Box | None
 
     def covers(self, other: Region[Any]) -> bool:
-        """What `covers` of the interests says."""
+        """True if the interest covers the other one."""
         if self.box is not None and other.box is not None:
             wanted = projected(other.box, self.box.attributes)
             if wanted is None or not dominates(self.box.point, wanted):
@@ -106,7 +106,7 @@ class Region(Generic[W]):
         return self.filter.covers(other.filter)
 
     def accepts(self, record: Record) -> bool:
-        """Whether a flat record is accepted; a tree pattern accepts none."""
+        """True if the interest accepts a flat record; a tree pattern accepts none."""
         return isinstance(self.filter, Filter) and self.filter.accepts(record)
 
 

@@ -1,14 +1,15 @@
 """The k-d tree as a matching engine (Shen 2007, section 3.4, L589-593).
 
 Conjunctions of numeric intervals live in k-d trees, one tree for each set of attributes, so that a
-point has no coordinates for attributes it says nothing about and a record that lacks an attribute
-passes by all trees that need it. A record is looked up in every tree whose attributes it has as
-numbers. All other shapes (texts, booleans, several intervals, "absent") live beside the trees in a
-`CountingEngine`; a filter may have conjunctions in both.
+point has no coordinates for attributes that its conjunction does not constrain, and a record that
+lacks an attribute skips all trees that need it. A record is looked up in every tree whose
+attributes it has as numbers. All other shapes (texts, booleans, several intervals, "absent") live
+beside the trees in a `CountingEngine`; a filter may have conjunctions in both.
 
-Cost: one search (`tree.py`) for each set of attributes in use, plus the counting engine's price
-for what it holds. Adding is a descent, removing a tombstone. It wins where filters are boxes over
-few, always present attributes, and most of all in `match_any`, which stops at the first point; it
+Cost: one search (`tree.py`) for each set of attributes in use, plus the counting engine's price for
+the filters that it holds. Adding is a descent, removing a tombstone. It wins where filters are
+boxes over few, always present attributes, and most of all in `match_any`, which stops at the first
+point; it
 degrades to a scan where nearly every filter has a set of attributes of its own.
 """
 
@@ -49,7 +50,7 @@ class KdTreeEngine(UnbatchedEngine[Filter, Record]):
         return len(self._filters)
 
     def add(self, slot: int, filter: Filter) -> None:
-        """Take `slot` for `filter`."""
+        """Put `filter` into `slot`."""
         assert slot not in self._filters, f"slot {slot} is taken"
         self._filters[slot] = filter
         others: list[Conjunction] = []
@@ -86,17 +87,17 @@ class KdTreeEngine(UnbatchedEngine[Filter, Record]):
         return sorted(found)
 
     def reads(self, attribute: str) -> bool:
-        """Whether a filter reads an attribute."""
+        """True if a filter reads an attribute."""
         return self._beside.reads(attribute) or any(
             attribute in attributes for attributes in self._trees
         )
 
     def match_any(self, record: Record) -> bool:
-        """Whether any filter accepts `record`; stops at the first."""
+        """True if any filter accepts `record`; stops at the first."""
         return next(self._in_trees(record), None) is not None or self._beside.match_any(record)
 
     def validate(self) -> None:
-        """The trees hold exactly the boxes, and the counting engine all other conjunctions."""
+        """Check that the trees hold exactly the boxes, and counting all other conjunctions."""
         expected = KdTreeEngine()
         for slot, stored in self._filters.items():
             expected.add(slot, stored)

@@ -1,8 +1,8 @@
-"""A bucketed k-d tree over points that grows and shrinks: who dominates whom.
+"""A bucketed k-d tree over points that grows and shrinks, for dominance queries.
 
-Bentley's k-d tree with points in the leaves only (buckets) and, for every node, the largest and
-the smallest coordinates below it. A search for dominating points leaves out a subtree as soon as
-one maximum is too small, and reports all of it without a further look if no minimum is.
+Bentley's k-d tree with points in the leaves only (buckets) and, for every node, the largest and the
+smallest coordinates below it. A search for dominating points leaves out a subtree as soon as one
+maximum is too small, and reports all of it without further comparisons if no minimum is.
 
 Removed points stay as tombstones until they are half of all (Shen 2.2); then the tree is built
 again. A subtree that insertions have made lopsided is built again once it has grown by half since
@@ -27,7 +27,7 @@ from sapwood.model.numbers import Number
 K = TypeVar("K", bound=Hashable)
 
 BUCKET: Final = 8
-"""Points of a leaf before it is divided: looking at a point costs as much as looking at a node."""
+"""Points of a leaf before it is divided: comparing a point costs as much as comparing a node."""
 
 _LOPSIDED: Final = 0.75
 """A child with more than this share of its parent's points is too heavy."""
@@ -44,8 +44,9 @@ class _Entry(Generic[K]):
 class _Node(Generic[K]):
     """A leaf with `entries`, or a fork with `children`: at most `split` on `axis`, and above.
 
-    The axis of a leaf is the one that forks above it have divided the longest ago, or never: there
-    a point among its entries is the likeliest to fail, so searches look at it first.
+    The axis of a leaf is the one by which the forks above it have divided the longest ago, or
+    never: on this axis a point among its entries is the likeliest to fail, so searches compare it
+    first.
 
     #: `maxima` and `minima` bound all points below (after removals they need not be attained)
     #: `count` is the number of entries below, tombstones included
@@ -78,7 +79,7 @@ class DominanceTree(Generic[K]):
         return len(self._entries)
 
     def add(self, key: K, point: Point) -> None:
-        """Hold a point under a key that is free."""
+        """Add a point under a key that is free."""
         assert key not in self._entries, f"key {key!r} is taken"
         entry = _Entry(key, point)
         self._entries[key] = entry
@@ -102,7 +103,7 @@ class DominanceTree(Generic[K]):
         node.entries.append(entry)
         if lopsided is not None:
             living = list(_living(lopsided))
-            # The tombstones that go with the rebuilding are no longer below these either.
+            # Rebuilding drops the tombstones, which are no longer below these forks either.
             for fork in above:
                 fork.count -= lopsided.count - len(living)
             _build(lopsided, living)
@@ -110,7 +111,7 @@ class DominanceTree(Generic[K]):
             _divide(node)
 
     def remove(self, key: K) -> None:
-        """Give up the point of a key that is taken."""
+        """Remove the point of a key that is taken."""
         self._entries.pop(key).alive = False
         assert self._root is not None, "there was a point"
         if not self._entries:
@@ -121,8 +122,9 @@ class DominanceTree(Generic[K]):
     def dominating(self, query: Point) -> Iterator[K]:
         """The keys of all points that are at least `query` in every coordinate, each once.
 
-        Lazy: whoever needs only one pays for only one. The tree must not change meanwhile. Of two
-        children only one lies beyond the fork on its axis, so that is looked at first.
+        Lazy: a caller that needs only one key pays for only one. The tree must not change
+        meanwhile. Of two children only one lies beyond the fork on its axis, so that one is
+        searched first.
         """
         if not query:  # all points without coordinates are equal
             yield from self._entries
@@ -173,7 +175,7 @@ class DominanceTree(Generic[K]):
                     stack.append(high)
 
     def validate(self) -> None:
-        """Raise `InvariantError` unless every living entry is where a search looks for it."""
+        """Raise `InvariantError` unless searches can find every living entry."""
         found: dict[K, _Entry[K]] = {}
         stack = [] if self._root is None else [self._root]
         while stack:
@@ -229,10 +231,10 @@ def _stretch(node: _Node[K], point: Point) -> None:
 
 
 def _may_rebuild(node: _Node[K], child: _Node[K]) -> bool:
-    """Whether the child that is about to grow is too heavy and rebuilding has been paid for.
+    """True if the child that is about to grow is too heavy and rebuilding has been paid for.
 
-    Equal coordinates can make every division lopsided; the growth since the last building is what
-    keeps such a node from being built again and again.
+    Equal coordinates can make every division lopsided; the growth since the last building keeps
+    such a node from being built again and again.
     """
     return child.count >= _LOPSIDED * node.count and 2 * node.count > 3 * node.built
 

@@ -1,7 +1,8 @@
 """Filters ordered by covering: structures that serve matching and covering detection alike.
 
-1. `order.py`    what the two structures need to know about covering.
-2. `hasse.py`    the Siena poset: every node with its immediate predecessors and successors.
-3. `forest.py`   the poset-derived forest: every node with at most one covering parent.
-4. `engine.py`   matching with either. As relation graphs: `sapwood.covering.published.poset`.
+1. `hasse.py`    the Siena poset: every node with its immediate predecessors and successors.
+2. `forest.py`   the poset-derived forest: every node with at most one covering parent.
+3. `engine.py`   matching with either. As relation graphs: `sapwood.covering.published.poset`.
+
+`hasse.py` uses `sapwood.model.order` for questions of covering.
 """

@@ -7,7 +7,7 @@ one tree after the other.
 Cost: every root is tested for every record, and every child of a filter that accepts. These engines
 win over a scan where filters nest deeply; `match_any` never tests more than the roots. Without
 covers among the filters they are a scan, and adding costs a comparison with every root, which is
-what made the works look for something else.
+the reason for the works' other structures.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Poset(Protocol):
         """Insert a filter that no node has, under a free number."""
 
     def remove(self, node: int) -> tuple[int, ...]:
-        """Drop a node; returns the nodes that have become roots."""
+        """Remove a node; returns the nodes that have become roots."""
 
     def accepting(self, record: Record) -> Iterator[int]:
         """The nodes whose filters accept the record, each once."""
@@ -74,7 +74,7 @@ class PosetEngine(UnbatchedEngine[Filter, Record]):
         return len(self._taken)
 
     def add(self, slot: int, filter: Filter) -> None:
-        """Take `slot` for `filter`."""
+        """Put `filter` into `slot`."""
         assert slot not in self._taken, f"slot {slot} is taken"
         node = self._nodes.get(filter)
         if node is None:
@@ -97,11 +97,11 @@ class PosetEngine(UnbatchedEngine[Filter, Record]):
         return sorted(s for node in self._poset.accepting(record) for s in self._slots[node])
 
     def match_any(self, record: Record) -> bool:
-        """Whether any filter accepts `record`; stops at the first."""
+        """True if any filter accepts `record`; stops at the first."""
         return next(self._poset.accepting(record), None) is not None
 
     def validate(self) -> None:
-        """Slots, nodes and filters agree, and the poset is consistent."""
+        """Check that slots, nodes and filters agree, and that the poset is consistent."""
         self._poset.validate()
         nodes = {f: node for f, node in self._nodes.items() if self._poset.filter(node) == f}
         if not len(nodes) == len(self._nodes) == len(self._poset) == len(self._slots):

@@ -53,7 +53,7 @@ class PosetForest:
         return self._regions[node].filter
 
     def parents(self, node: int) -> Collection[int]:
-        """The one parent, or nothing for a root."""
+        """The one parent; none for a root."""
         parent = self._parent[node]
         return () if parent == _TOP else (parent,)
 
@@ -68,7 +68,7 @@ class PosetForest:
         self._attach(node, _TOP)
 
     def remove(self, node: int) -> tuple[int, ...]:
-        """Drop a node and hang its children elsewhere; returns those that have become roots."""
+        """Remove a node and hang its children elsewhere; returns those that have become roots."""
         parent, orphans = self._parent.pop(node), tuple(self._children.pop(node))
         del self._children[parent][node], self._regions[node]
         for orphan in orphans:

@@ -2,9 +2,9 @@
 
 Carzaniga's structure (Siena) as XSiena 2.8 and Shen 2007, section 4.3.2 describe it: edges run from
 immediate predecessor to immediate successor only, which is the transitive reduction of the covering
-relation; roots are covered by nobody. The works give no code for changes; insertion looks for the
-immediate predecessors breadth-first below the roots, then for the immediate successors below one
-predecessor, since whatever the new filter covers is below each of them.
+relation; no filter covers a root. The works give no code for changes; insertion searches the
+immediate predecessors breadth-first below the roots, then the immediate successors below one
+predecessor, since every filter that the new one covers is below each of them.
 
 Cost: insertion compares with every root and, below each cover, with every child; the search for
 successors may visit all that one predecessor covers (all filters, for a new root). Matching tests
@@ -80,7 +80,7 @@ class HasseDiagram:
             self._roots[node] = None
 
     def put_below(self, parents: Collection[int], node: int, filter: Interest) -> None:
-        """Insert a filter that covers none, whose immediate predecessors are known."""
+        """Insert a filter that covers no other, with its immediate predecessors `parents`."""
         self._regions[node] = region_of(filter)
         self._parents[node], self._children[node] = {}, {}
         for parent in parents:
@@ -89,7 +89,7 @@ class HasseDiagram:
             self._roots[node] = None
 
     def remove(self, node: int) -> tuple[int, ...]:
-        """Drop a node and link its neighbors; returns the nodes that have become roots."""
+        """Remove a node and link its neighbors; returns the nodes that have become roots."""
         parents, children = tuple(self._parents[node]), tuple(self._children[node])
         for parent in parents:
             self._unlink(parent, node)
@@ -180,13 +180,13 @@ class HasseDiagram:
         return [node for node in found if not any(map(is_covered, self._parents[node]))]
 
     def _is_above(self, node: int, parents: list[int], region: Region[Interest]) -> bool:
-        """Whether a covered node is also above the new one, which must not become a circle."""
+        """True if a covered node is also above the new one: an edge would make a circle."""
         if has_one_form(region.filter) and has_one_form(self._regions[node].filter):
             return False
         return reaches(parents, node, self.parents)
 
     def _is_between(self, parent: int, child: int) -> bool:
-        """Whether the child has a parent that the given one covers, so that no edge is needed."""
+        """True if the child has a parent that the given one covers, so that no edge is needed."""
         above = self._regions[parent]
         return any(above.covers(self._regions[other]) for other in self._parents[child])
 

@@ -1,8 +1,8 @@
 """The subscription tree with super pointers: matching and covering detection in one structure.
 
 1. `node.py`       patterns that cover each other at one place, and the pointers between places.
-2. `shortcuts.py`  which patterns need not be compared: the printed rules, and others.
-3. `tree.py`       insertion, deletion, what covers what, what a newcomer takes the place of.
+2. `shortcuts.py`  the patterns that need not be compared: the printed rules, and others.
+3. `tree.py`       insertion, deletion, covers, and the patterns that a new one supplants.
 4. `engine.py`     matching with it. As a relation graph: `sapwood.covering.catalogue`.
 
 Source: Li, Hou and Jacobsen (Content-based XML data dissemination), 1.5.1, corrected and completed.

@@ -11,11 +11,11 @@ from sapwood.xml.bounds import DEFAULT_BOUNDS
 
 
 class SubscriptionTreeEngine(UnbatchedEngine[TreePattern, Readable]):
-    """A document goes down the tree; below a pattern that refuses it nothing is asked.
+    """A document goes down the tree; below a pattern that refuses it none is evaluated.
 
-    Pointers, which would spare a fifth of the questions, are not added: an insertion would cost
-    several times as much. Cost: of a document, the patterns that it asks, each on its own; of a
-    pattern that comes, the comparisons on its way down and with its siblings.
+    Pointers, which would spare a fifth of the evaluations, are not added: an insertion would cost
+    several times as much. Cost: for a document, the patterns that are evaluated, each on its own;
+    for a new pattern, the comparisons on its way down and with its siblings.
     """
 
     def __init__(self, bounds: DocumentBounds = DEFAULT_BOUNDS) -> None:
@@ -29,7 +29,7 @@ class SubscriptionTreeEngine(UnbatchedEngine[TreePattern, Readable]):
         return len(self._tree)
 
     def add(self, slot: int, pattern: TreePattern) -> None:
-        """Take `slot` for `pattern`."""
+        """Put `pattern` into `slot`."""
         self._tree.add(slot, pattern)
         if pattern.reads_content:
             self._readers.add(slot)
@@ -44,7 +44,7 @@ class SubscriptionTreeEngine(UnbatchedEngine[TreePattern, Readable]):
         return sorted(self._tree.match(self._read(document)))
 
     def match_any(self, document: Readable) -> bool:
-        """Whether any pattern accepts `document`; what nothing covers is enough to ask."""
+        """True if any pattern accepts `document`; evaluates only patterns that nothing covers."""
         return self._tree.match_any(self._read(document))
 
     def validate(self) -> None:

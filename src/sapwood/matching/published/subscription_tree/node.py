@@ -1,4 +1,4 @@
-"""A place of the subscription tree, and how places are linked."""
+"""A place of the subscription tree, and the links between places."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from sapwood.model.patterns.pattern import TreePattern
 from sapwood.model.patterns.twigs import Twig
 
 Nodes: TypeAlias = "dict[Node, None]"
-"""Nodes in the order in which they came."""
+"""Nodes in the order in which they were added."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Which pattern covers which, as a tree is to have it.
+    """The covering relation that a tree uses.
 
     `covers` compares what `prepare` has made of two patterns, once for each of them. It must never
-    claim a cover that does not hold, and say of every pattern that it covers itself. If it misses
-    some, the tree knows fewer covers, and siblings in it may be related.
+    claim a cover that does not hold, and must hold for every pattern and itself. If it misses some,
+    the tree has fewer covers, and siblings in it may be related.
     """
 
     prepare: Callable[[TreePattern], Any]
@@ -27,13 +27,13 @@ class Relation:
 
 
 EXACT: Final = Relation(lambda pattern: pattern, TreePattern.covers)
-"""What `TreePattern.covers` says: for XPEs exactly the covers there are."""
+"""The relation of `TreePattern.covers`: for XPEs exactly the covers there are."""
 
 
 class Node:
     """Patterns that cover each other, at one place of the tree.
 
-    #: keys: whose patterns these are, in order of arrival; empty for the root of the tree
+    #: keys: those of its patterns, in order of arrival; empty for the root of the tree
     #: children by head; no group is empty
     #: supers and owners: pointers from here and to here
     """
@@ -56,7 +56,7 @@ class Node:
         self.pattern = pattern
         self.compared: Any = None if pattern is None else relation.prepare(pattern)
         twigs = () if pattern is None else pattern.twigs
-        #: the label of the root element, and those of wider tests; `None` where it is not named
+        #: the label of the root element, then those of wider tests; `None` where it is not named
         self.labels = _root_labels(twigs)
         self.head = self.labels[0]
         #: levels, and names, that every accepted document has
@@ -84,7 +84,7 @@ class Node:
                 waiting.append(child)
 
     def is_below(self, above: Node) -> bool:
-        """Whether the node lies below another, at any depth."""
+        """True if the node lies below another, at any depth."""
         node = self.parent
         while node is not None and node is not above:
             node = node.parent
@@ -103,7 +103,7 @@ def adopt(parent: Node, child: Node) -> None:
 
 
 def leave(child: Node) -> None:
-    """Take a node from its parent."""
+    """Remove a node from its parent."""
     parent = child.parent
     assert parent is not None, "only the root of the tree has no parent"
     group = parent.children[child.head]
@@ -114,23 +114,23 @@ def leave(child: Node) -> None:
 
 
 def point(owner: Node, target: Node) -> None:
-    """Let a super pointer lead from a node to another."""
+    """Add a super pointer from a node to another."""
     owner.supers[target] = None
     target.owners[owner] = None
 
 
 def unpoint(owner: Node, target: Node) -> None:
-    """Take a super pointer away."""
+    """Remove a super pointer."""
     del owner.supers[target]
     del target.owners[owner]
 
 
 def _root_labels(twigs: tuple[Twig, ...]) -> tuple[str | None, ...]:
-    """The labels under which the root element is known, if all alternatives name it alike."""
+    """The labels of the root element, if all alternatives name it alike."""
     found = {twig.near[0].labels if twig.near else (None,) for twig in twigs}
     return next(iter(found)) if len(found) == 1 else (None,)
 
 
 def _names(twig: Twig) -> frozenset[str]:
-    """The local names of all elements that are asked for."""
+    """The local names of all elements that a twig requires."""
     return frozenset(one.test.local for one in twig.descend() if one.test is not None)

@@ -1,16 +1,16 @@
-"""Which nodes of a subscription tree need not be compared (1.5.1, its two properties).
+"""The nodes of a subscription tree that need not be compared (1.5.1, its two properties).
 
 `PRINTED` has the work's rules. From "the children's path length is always longer than their
-parent's": what has more levels covers nothing with fewer, so that a search for covers goes down to
-the level of equal length, and one for what is covered compares from there on. From "it will never
-be inserted in a subtree rooted by an absolute XPE": no relative XPE is looked for there. The latter
-holds only where the absolute one names the root element: `/*` covers `a`, and `/*//a` covers `b/a`.
-The work's further hint, that an XPE with `*` or `//` in the middle stands one or more levels higher
-than its length says, decides nothing that the lengths do not.
+parent's": a pattern with more levels covers none with fewer, so that a search for covers goes down
+to the level of equal length, and one for covered patterns compares from there on. From "it will
+never be inserted in a subtree rooted by an absolute XPE": no relative XPE is searched there. The
+latter holds only where the absolute one names the root element: `/*` covers `a`, and `/*//a` covers
+`b/a`. The work's further hint, that an XPE with `*` or `//` in the middle stands one or more levels
+higher than its length tells, decides nothing that the lengths do not.
 
-`OWN` knows more: whatever an accepted document must have, the accepted ones of a covered pattern
-have, so what a pattern covers asks for all the names that it asks for, and is found among those
-that ask for the rarest of them; and children are kept by the name of the root element.
+`OWN` uses more: every document that a covered pattern accepts has the names that the covering one
+requires, so a covered pattern requires all names that the covering one does, and is found among the
+patterns that require the rarest of them; and children are grouped by the name of the root element.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from sapwood.xml.document import Document, local_name
 
 
 class Shortcuts:
-    """None at all: every node that a search comes by is compared."""
+    """No shortcuts at all: every node on the way of a search is compared."""
 
     __slots__ = ()
 
     def may_cover(self, wide: Node, narrow: Node) -> bool:  # noqa: ARG002
-        """Whether the two have to be compared to know if the first covers the second."""
+        """True unless it is known without comparison that the first does not cover the second."""
         return True
 
     def above(self, parent: Node, node: Node) -> Iterator[Node]:  # noqa: ARG002
@@ -44,15 +44,15 @@ class Shortcuts:
         return parent.every_child()
 
     def candidates(self, node: Node, named: dict[str, Nodes]) -> Iterable[Node] | None:  # noqa: ARG002
-        """All nodes that one may cover, where there is a way to them other than the tree.
+        """All nodes that one may cover, where they can be found otherwise than through the tree.
 
-        `named` has for each name the nodes that ask for it.
+        `named` has for each name the nodes whose patterns require it.
         """
         return None
 
 
 class _Printed(Shortcuts):
-    """Lengths, and that no relative XPE lies below an absolute one."""
+    """The printed rules: lengths, and no relative XPE below an absolute one."""
 
     __slots__ = ()
 
@@ -61,7 +61,7 @@ class _Printed(Shortcuts):
 
 
 class _Own(Shortcuts):
-    """Levels, names, and children by the name of the root element."""
+    """Our rules: levels, names, and children by the name of the root element."""
 
     __slots__ = ()
 
@@ -97,7 +97,7 @@ OWN: Final[Shortcuts] = _Own()
 
 
 def _may_meet(one: str | None, other: str | None) -> bool:
-    """Whether an element may have both labels."""
+    """True if an element may have both labels."""
     if one is None or other is None or one == other:
         return True
     return local_name(one) == local_name(other) and not (one[0] == other[0] == "{")

@@ -1,29 +1,30 @@
 """The subscription tree with super pointers (XPE dissemination, 1.5.1, corrected and completed).
 
 Every node covers its children, siblings are not related, and a *super pointer* leads from a node to
-one that it covers outside its own subtree. Tree and pointers together say of every pattern which
-others it covers, without comparing any. The root of the tree covers everything and is no pattern.
+one that it covers outside its own subtree. Tree and pointers together give for every pattern the
+patterns that it covers, without comparing any. The root of the tree covers everything and is no
+pattern.
 
-The print says nothing of deletion, of patterns that cover each other and of several covered
-siblings; what is done here keeps the invariants after any history:
+The print does not treat deletion, patterns that cover each other, or several covered siblings; the
+operations here keep the invariants after any history:
 
 * patterns that cover each other share a node;
-* all siblings that a newcomer covers move below it (as printed, one of them does, and pointers
-  would have to say which others are to be unsubscribed);
-* who pointed to a deleted node, and its parent, point to what it covered.
+* all siblings that a new pattern covers move below it (as printed, one of them does, and pointers
+  would have to give the others that are to be unsubscribed);
+* the owners of pointers to a deleted node, and its parent, get pointers to the nodes it covered.
 
-A document goes down the tree from its root, breadth first: what refuses it covers nothing that
-accepts it, and so everything below is passed over, and what its pointers lead to (`match`).
+A document goes down the tree from its root, breadth first: a pattern that refuses it covers none
+that accepts it, so everything below is skipped, and everything that its pointers lead to (`match`).
 
-Pointers are added to and from each newcomer at once, or, in a tree that is *lazy*, not before
-somebody asks what lies below a pattern. The work puts it off until a newcomer that nothing covers
-covers others, since routing needs to know then what to unsubscribe. What that is are the nodes that
-stood at the top, which are children of the newcomer now; so in a lazy tree that moment needs no
-pointers either (`supplant`). Two patterns that cover each other without being equal may have a
-node each in a lazy tree until pointers are added.
+Pointers are added to and from each new pattern at once, or, in a tree that is *lazy*, not before a
+caller reads the patterns below another. The work puts it off until a new pattern that nothing
+covers covers others, since routing needs to know then what to unsubscribe. These are the nodes that
+stood at the top, which are children of the new one now; so in a lazy tree that moment needs no
+pointers either (`supplant`). Two patterns that cover each other without being equal may have a node
+each in a lazy tree until pointers are added.
 
-A `Relation` that misses covers is allowed for. Siblings may be related then, and a pointer that
-would lead to the top of the tree or upwards is left out.
+A `Relation` may miss covers. Siblings may be related then, and a pointer that would lead to the top
+of the tree or upwards is left out.
 """
 
 from __future__ import annotations
@@ -50,14 +51,14 @@ from sapwood.xml.document import Document
 class SubscriptionTree:
     """Tree patterns by key (see the module); a relation graph that searches in itself.
 
-    `comparisons` counts how often two patterns were compared, `asked` how often one was asked
-    whether it accepts a document, since the beginning.
+    `comparisons` counts the comparisons of two patterns, `asked` the evaluations of a pattern on a
+    document, since the beginning.
 
     #: the parent covers the child, siblings are not related
     #: a pointer leads to a covered node outside the subtree; owners are the inverse of supers
     #: no pointer leads to a child of the root
     #: subtree and pointers lead from a node to exactly the nodes that it covers, but for _pending
-    #: _named[n] has the nodes that ask for the name n; none is empty
+    #: _named[n] has the nodes whose patterns require the name n; none is empty
     """
 
     __slots__ = (
@@ -97,9 +98,9 @@ class SubscriptionTree:
         return len(self._nodes)
 
     def add(self, key: int, filter: TreePattern, index: object = None) -> bool:  # noqa: ARG002
-        """Insert a pattern under a free key; returns whether another one covers it.
+        """Insert a pattern under a free key; returns true if another one covers it.
 
-        Nothing is asked of an index.
+        The index is not used.
         """
         assert key not in self._nodes, f"key {key} is taken"
         node = Node(filter, self._relation)
@@ -114,7 +115,7 @@ class SubscriptionTree:
         return same is not None or node.parent is not self.root
 
     def remove(self, key: int, index: object = None) -> tuple[int, ...]:  # noqa: ARG002
-        """Take a pattern out; returns those of its children that nothing covers any more."""
+        """Remove a pattern; returns those of its children that nothing covers any more."""
         node = self._nodes.pop(key)
         was_first = node.first == key
         del node.keys[key]
@@ -124,9 +125,9 @@ class SubscriptionTree:
         return tuple(child.first for child in children if child.parent is self.root)
 
     def supplant(self, key: int, filter: TreePattern, index: object = None) -> tuple[int, ...]:  # noqa: ARG002
-        """The patterns that nothing covered before this one came: what routing unsubscribes.
+        """The patterns that nothing covered before this one was added: what routing unsubscribes.
 
-        Asked right after `add`, and before anything else is added.
+        Call it right after `add`, and before anything else is added.
         """
         node = self._nodes[key]
         if node.parent is not self.root or node.first != key:
@@ -134,9 +135,9 @@ class SubscriptionTree:
         return tuple(child.first for child in node.every_child())
 
     def parents(self, key: int) -> tuple[int, ...]:
-        """The next patterns that cover one: of those that cover each other, the oldest.
+        """The nearest patterns that cover one: of several that cover each other, the oldest.
 
-        In a lazy tree as far as pointers were added.
+        In a lazy tree only as far as pointers have been added.
         """
         node = self._nodes[key]
         if node.first != key:
@@ -145,7 +146,7 @@ class SubscriptionTree:
         return tuple(one.first for one in (*above, *node.owners))
 
     def children(self, key: int) -> tuple[int, ...]:
-        """The patterns of which `parents` has this one."""
+        """The patterns that have this one among their `parents`."""
         node = self._nodes[key]
         first, *others = node.keys
         if first != key:
@@ -153,17 +154,17 @@ class SubscriptionTree:
         return (*others, *(one.first for one in (*node.every_child(), *node.supers)))
 
     def covering(self, filter: TreePattern) -> set[int]:
-        """Keys of all patterns that cover one, which need not be in the tree."""
+        """The keys of all patterns that cover one, which need not be in the tree."""
         node = Node(filter, self._relation)
         return {key for one in self._coverers(node) for key in one.keys}
 
     def contained(self, filter: TreePattern) -> set[int]:
-        """Keys of all patterns that one covers, which need not be in the tree."""
+        """The keys of all patterns that one covers, which need not be in the tree."""
         node = Node(filter, self._relation)
         return {key for one in self._covered(node) for key in one.keys}
 
     def below(self, key: int) -> set[int]:
-        """Keys of all patterns that one in the tree covers, itself too; none is compared.
+        """The keys of all patterns that one in the tree covers, itself too; none is compared.
 
         A lazy tree adds the pointers that are missing first.
         """
@@ -179,14 +180,14 @@ class SubscriptionTree:
         return {key for node in seen for key in node.keys}
 
     def maximal(self) -> list[int]:
-        """One pattern for each that no other covers: what has to be forwarded."""
+        """The patterns that no other covers, one of equal ones: those to be forwarded."""
         return [node.first for node in self.root.every_child()]
 
     def match(self, document: Document) -> set[int]:
-        """Keys of all patterns that accept a document, or a path of one as a document of its own.
+        """The keys of all patterns that accept a document, or one path as a document of its own.
 
-        Below what refuses it nothing is asked, and nothing that its pointers lead to. The document
-        must have its content if any pattern reads that.
+        Below a pattern that refuses it none is evaluated, nor are those that its pointers lead to.
+        The document must have its content if any pattern reads that.
         """
         found: set[int] = set()
         refused: set[Node] = set()
@@ -206,7 +207,7 @@ class SubscriptionTree:
         return found
 
     def match_any(self, document: Document) -> bool:
-        """Whether any pattern accepts a document: what nothing covers is enough to ask."""
+        """True if any pattern accepts a document; evaluates only patterns that nothing covers."""
         for asked, node in enumerate(self._shortcuts.matching(self.root, document), 1):
             assert node.pattern is not None, "only the root of the tree has no pattern"
             if node.pattern.accepts(document):
@@ -215,7 +216,7 @@ class SubscriptionTree:
         return False
 
     def settle(self) -> None:
-        """Add the pointers that a lazy tree has put off."""
+        """Add the pointers that a lazy tree has deferred."""
         while self._pending:
             node = next(iter(self._pending))
             coverers = [one for one in self._coverers(node) if one is not node]
@@ -229,8 +230,8 @@ class SubscriptionTree:
     def validate(self) -> None:
         """Raise `InvariantError` unless the tree is consistent.
 
-        That siblings are not related and nothing covered is missed takes comparing all pairs; that
-        is for tests.
+        To check that siblings are not related and no cover is missed takes comparing all pairs;
+        tests do that.
         """
         every = list(self.root.descend())
         if {key: node for node in every for key in node.keys} != self._nodes:
@@ -262,7 +263,7 @@ class SubscriptionTree:
             raise InvariantError("an owner has no super pointer to its node")
 
     def _covers(self, wide: Node, narrow: Node) -> bool:
-        """Whether the patterns of a node cover those of another."""
+        """True if the patterns of a node cover those of another."""
         if not self._shortcuts.may_cover(wide, narrow):
             return False
         self.comparisons += 1
@@ -273,7 +274,7 @@ class SubscriptionTree:
         return (one for one in self._shortcuts.above(parent, node) if self._covers(one, node))
 
     def _chain(self, node: Node) -> list[Node]:
-        """Nodes that cover one, each the parent of the next, as far down as it goes."""
+        """Nodes that cover one, each the parent of the next, as far down as there are any."""
         found: list[Node] = []
         parent = self.root
         while (further := next(self._above(parent, node), None)) is not None:
@@ -282,7 +283,7 @@ class SubscriptionTree:
         return found
 
     def _coverers(self, node: Node) -> list[Node]:
-        """All nodes that cover one, parents first; below what does not cover it there are none."""
+        """All nodes that cover one, parents first; below other nodes there are none."""
         found: list[Node] = []
         waiting = [self.root]
         while waiting:
@@ -308,7 +309,7 @@ class SubscriptionTree:
         return found
 
     def _insert(self, node: Node, coverers: Iterable[Node]) -> None:
-        """Put in a node that covers none of those that cover it; these are parents first."""
+        """Insert a node that covers none of its `coverers`, which come parents first."""
         parent = self.root
         for coverer in coverers:
             if coverer.parent is parent:
@@ -326,7 +327,7 @@ class SubscriptionTree:
     def _place(self, node: Node, parent: Node, covered: Nodes | None = None) -> None:
         """Put a node between another one and those of its children, and pointers, that it covers.
 
-        All that it covers is told by `covered`, or compared where needed.
+        `covered` has all nodes that it covers; without it they are compared where needed.
         """
         children = self._shortcuts.below(parent, node)
         if covered is None:
@@ -344,7 +345,7 @@ class SubscriptionTree:
             point(node, target)
 
     def _connect(self, node: Node, coverers: Iterable[Node], covered: Nodes) -> None:
-        """Add the pointers to a node in the tree, and from it."""
+        """Add the pointers to a node in the tree, and those from it."""
         coverers = tuple(coverers)
         told = {one.parent for one in coverers}
         for coverer in coverers:
@@ -355,7 +356,7 @@ class SubscriptionTree:
                 self._point(node, target)
 
     def _point(self, owner: Node, target: Node) -> None:
-        """Add a pointer unless the tree says it already, or something else (see the module)."""
+        """Add a pointer unless the tree implies it, or contradicts it (see the module)."""
         if not (
             target.parent is self.root
             or owner is target
@@ -365,7 +366,7 @@ class SubscriptionTree:
             point(owner, target)
 
     def _unite(self, node: Node, same: Node) -> None:
-        """Let one of two nodes that cover each other have the patterns of both."""
+        """Move the patterns of a node to another one, with which it covers each other."""
         for key in node.keys:
             same.keys[key] = None
             self._nodes[key] = same
@@ -373,7 +374,7 @@ class SubscriptionTree:
         self._delete(node)
 
     def _delete(self, node: Node) -> list[Node]:
-        """Take a node out that has no keys; returns its former children."""
+        """Remove a node that has no keys; returns its former children."""
         parent = node.parent
         assert parent is not None, "the root of the tree stays"
         children = list(node.every_child())
@@ -400,7 +401,7 @@ class SubscriptionTree:
         return children
 
     def _attach(self, node: Node, parent: Node) -> None:
-        """Put a subtree back, below `parent` or below what covers it there."""
+        """Put a subtree back, below `parent` or below a node that covers it there."""
         while (further := next(self._above(parent, node), None)) is not None:
             parent = further
         covered = [one for one in self._shortcuts.below(parent, node) if self._covers(node, one)]

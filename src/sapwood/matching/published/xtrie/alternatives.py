@@ -1,7 +1,7 @@
 """Patterns without `or`: every node must be found.
 
-Nodes are elements, attributes, and values compared for equality; what else is compared hangs on
-them. A pattern with `or` is the disjunction of several such patterns.
+Nodes are elements, attributes, and values compared for equality; other comparisons hang on nodes. A
+pattern with `or` is the disjunction of several such patterns.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sapwood.model.patterns.conditions import (
 ATTRIBUTE: Final = "@"
 ATTRIBUTE_VALUE: Final = "="
 TEXT: Final = '"'
-"""What keys of labels that are no elements begin with; no name begins so."""
+"""The first characters of the keys of labels that are no elements; no name begins with these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ElementLabel:
 
     @property
     def key(self) -> str:
-        """The name as documents have it; the local one, if the test is of local names."""
+        """The name as in documents; the local one, if the test is of local names."""
         return _name(self.test)
 
 
@@ -63,7 +63,7 @@ class ValueLabel:
 
     @property
     def key(self) -> str:
-        """The value, marked as what it is."""
+        """The value, marked as that of an attribute or of a text node."""
         return (ATTRIBUTE_VALUE if self.of_attribute else TEXT) + self.text
 
 
@@ -78,7 +78,7 @@ Label: TypeAlias = ElementLabel | AttributeLabel | ValueLabel
 class Node:
     """A node to be found, `axis` below the one above; without a label it is `*`.
 
-    `comparisons` are asked of its text nodes or, of an attribute, of its value; `strings` of its
+    `comparisons` apply to its text nodes or, for an attribute, to its value; `strings` to its
     string-value.
     """
 
@@ -99,7 +99,7 @@ def alternatives(root: Below) -> tuple[Node, ...]:
 
 
 def _node(below: Below) -> Node:
-    """The node of an element, and of what is asked of it: a conjunction."""
+    """The node of an element, with the conjunction of its conditions."""
     children: list[Node] = []
     comparisons: list[Comparison | None] = []
     strings: list[Comparison] = []
@@ -137,7 +137,7 @@ def _attribute(test: NameTest, comparison: Comparison | None) -> Node:
 
 
 def _is_equality(comparison: Comparison | None) -> bool:
-    """Whether a text is compared for equality as it is."""
+    """True if a text is compared for equality as it is."""
     return (
         comparison is not None
         and comparison.relation is Relation.EQUAL

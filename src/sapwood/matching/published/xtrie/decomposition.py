@@ -1,9 +1,9 @@
 """A pattern as rows: the simple decomposition (L809), fewest and longest runs of labels.
 
-A row is a run of labels joined by `/`, or something compared. It says how many levels below the row
-it hangs on (its *parent row*) it ends, at least and at most; a row without parent counts from the
-document. A row is *complete* when all rows that hang on it are, and the pattern is found when its
-first row is complete.
+A row is a run of labels joined by `/`, or a compared value. It has the least and the greatest
+number of levels by which it ends below the row it hangs on (its *parent row*); a row without parent
+counts from the document. A row is *complete* when all rows that hang on it are, and the pattern is
+found when its first row is complete.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sapwood.model.patterns.conditions import Axis
 
 
 class RowKind(Enum):
-    """When a row is probed."""
+    """The event at which a row is probed."""
 
     RUN = "at the end of its run of labels"
     ANYTHING = "at every element"
@@ -31,10 +31,10 @@ class RowKind(Enum):
 class Row:
     """One row; `parent` is the place of its parent row in the decomposition, -1 for none.
 
-    `nearest` and `farthest` are levels below the parent row's end (`math.inf`: any depth), `bit`
-    is the row's place among those that hang on the same parent, of which `hanging` hang on it.
-    Where the order of branches counts, `rank` is the row's place among its parent's branches, of
-    which it has `ranks` itself; -1 for what is in no order.
+    `nearest` and `farthest` are levels below the parent row's end (`math.inf`: any depth), `bit` is
+    the row's place among those that hang on the same parent, and `hanging` the number of rows that
+    hang on this one. Where the order of branches counts, `rank` is the row's place among its
+    parent's branches (-1 for a row that is in no order), and `ranks` the number of its own.
     """
 
     kind: RowKind
@@ -51,7 +51,7 @@ class Row:
 
 @dataclass(slots=True)
 class _Draft:
-    """A row of which it is not known yet how many hang on it."""
+    """A row while the number of rows that hang on it is still counted."""
 
     kind: RowKind
     run: tuple[Label, ...]
@@ -67,10 +67,10 @@ class _Draft:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the decomposition is.
+    """The place that the decomposition has reached.
 
-    The last row, the levels since, whether just so many, the labels that lead here, and the rank of
-    the branch that begins here, if it has one.
+    The last row, the levels since, true if these are exact, the labels that lead here, and the rank
+    of the branch that begins here, if it has one.
     """
 
     row: int
@@ -83,8 +83,8 @@ class _Place:
 def decompose(root: Node, *, ordered: bool = False) -> tuple[Row, ...]:
     """The rows of a pattern, each after its parent; the first one has none.
 
-    If the order of branches counts, each branch begins with a row of its own, so that it is known
-    which element it begins with; otherwise rows are as long as they can be.
+    If the order of branches counts, each branch begins with a row of its own, so that the element
+    that it begins with is known; otherwise rows are as long as they can be.
     """
     drafts: list[_Draft] = []
     _decompose(root, _Place(-1, 0, exact=True, run=()), drafts, ordered=ordered)
@@ -135,7 +135,7 @@ def _is_element(node: Node) -> bool:
 
 
 def _ends_a_run(node: Node) -> bool:
-    """Whether a row must end here: a leaf, a branch, a comparison, or a step that is no label."""
+    """True if a row must end here: a leaf, a branch, a comparison, or a step that is no label."""
     if len(node.children) != 1 or node.comparisons or node.strings:
         return True
     (child,) = node.children

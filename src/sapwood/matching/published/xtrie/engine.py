@@ -1,4 +1,4 @@
-"""The engine: rows in tables, and each document as it streams by them."""
+"""The engine of XTrie: rows in tables, through which each document is streamed."""
 
 from __future__ import annotations
 
@@ -25,17 +25,16 @@ class XTrieEngine(UnbatchedEngine[TreePattern, Readable]):
     """XTrie over tree patterns (see `sapwood.matching.published.xtrie`).
 
     Patterns that compare local names, and those that compare expanded ones, have a table each,
-    because an element is one label to either.
+    because an element is one label in either table.
 
     With `ordered`, the branches of a node must be found in the order in which the expression names
     them, predicates before the path that goes on: the elements that they begin with are different
     and come one after the other in the document. Attributes, texts and comparisons have no order.
-    That is XNet's variant (section 3.3.3) and not what XPath says, so the catalogue has such an
-    engine as inexact; a pattern without the text it was read from is taken in the order of its
-    normal form.
+    That is XNet's variant (section 3.3.3) and not XPath's meaning, so the catalogue lists such an
+    engine as inexact; a pattern without its source text is taken in the order of its normal form.
 
-    With `single_paths`, patterns without branches take XNet's variant for single paths, all others
-    the way that all take without.
+    With `single_paths`, patterns without branches take XNet's variant for single paths; all other
+    patterns are matched as without it.
     """
 
     def __init__(
@@ -48,9 +47,9 @@ class XTrieEngine(UnbatchedEngine[TreePattern, Readable]):
         self._bounds = bounds
         self._ordered = ordered
         self._single_paths = single_paths
-        #: of local names, and of expanded ones
+        #: the table of local names, and that of expanded ones
         self._tables = (Table(), Table())
-        #: slot -> its table, its alternatives, and whether it reads content; the taken slots
+        #: slot -> its table, its alternatives, true if it reads content; exactly the taken slots
         self._taken: dict[int, tuple[Table, tuple[Alternative, ...], bool]] = {}
         self._readers = 0
         self._lock = Lock()
@@ -60,7 +59,7 @@ class XTrieEngine(UnbatchedEngine[TreePattern, Readable]):
         return len(self._taken)
 
     def add(self, slot: int, pattern: TreePattern) -> None:
-        """Take `slot` for `pattern`.
+        """Put `pattern` into `slot`.
 
         Raises `LimitError` for a pattern with more than `limits.EXPANSIONS_MAX` alternatives; the
         engine is then as it was.
@@ -74,11 +73,11 @@ class XTrieEngine(UnbatchedEngine[TreePattern, Readable]):
         self._readers += pattern.reads_content
 
     def _written(self, pattern: TreePattern) -> Below:
-        """What a pattern asks, in the order of its text."""
+        """The conditions of a pattern, in the order of its text."""
         if pattern.source is None:
             return pattern.root
         bound = None if pattern.bindings is None else dict(pattern.bindings)
-        # The pattern was within bounds when it was read, whatever they were.
+        # The pattern was within the bounds when it was read, so none are checked.
         return written_form(parse(pattern.source, bound, UNBOUNDED))
 
     def remove(self, slot: int) -> None:
@@ -91,9 +90,9 @@ class XTrieEngine(UnbatchedEngine[TreePattern, Readable]):
     def match(self, document: Readable) -> list[int]:
         """The slots whose patterns accept `document`, ascending.
 
-        Bytes are matched while they are read. What is kept of them at any time is what
-        `sapwood.xml.streaming` keeps, what is known of open elements and, of elements whose
-        string-value some pattern compares where it stands, the text.
+        Bytes are matched while they are read. The memory at any time is that of
+        `sapwood.xml.streaming`, the state of open elements and, for elements whose string-value
+        some pattern compares, the text.
         """
         self.fold()
         passing = [
@@ -110,13 +109,13 @@ class XTrieEngine(UnbatchedEngine[TreePattern, Readable]):
         return sorted(set().union(*(one.matched for one in passing)))
 
     def fold(self) -> None:
-        """Link the tries, so that no document waits for that."""
+        """Link the tries, so that no document waits for it."""
         with self._lock:
             for table in self._tables:
                 table.runs.link()
 
     def validate(self) -> None:
-        """Every alternative of every taken slot is in its table, and nothing else is."""
+        """Check that the tables have exactly the alternatives of the taken slots."""
         for table in self._tables:
             table.validate()
             taken = {
@@ -130,7 +129,7 @@ class XTrieEngine(UnbatchedEngine[TreePattern, Readable]):
 
 
 class _All:
-    """Listeners, or none, that hear the same."""
+    """A listener that calls several listeners, or none."""
 
     def __init__(self, listeners: Sequence[Listener]) -> None:
         self.listeners = listeners

@@ -1,4 +1,4 @@
-"""One document against one table, while it streams by: what is open, and nothing of what has ended.
+"""One document matched against one table as a stream: only the state of open elements is kept.
 
 Levels count from 1 at the root element. An attribute is one level below its element, and a value
 one below its attribute or element.
@@ -24,9 +24,9 @@ _Branches: TypeAlias = tuple[list[int], ...]
 class _Occurrence:
     """A row that ends at an open element or attribute, at a level.
 
-    Which rows that hang on it are complete, as bits, and whether it is itself. Elements are
-    numbered as they begin: `position` is that of this one, `branches` those that each of its
-    branches may begin with, ascending, where their order counts.
+    `complete` has a bit for each complete row that hangs on it, and `done` is true if it is
+    complete itself. Elements are numbered as they begin: `position` is the number of this one,
+    `branches` those that each of its branches may begin with, ascending, where their order counts.
     """
 
     level: int
@@ -36,7 +36,7 @@ class _Occurrence:
     done: bool = False
 
     def is_in_order(self) -> bool:
-        """Whether each branch can begin with an element after that of the branch before."""
+        """True if each branch can begin with an element after that of the branch before."""
         last = -1
         for positions in self.branches:
             at = bisect_right(positions, last)
@@ -49,9 +49,9 @@ class _Occurrence:
 class Passing:
     """A listener (`sapwood.xml.Listener`) that finds the slots whose patterns accept a document.
 
-    Patterns of which no row has more than one hanging on it take the way of single paths, if
-    `single_paths` says so: of a row it is enough to know the levels at which it ends, as bits, and
-    the pattern is found when its last row is. All others are completed from the leaves up.
+    Patterns without a row that has more than one row hanging on it are matched as single paths, if
+    `single_paths`: for a row it is enough to store the levels at which it ends, as bits, and the
+    pattern is found when its last row is. All other patterns are completed from the leaves up.
     """
 
     def __init__(self, table: Table, *, expanded: bool, single_paths: bool) -> None:
@@ -60,25 +60,25 @@ class Passing:
         self.single_paths = single_paths
         #: the slots that were found
         self.matched: set[int] = set()
-        #: row -> where it ends, outermost first; of what is open, and no row without any
+        #: row -> its occurrences at open elements, outermost first; no list is empty
         self.occurrences: dict[TableRow, list[_Occurrence]] = {}
-        #: the same of single paths: a bit for each level
+        #: the same for single paths: a bit for each level
         self.levels: dict[TableRow, int] = {}
         #: level -> the rows that end there
         self.ending: list[list[TableRow]] = [[]]
         self.states: list[TrieNode[TableRow]] = [table.runs.root]
-        #: level -> rows that end there, on which comparisons of texts, of string-values hang
+        #: level -> the rows that end there and have comparisons of texts, or of string-values
         self.asking_texts: dict[int, list[TableRow]] = {}
         self.asking_strings: dict[int, list[TableRow]] = {}
-        #: the texts since the outermost element began whose string-value is asked for, and for each
-        #: such element how many came before it
+        #: the texts since the begin of the outermost element whose string-value is compared, and
+        #: for each such element the number of texts before it
         self.texts: list[str] = []
         self.texts_before: dict[int, int] = {}
         #: the number of the last element that began
         self.position = -1
 
     def start(self, name: str, attributes: Iterable[tuple[str, str]]) -> None:
-        """An element begins."""
+        """Handle the begin of an element."""
         self.position += 1
         self._step(name if self.expanded else local_name(name))
         level = len(self.states) - 1
@@ -92,13 +92,13 @@ class Passing:
             self._leave()
 
     def text(self, text: str) -> None:
-        """A text node of the innermost open element."""
+        """Handle a text node of the innermost open element."""
         if self.texts_before:
             self.texts.append(text)
         self._value(TEXT, text)
 
     def end(self) -> None:
-        """The innermost open element ends."""
+        """Handle the end of the innermost open element."""
         level = len(self.states) - 1
         if level in self.texts_before:
             text = "".join(self.texts[self.texts_before.pop(level) :])
@@ -109,13 +109,13 @@ class Passing:
         self._leave()
 
     def is_at_an_end(self) -> bool:
-        """Whether nothing is known but what was found: so after every document."""
+        """True if no state is left but the matches, as after every document."""
         return self.ending == [[]] and not any(
             (self.occurrences, self.levels, self.asking_texts, self.asking_strings, self.texts)
         )
 
     def _value(self, mark: str, value: str) -> None:
-        """A text node, or the value of the attribute that has just begun."""
+        """Handle a text node, or the value of the attribute that has just begun."""
         level = len(self.states)
         for row in self.asking_texts.get(level - 1, ()):
             self._probe([one for one in row.texts if _accepts(one, value)], level)
@@ -123,7 +123,7 @@ class Passing:
         self._leave()
 
     def _step(self, key: str) -> None:
-        """An element, an attribute or a value begins."""
+        """Handle the begin of an element, an attribute or a value."""
         level = len(self.states)
         state = self.table.runs.step(self.states[-1], key)
         self.states.append(state)
@@ -135,7 +135,7 @@ class Passing:
             at = at.storing
 
     def _leave(self) -> None:
-        """What began last ends, and with it the rows that end there."""
+        """Handle the end of the last begun node, and drop the rows that end there."""
         self.states.pop()
         level = len(self.states)
         for row in self.ending.pop():
@@ -152,7 +152,7 @@ class Passing:
         self.asking_strings.pop(level, None)
 
     def _probe(self, rows: Iterable[TableRow], level: int) -> None:
-        """The runs of these rows end, or their comparisons hold, at a level."""
+        """Handle rows whose runs end, or whose comparisons hold, at a level."""
         matched, single_paths = self.matched, self.single_paths
         for row in rows:
             if row.slot in matched:
@@ -179,7 +179,7 @@ class Passing:
                 self.asking_strings.setdefault(level, []).append(row)
 
     def _continues(self, row: TableRow, level: int) -> bool:
-        """Of a single path: whether the row before ends at a right level above."""
+        """True if the row before, of a single path, ends at a right level above."""
         if row.parent is None:
             return row.nearest <= level <= row.farthest
         if level < row.nearest:
@@ -190,7 +190,7 @@ class Passing:
         return bool(levels & ((2 << (level - row.nearest)) - 1))
 
     def _hangs(self, row: TableRow, level: int) -> bool:
-        """Whether the row may end at a level: its parent row ends at a right level above."""
+        """True if the row may end at a level: its parent row ends at a right level above."""
         if row.parent is None:
             return row.nearest <= level <= row.farthest
         nearest, farthest = row.nearest, row.farthest
@@ -200,9 +200,9 @@ class Passing:
         return False
 
     def _complete(self, row: TableRow, level: int, position: int) -> None:
-        """All that hangs on a row is complete: so is this part of the rows above.
+        """Complete a row at the occurrences of its parent row, and these if that completes them.
 
-        `position` is that of the element at which the row ends.
+        `position` is the number of the element at which the row ends.
         """
         if row.parent is None:
             self.matched.add(row.slot)

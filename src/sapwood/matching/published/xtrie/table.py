@@ -1,4 +1,4 @@
-"""The auxiliary table (L813): the rows of all alternatives, by what they wait for."""
+"""The auxiliary table (L813): the rows of all alternatives, by the event that probes them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class TableRow:
     """A row of an alternative of the pattern in `slot`; one row is equal to itself alone.
 
     `nearest`, `farthest`, `comparison`, `rank` and `ranks` are those of the decomposition. `bit` is
-    the one that this row sets in its parent, `needed` all those that are to be set in this one.
-    `texts` and `strings` are the comparisons that hang on it. `is_single` says that no row of the
-    alternative has more than one hanging on it: a path.
+    the one that this row sets in its parent, `needed` all bits that are to be set in this one.
+    `texts` and `strings` are the comparisons that hang on it. `is_single` is true if no row of the
+    alternative has more than one row hanging on it: a path.
     """
 
     slot: int
@@ -43,7 +43,7 @@ class Alternative:
 
 
 class Table:
-    """All rows: runs by their trie, and those that wait for any element."""
+    """All rows: those with runs in a trie, and those that are probed at every element."""
 
     def __init__(self) -> None:
         #: an ordered set
@@ -86,7 +86,7 @@ class Table:
 
 
 def _rows(slot: int, decomposed: tuple[Row, ...]) -> tuple[TableRow, ...]:
-    """Rows that know each other."""
+    """The rows of the table, linked to each other."""
     is_single = all(row.hanging <= 1 for row in decomposed)
     rows: list[TableRow] = []
     for its in decomposed:

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class TrieNode(Generic[T]):
-    """A run of labels, and what was stored for it."""
+    """A run of labels, and the values stored for it."""
 
     __slots__ = ("children", "depth", "label", "parent", "stored", "storing", "suffix")
 
@@ -29,12 +29,12 @@ class TrieNode(Generic[T]):
         #: in the order of adding
         self.stored: dict[T, None] = {}
         self.suffix: TrieNode[T] | None = None
-        #: the first node on the way of suffixes, this one excluded, that stores something
+        #: the first node on the way of suffixes, this one excluded, that stores a value
         self.storing: TrieNode[T] | None = None
 
 
 class RunTrie(Generic[T]):
-    """Values by run of labels, all found that end at the last of a sequence of labels."""
+    """Values by run of labels; a search finds all runs that end at the last of some labels."""
 
     def __init__(self) -> None:
         self.root: TrieNode[T] = TrieNode(None, None)
@@ -53,7 +53,7 @@ class RunTrie(Generic[T]):
         node.stored[value] = None
 
     def remove(self, run: Sequence[str], value: T) -> None:
-        """Remove a value; nodes that lead to nothing go with it."""
+        """Remove a value; nodes that lead to no value are removed with it."""
         node = self.root
         for label in run:
             node = node.children[label]
@@ -76,7 +76,7 @@ class RunTrie(Generic[T]):
         return self.root
 
     def found(self, node: TrieNode[T]) -> Iterator[T]:
-        """What is stored for the node's run and for each end of it."""
+        """The values stored for the node's run and for each end of it."""
         at: TrieNode[T] | None = node
         while at is not None:
             yield from at.stored
@@ -100,7 +100,7 @@ class RunTrie(Generic[T]):
         self._linked = True
 
     def validate(self) -> None:
-        """Raise `InvariantError` if a node leads to nothing."""
+        """Raise `InvariantError` if a node leads to no value."""
         waiting = [self.root]
         while waiting:
             node = waiting.pop()

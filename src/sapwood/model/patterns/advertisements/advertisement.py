@@ -32,8 +32,8 @@ class Advertisement(AdvertisedContent):
 
     Names compare by their local part. A publisher of several kinds of paths states one value with
     alternatives, not several values: a document has paths of several kinds at once. Two values are
-    equal iff their expressions have equal normal forms; `covers` both ways tells more. `source`
-    is the text that it was read from and does not count.
+    equal iff their expressions have equal normal forms; `covers` both ways finds more equivalent
+    ones. `source` is the text that it was read from and does not count.
 
     Make advertisements with `sapwood.parse_advertisement` or, from a DTD, with
     `advertisement_of`. Raises `LimitError` beyond `limits.ADVERTISEMENT_STEPS_MAX` steps or
@@ -43,7 +43,7 @@ class Advertisement(AdvertisedContent):
     __slots__ = ("_asked", "_automaton", "expression")
 
     expression: Expression
-    #: whether patterns intersect it that were asked about last; depends on values that never change
+    #: the patterns compared last, and whether each intersects it; depends on immutable values
     _asked: dict[TreePattern, bool]
     #: depends on the expression, which never changes
     _automaton: Automaton | None
@@ -59,9 +59,9 @@ class Advertisement(AdvertisedContent):
         return f"Advertisement(expression={self.expression!r})"
 
     def intersects(self, other: Interest) -> bool:
-        """Whether some document of this advertisement may be accepted; a filter accepts none.
+        """True if some document of this advertisement may be accepted; a filter accepts none.
 
-        `False` only if none can be. For patterns that ask for elements only `True` is certain as
+        `False` only if none can be. For patterns that test elements only, `True` is certain as
         well, `or` included, within `limits.ADVERTISEMENT_STATES_MAX` and `..._READS_MAX`.
         Attributes and texts are not advertised: any may be there.
         """
@@ -69,7 +69,7 @@ class Advertisement(AdvertisedContent):
             return False
         known = self._asked.get(other)
         if known is None:
-            # Each link, table and watch of a router asks the same of the same.
+            # Each link, table and watch of a router makes the same comparison.
             if len(self._asked) >= _ASKED_MAX:
                 del self._asked[next(iter(self._asked))]
             known = self._asked[other] = self._intersects(other)
@@ -81,7 +81,7 @@ class Advertisement(AdvertisedContent):
         return not other.twigs or any(may_accept(self.automaton, one) for one in other.twigs)
 
     def covers(self, other: AdvertisedContent) -> bool:
-        """Whether every document of `other` is one of this; no interest is covered.
+        """True if every document of `other` is one of this; no interest is covered.
 
         `True` is certain; `False` is within `limits.ADVERTISEMENT_STATES_MAX` and `..._READS_MAX`.
 
@@ -93,12 +93,12 @@ class Advertisement(AdvertisedContent):
         return self == other or includes(self.automaton, other.automaton)
 
     def matches(self, publication: Publication) -> bool:
-        """Whether the publication has a document that is admitted."""
+        """True if the publication has a document that is admitted."""
         contents = publication.read_document()
         return contents is not None and self.admits(contents)
 
     def admits(self, document: Document) -> bool:
-        """Whether each root-to-leaf path of the document is a word: whether it may be sent."""
+        """True if each root-to-leaf path of the document is a word, so that it may be sent."""
         automaton = self.automaton
         following: dict[int, int] = {}
         read: list[int] = []

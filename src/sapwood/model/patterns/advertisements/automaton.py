@@ -66,9 +66,9 @@ class Automaton:
         return found
 
     def by_letter(self, states: int) -> Iterator[int]:
-        """Those of `states` that read one name, for each that some of them reads.
+        """The subset of `states` that reads a name, for each name that one of them reads.
 
-        For all other names there is one more set, of those that read any.
+        For all other names there is one more subset, of the states that read any name.
         """
         rest = states & ~self._readers_of_any
         while rest:

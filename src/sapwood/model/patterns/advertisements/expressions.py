@@ -1,7 +1,7 @@
 """Path expressions: regular expressions over element names, none of which is empty.
 
 The work's advertisements are chains of steps in which parts repeat (`+`). Two different loops
-through one element cannot be said so (`((/b|/c)/a)+` is not the union of `(/b/a)+` and `(/c/a)+`),
+through one element have no such form (`((/b|/c)/a)+` is not the union of `(/b/a)+` and `(/c/a)+`),
 hence there is choice as well. `chain`, `choice` and `repeat` make the normal form: nothing of a
 kind directly inside its own kind, alternatives each once and sorted by their text.
 """
@@ -91,7 +91,7 @@ def repeat(inner: Expression) -> Expression:
 
 
 def alternatives_of(expression: Expression) -> tuple[Expression, ...]:
-    """The expressions of which this one is the union, as far as it says so at its top."""
+    """The expressions of which this one is the union: the alternatives at its top level."""
     return expression.alternatives if isinstance(expression, Choice) else (expression,)
 
 

@@ -30,13 +30,13 @@ from sapwood.model.patterns.advertisements.expressions import (
 from sapwood.xml.dtd import Paths
 
 COMPONENT_MAX: Final = 3
-"""Names of a component that is stated exactly, unless another number is asked for: with a fourth,
+"""The default for the most names of a component that is stated exactly: with a fourth,
 a fully connected one takes ten times as many steps."""
 
 _Walk: TypeAlias = tuple[Expression, ...]
 
 _Exits: TypeAlias = dict[str, Expression | None]
-"""For each name of a component what may come below it outside."""
+"""For each name of a component the names outside that may come below it."""
 
 
 def advertisement_of(paths: Paths, component_max: int = COMPONENT_MAX) -> Advertisement:
@@ -99,7 +99,7 @@ class _Component:
         self.exits: _Exits = {name: self.exit(name, known) for name in names}
 
     def exit(self, name: str, known: dict[str, _Component]) -> Expression | None:
-        """What may come below a name, once a path leaves the component."""
+        """The expression of the paths below a name once they leave the component."""
         entries: dict[_Component, list[str]] = {}
         for child in self.paths.children(name):
             if child not in self.inside:

@@ -1,4 +1,4 @@
-"""Whether documents of an advertisement can be accepted by a tree pattern; inclusion of paths.
+"""Intersection of advertisements and tree patterns, and inclusion of advertisements.
 
 A document is one of the advertisement if each of its root-to-leaf paths is a word. Below one
 element anything that continues a word may stand beside anything else, so a pattern is looked for
@@ -29,9 +29,9 @@ class _TooManyError(Exception):
 
 
 def may_accept(automaton: Automaton, twig: Twig) -> bool:
-    """Whether a twig at the document accepts some document whose paths are words.
+    """True if a twig at the document accepts some document whose paths are words.
 
-    `False` is certain. `True` is too, but for what is asked of attributes and texts, and beyond
+    `False` is certain. `True` is too, but for tests of attributes and texts, and beyond
     `limits.ADVERTISEMENT_STATES_MAX` sets of states (single ones do without branches) or
     `limits.ADVERTISEMENT_READS_MAX` states looked at.
     """
@@ -42,7 +42,7 @@ def may_accept(automaton: Automaton, twig: Twig) -> bool:
 
 
 def includes(wide: Automaton, narrow: Automaton) -> bool:
-    """Whether every word of `narrow` is one of `wide`.
+    """True if every word of `narrow` is one of `wide`.
 
     `True` is certain; `False` is too, within `limits.ADVERTISEMENT_STATES_MAX` pairs of a state of
     `narrow` and a set of states of `wide`, and `limits.ADVERTISEMENT_READS_MAX` states looked at.
@@ -61,7 +61,7 @@ def includes(wide: Automaton, narrow: Automaton) -> bool:
         if reads > ADVERTISEMENT_READS_MAX:
             return False
         for state in bits(states):
-            # A name that nobody mentions is read by fewest states, so it stands for any name.
+            # A name that occurs nowhere is read by fewest states, so it stands for any name.
             name = narrow.names[state] or _NEW_NAME
             reading = allowed & wide.readers(name)
             if not reading or (narrow.last >> state & 1 and not reading & wide.last):
@@ -78,7 +78,7 @@ def includes(wide: Automaton, narrow: Automaton) -> bool:
 
 
 def _is_linear(twig: Twig) -> bool:
-    """Whether one path is all that is asked."""
+    """True if the twig is one path, without branches."""
     while True:
         below = (*twig.near, *(one for _, one in twig.far))
         if len(below) + bool(twig.height) > 1:
@@ -102,7 +102,7 @@ class _Search:
         self.following: dict[int, int] = {}
 
     def accepts(self, document: Twig) -> bool:
-        """Whether some root element satisfies all that is asked at the document."""
+        """True if some root element satisfies all conditions of the twig at the document."""
         return any(self.fits_root(document, root) for root in self.roots(document))
 
     def roots(self, document: Twig) -> Iterator[int]:
@@ -113,7 +113,7 @@ class _Search:
         return self.read(START, names.pop() if names else None)
 
     def fits_root(self, document: Twig, root: int) -> bool:
-        """What the document must have, asked of its root element: one level less below it."""
+        """True if a root element satisfies the document's conditions, each one level less deep."""
         return (
             self.is_high(root, document.height - 1)
             and all(self.fits(one, root) for one in document.near)
@@ -125,12 +125,12 @@ class _Search:
         )
 
     def is_read(self, twig: Twig, states: int) -> bool:
-        """Whether an element that was read with these states has the twig's name."""
+        """True if an element that was read with these states has the twig's name."""
         name = None if twig.test is None else twig.test.local
         return name is None or states & ~self.automaton.readers(name) == 0
 
     def fits(self, twig: Twig, states: int) -> bool:
-        """Whether an element with these states can satisfy the twig, its name apart."""
+        """True if an element with these states can satisfy the twig, its name apart."""
         key = (id(twig), states)
         found = self.known.get(key)
         if found is None:
@@ -146,11 +146,11 @@ class _Search:
         return any(self.fits(twig, child) for child in self.read(states, name))
 
     def has_below(self, twig: Twig, states: int, levels: int) -> bool:
-        """Whether some element at least so many levels below can satisfy the twig."""
+        """True if some element at least `levels` levels below can satisfy the twig."""
         return any(self.has_child(twig, above) for above in self.at_depth(states, levels - 1))
 
     def at_depth(self, states: int, levels: int) -> Iterator[int]:
-        """The states of elements at least so many levels below, each once."""
+        """The states of elements at least `levels` levels below, each once."""
         level = {states: None}
         for _ in range(levels):
             level = {child: None for one in level for child in self.read(one, None)}
@@ -164,7 +164,7 @@ class _Search:
                     waiting.append(child)
 
     def is_high(self, states: int, levels: int) -> bool:
-        """Whether there can be so many levels of elements below."""
+        """True if there can be `levels` levels of elements below."""
         if levels <= 0:
             return True
         return next(self.at_depth(states, levels), None) is not None

@@ -54,7 +54,7 @@ class SimilarityGraph(Generic[F]):
 
     @property
     def bytes(self) -> int:
-        """What the links take, without interests and proximities."""
+        """The bytes that the links take, without interests and proximities."""
         return self.state.bytes
 
     def interest(self, peer: int) -> int:
@@ -69,7 +69,7 @@ class SimilarityGraph(Generic[F]):
         return peer, cost
 
     def _choose_all(self, peer: int, random: Random, cost: Cost) -> None:
-        """A peer without choices asks all, takes the best, and is taken by who gains by it."""
+        """Let a peer ask all others and choose the best; others that gain choose it."""
         seed = random.getrandbits(64)
         reached = self._asked(peer, random, cost)
         if not len(reached):
@@ -77,7 +77,8 @@ class SimilarityGraph(Generic[F]):
         state, scores = self.state, self._scores(peer)
         keys = np.random.default_rng(seed).random(len(state.links))
         best, by_chance = merged(state, scores, keys, reached, self.options)
-        # Who is asked compares the newcomer with the worst of its own before it hears more.
+        # A peer that is asked compares the newcomer with its own worst choice before later
+        # messages.
         gaining = reached[scores[reached] > state.worst[reached]].tolist()
         for other in best:
             state.choose(peer, other, scores[other])
@@ -109,19 +110,19 @@ class SimilarityGraph(Generic[F]):
         return np.array(sorted(one for one in reached if one != peer), np.int64)
 
     def _scores(self, peer: int) -> NDArray[np.float32]:
-        """The proximity of a peer to each; anything for those who left."""
+        """The proximity of a peer to each; any value for peers that left."""
         interests = self.state.interest[: len(self.state.links)]
         row = self.proximities.row(self.interest(peer))
         scores: NDArray[np.float32] = row[interests]
         return scores
 
     def leave(self, peer: int, random: Random, departure: Departure = Departure.BASIC) -> Cost:
-        """A peer says goodbye, and who chose it chooses again (section 7.4.3).
+        """Let a peer leave in an orderly way; peers that chose it choose again (section 7.4.3).
 
-        Raises `UnknownIdError` where it is not there.
+        Returns the cost. Raises `UnknownIdError` where it is not there.
         """
         cost = Cost(messages=len(self.state.of(peer)))
-        # In the same community as the one who goes, so worth a look in its place (L2921).
+        # In the same community as the leaving peer, so candidates for its place (L2921).
         offered = self.state.closest_of(peer)
         owners, by_chance = self.state.remove(peer)
         if departure is Departure.FULL:
@@ -136,7 +137,7 @@ class SimilarityGraph(Generic[F]):
         return cost
 
     def crash(self, peers: Collection[int], random: Random) -> Cost:
-        """Peers are gone at once; who chose one looks within two hops for another.
+        """Let peers crash at once; peers that chose one look within two hops for another.
 
         Raises `UnknownIdError` where one is not there.
         """

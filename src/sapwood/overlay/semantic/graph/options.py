@@ -17,8 +17,8 @@ class GraphOptions:
     peers on a path that are not interested forward all the same. Where `one_way`, a link that is
     only random carries publications from the peer that chose it to the chosen one, and never back:
     "to actually forward a message to its r random neighbors" (L2870) can be read so, against "links
-    are used in both directions" (L2862). Where `flooded`, a JOIN reaches
-    whoever it can be handed to over links; otherwise all, as in the work's experiments (L3313).
+    are used in both directions" (L2862). Where `flooded`, a JOIN reaches every peer to which links
+    lead; otherwise all, as in the work's experiments (L3313).
 
     Raises `InputError` for anything that is no such choice.
     """

@@ -2,7 +2,7 @@
 
 Algorithms 24 and 25. In a flood each peer hands the first copy on to all its neighbors but the
 one it came from, and answers the newcomer itself. With reduced probing answers go back the way that
-the JOIN came, and each peer hands on one message: the n best of what it got, and of the others the
+the JOIN came, and each peer hands on one message: the n best of its answers, and of the others the
 r with the smallest keys. Keys are drawn for each peer alike, so that both find the same neighbors.
 """
 
@@ -19,7 +19,7 @@ from sapwood.overlay.semantic.graph.state import GraphState
 
 
 def flood(state: GraphState, start: int) -> tuple[list[int], dict[int, int], int]:
-    """Who gets a JOIN that begins at a peer, in order, from whom, and how many copies that takes.
+    """The peers that a JOIN from `start` reaches, in order; their senders; the number of copies.
 
     The copy of the newcomer for the first is counted.
     """
@@ -75,10 +75,10 @@ def reduced_probe(
     start: int,
     options: GraphOptions,
 ) -> tuple[list[int], list[int], int]:
-    """The neighbors that a newcomer gets told of by merged answers, and the messages in all.
+    """The neighbors that merged answers give a newcomer, close and random, and all messages.
 
-    Who has seen the JOIN already answers at once with nothing, or the wait would end by a timer
-    alone.
+    A peer that has seen the JOIN already answers at once with nothing, or the wait would end by a
+    timer alone.
     """
     reached, came_from, copies = flood(state, start)
     pools: dict[int, list[int]] = {peer: [peer] for peer in reached}

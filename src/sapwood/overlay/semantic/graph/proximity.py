@@ -1,7 +1,8 @@
 """The similarity proximity f_s, row by row (section 7.4.1).
 
-A similarity is a callable of two filters: the chance that what the first accepts is accepted by the
-second, in [0, 1] and not symmetric. f_s is the mean of both directions: symmetric, 1 for equals.
+A similarity is a callable of two filters: the chance that a publication that the first accepts is
+accepted by the second, in [0, 1] and not symmetric. f_s is the mean of both directions: symmetric,
+1 for equals.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class KnownProximities:
 
 
 class Proximities(Generic[F]):
-    """f_s of every two interests; what was computed is kept within a bound.
+    """f_s of every two interests; computed rows are kept within a bound.
 
     As 32-bit floats, so that a score that was stored equals the same one computed again.
     """
@@ -59,7 +60,7 @@ class Proximities(Generic[F]):
     def __init__(self, interests: Interests[F], similarity: Similarity[F]) -> None:
         self.interests = interests
         self.similarity = similarity
-        #: for some interests, f_s with the first so many
+        #: for some interests, f_s with all interests up to the length of the row
         self._rows: dict[int, Row] = {}
         self._bytes = 0
 

@@ -1,8 +1,8 @@
 """Algorithm 21 on a similarity graph, with its two options (L2870).
 
 Over a link that is only random a publication goes with the chance rho, in either direction: without
-that, rho = 0 would not be the graph without random links, as the work says it is. And as many
-as gamma peers on a path that are not interested hand it on all the same. The budget goes along each
+that, rho = 0 would not be the graph without random links, as it is in the work. And as many as
+gamma peers on a path that are not interested hand it on all the same. The budget goes along each
 path ("gamma times per message" in print, which can be read in two ways).
 """
 
@@ -89,9 +89,9 @@ class Links:
         *,
         one_way: bool = False,
     ) -> NDArray[np.bool_]:
-        """For each number of a peer whether it gets a publication, as `spread_in_graph` has it.
+        """True for the number of each peer that gets a publication, as `spread_in_graph` has it.
 
-        `wanting` says by number who is interested; nobody hands on what it is not interested in
+        `wanting` is true for the numbers of interested peers; no other peer hands a publication on
         (gamma is 0).
         """
         by_chance = self._by_chance

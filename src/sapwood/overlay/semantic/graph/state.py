@@ -1,8 +1,8 @@
-"""The links of a similarity graph, with who owns them.
+"""The links of a similarity graph, with their owners.
 
 A link is used in both directions and owned by those that chose it, for being close or by chance;
-it goes when nobody owns it any more. Each peer has a table from neighbors to flags, and its closest
-neighbors with their scores, best first, in two rows of n.
+it goes when it has no owner any more. Each peer has a table from neighbors to flags, and its
+closest neighbors with their scores, best first, in two rows of n.
 
 Worked example, n = 2, r = 1: peer 0 chose 1 (0.9) and 2 (0.5), and 3 by chance; peer 1 chose 0::
 
@@ -46,7 +46,7 @@ class GraphState:
 
     def __init__(self, closest: int) -> None:
         self.closest = closest
-        #: for each peer its neighbors with flags; `None` for who left
+        #: for each peer its neighbors with flags; `None` for a peer that left
         self.links: list[dict[int, int] | None] = []
         #: the closest neighbors, best first, and their scores
         self.chosen: NDArray[np.int32] = np.full((_START, closest), NOBODY, np.int32)
@@ -55,12 +55,12 @@ class GraphState:
         self.worst: NDArray[np.float32] = np.full(_START, 2, np.float32)
         #: the number of neighbors
         self.degree: NDArray[np.int32] = np.zeros(_START, np.int32)
-        #: the number of the filter; -1 for who left
+        #: the number of the filter; -1 for a peer that left
         self.interest: NDArray[np.int32] = np.full(_START, NOBODY, np.int32)
         self.peers = 0
 
     def __contains__(self, peer: int) -> bool:
-        """Whether a peer is there."""
+        """True if a peer is there."""
         return 0 <= peer < len(self.links) and self.links[peer] is not None
 
     def __iter__(self) -> Iterator[int]:
@@ -69,7 +69,7 @@ class GraphState:
 
     @property
     def bytes(self) -> int:
-        """What the links of all peers take."""
+        """The bytes that the links of all peers take."""
         columns = (self.chosen, self.scores, self.worst, self.degree, self.interest)
         tables = sum(links.__sizeof__() for links in self.links if links is not None)
         return tables + sum(column.nbytes for column in columns)
@@ -118,7 +118,7 @@ class GraphState:
             self.degree[peer] = len(links)
 
     def choose(self, peer: int, other: int, score: float) -> int:
-        """Take another peer among the closest, behind those as close; returns who goes for it.
+        """Take another peer among the closest, behind those as close; returns the displaced one.
 
         There has to be room, or a worse one that goes; -1 where there was room.
         """
@@ -153,7 +153,7 @@ class GraphState:
         return sorted(one for one, flags in self.of(peer).items() if flags & RANDOM)
 
     def remove(self, peer: int) -> tuple[list[int], list[int]]:
-        """A peer is gone, with all its links; returns who had chosen it, as close or by chance."""
+        """Remove a peer and its links; returns the peers that chose it, as close or by chance."""
         links = dict(self.of(peer))
         owners = sorted(one for one, flags in links.items() if flags & CHOSEN)
         by_chance = sorted(one for one, flags in links.items() if flags & RANDOM_CHOSEN)

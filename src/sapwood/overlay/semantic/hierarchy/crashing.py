@@ -1,8 +1,8 @@
 """Crashes in the hierarchy: peers that go without a word, several at once perhaps (L2816).
 
-Who lost its parent knows its grandparent. Where that is gone as well, it joins again from the root
-with all below it. A class whose root is gone elects: the lowest of those that were right below it
-finds a leaf, and that takes the place, as in an orderly leave.
+A peer that lost its parent knows its grandparent. Where that is gone as well, it joins again from
+the root with all below it. A class whose root is gone elects: the lowest of the peers that were
+right below it finds a leaf, and that takes the place, as in an orderly leave.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def crash(
     peers: Collection[int],
     random: Random,
 ) -> Cost:
-    """Peers are gone at once, and those that are left repair the tree; returns what that took.
+    """Let peers crash at once, and the rest repair the tree; returns the cost.
 
     Raises `UnknownIdError` where one is not there.
     """
@@ -32,7 +32,7 @@ def crash(
         state.check(peer)
     cost = Cost()
     places = {peer: (state.parent[peer], bool(state.tagged[peer])) for peer in peers}
-    # Those below whoever is higher up are placed first: those further down may go to them.
+    # Peers below higher ones are placed first: those further down may go to them.
     from_above = sorted(places, key=lambda peer: (_steps(state, peer), peer))
     for peer in from_above:
         state.detach(peer)
@@ -40,7 +40,7 @@ def crash(
         parent, tagged = places[peer]
         known = NOBODY if parent in places else parent
         if state.equal_count[peer]:
-            # Each of the others is told who was elected.
+            # Each of the other peers is told which one was elected.
             cost.messages += state.equal_count[peer]
             elected = leaf_below(state, min(state.equal_children(peer)), random, cost)
             promote(state, peer, elected, cost)
@@ -60,7 +60,7 @@ def _place(
     random: Random,
     cost: Cost,
 ) -> None:
-    """Put a peer below the parent that it knows of, or else where a join from the root puts it."""
+    """Put a peer below the parent that it knows, or else where a join from the root puts it."""
     parent, tagged = place
     if parent == NOBODY:
         place_again(state, peer, random, cost, among_equals=tagged)

@@ -26,8 +26,8 @@ class Hierarchy(Generic[F]):
     """Peers in a tree by containment.
 
     Joins and leaves come one after the other, as in the work, which does not discuss them at once.
-    An `index`, an empty covering index that finds all there is to find, says what contains what;
-    without one filters are compared pair by pair.
+    An `index`, an empty covering index that finds every cover, decides which interests contain
+    which; without one filters are compared pair by pair.
     """
 
     __slots__ = ("state",)
@@ -55,7 +55,7 @@ class Hierarchy(Generic[F]):
         """A new peer joins, starting at a peer that it knows; returns its number.
 
         From there it climbs to the first that contains its filter: a lower start keeps the traffic,
-        and the place, within what is below (L2780).
+        and the place, within the peers below (L2780).
         """
         if known != ROOT:
             self.state.check(known)
@@ -74,7 +74,7 @@ class Hierarchy(Generic[F]):
         return relation in (Relation.CONTAINS, Relation.EQUIVALENT)
 
     def leave(self, peer: int, random: Random, departure: Departure = Departure.BASIC) -> Cost:
-        """A peer says goodbye. Raises `UnknownIdError` where it is not there."""
+        """Let a peer leave in an orderly way. Raises `UnknownIdError` where it is not there."""
         return leave(self.state, peer, departure, random)
 
     def crash(self, peers: Collection[int], random: Random) -> Cost:
@@ -96,15 +96,15 @@ class Hierarchy(Generic[F]):
         return np.fromiter(map(accepts, self.interests), dtype=np.bool_, count=len(self.interests))
 
     def interested(self, hits: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The peers that want a publication, by what `hits` says of their interests."""
+        """The peers interested in a publication, given `hits`, true for each interest it meets."""
         interests = np.frombuffer(self.state.interest, dtype=np.int32)
         return np.flatnonzero(_of(hits, interests))
 
     def received(self, hits: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The peers that get a publication whose publisher is interested in it, or the root.
 
-        The closed form of what algorithm 21 does on this tree, wherever it begins: a peer gets it
-        iff it is top-level or its parent wants it.
+        The closed form of algorithm 21 on this tree, wherever it begins: a peer gets the
+        publication iff it is top-level or its parent is interested in it.
         """
         parents = np.frombuffer(self.state.parent, dtype=np.int32)
         interests = np.frombuffer(self.state.interest, dtype=np.int32)
@@ -124,12 +124,12 @@ class Hierarchy(Generic[F]):
 
     @property
     def bytes(self) -> int:
-        """What the columns take, without interests and their relations."""
+        """The bytes that the columns take, without interests and their relations."""
         return self.state.bytes
 
 
 def _of(hits: NDArray[np.bool_], interests: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """For each peer whether its interest hits; the root and those who left want nothing."""
+    """True for each peer whose interest hits; false for the root and peers that left."""
     if not len(hits):
         raise InputError("there are no interests yet: let a peer join first")
     return hits[np.maximum(interests, 0)] & (interests >= 0)

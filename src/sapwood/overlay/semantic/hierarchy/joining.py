@@ -17,9 +17,9 @@ F = TypeVar("F", bound=Coverable)
 
 @dataclass(slots=True)
 class Cost:
-    """What a change of the overlay cost: messages, and the peers that handled any.
+    """The cost of a change of the overlay: messages, and the peers that handled any.
 
-    `asked` are those of them that handled a JOIN, once for each; `moves` are the peers that a REORG
+    `asked` are the peers that handled a JOIN, once for each; `moves` are the peers that a REORG
     moved, with their depth before and after, in order.
     """
 
@@ -29,7 +29,7 @@ class Cost:
     moves: list[tuple[int, int, int]] = field(default_factory=list)
 
     def probed(self, found: Probe) -> None:
-        """Add what a probe cost."""
+        """Add the cost of a probe."""
         self.messages += found.messages
         self.involved.update(found.reached)
         self.asked += found.reached
@@ -90,7 +90,8 @@ def _balance(
 ) -> None:
     """Phase 3: peers as deep as a child would be move where their parent has more children.
 
-    The busiest parents' first: the prose says so, and the print the opposite (L2770, L2786).
+    The busiest parents' first, as in the prose; the printed algorithm has the opposite (L2770,
+    L2786).
     """
     beside = [reply for reply in contained if reply.depth == depth + 1]
     for reply in sorted(beside, key=lambda one: -one.load):
@@ -116,7 +117,7 @@ def _cascade(
     random: Random,
     cost: Cost,
 ) -> None:
-    """All peers that got deeper ask once more who belongs below them, until nobody moves."""
+    """Let peers that got deeper look for peers that belong below them, until none moves."""
     waiting = deque(moved)
     while waiting:
         peer, depth = waiting.popleft()

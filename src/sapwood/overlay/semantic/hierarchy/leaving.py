@@ -20,7 +20,7 @@ def leave(
     departure: Departure,
     random: Random,
 ) -> Cost:
-    """A peer says goodbye, and those below it are placed again.
+    """Let a peer leave in an orderly way, and place the peers below it again.
 
     Raises `UnknownIdError` where it is not there.
     """
@@ -47,7 +47,7 @@ def leaf_below(state: HierarchyState[F], peer: int, random: Random, cost: Cost) 
 
 
 def promote(state: HierarchyState[F], peer: int, leaf: int, cost: Cost) -> None:
-    """A leaf of the equivalence tree takes the place of the one who leaves.
+    """A leaf of the equivalence tree takes the place of the leaving peer.
 
     It takes the parent, the equivalent children and, at the root of the tree, the others, too.
     """
@@ -87,7 +87,7 @@ def leave_to_grandparent(state: HierarchyState[F], peer: int, cost: Cost) -> Non
 def _leave_in_full(state: HierarchyState[F], peer: int, random: Random, cost: Cost) -> None:
     """The children join again, and those below them that got nearer to the root.
 
-    Nobody can get deeper when a peer goes from an optimal tree: basic joins are enough (L2818).
+    No peer can get deeper when one leaves an optimal tree: basic joins are enough (L2818).
     """
     depth = state.depth(peer)
     waiting = [(child, depth + 1) for child in state.children(peer)]

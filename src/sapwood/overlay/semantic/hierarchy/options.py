@@ -16,23 +16,23 @@ from sapwood.limits.semantic import (
 
 
 class Variant(Enum):
-    """How thoroughly a peer joins (section 7.3.3)."""
+    """The thoroughness of a join (section 7.3.3)."""
 
     FULL = "full"
     """Peers that the newcomer contains are found as well, and moved below it."""
     BASIC = "basic"
-    """The newcomer is placed, and nobody moves."""
+    """The newcomer is placed, and no other peer moves."""
     ADAPTIVE = "adaptive"
     """The adaptive periodic join: each peer on the way decides, by its load and by chance."""
 
 
 class Departure(Enum):
-    """How those below are placed again when a peer leaves (section 7.3.4)."""
+    """The way to place the peers below a leaving one again (section 7.3.4)."""
 
     BASIC = "basic"
-    """They go to their grandparent."""
+    """The children go to their grandparent."""
     FULL = "full"
-    """They look for the best place, and so do those below them that got nearer to the root."""
+    """The children look for the best place, and so do peers below that got nearer to the root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class Clusters:
     """Child clusters: a hot peer sends one copy to each cluster of its children (L2826).
 
     A peer with more than `hot` children puts them into clusters of `members`, in order. The member
-    that gets the copy, drawn each time, sends it to the others without asking its own filter: under
-    the normal rule one that is not interested would keep it from those who are.
+    that gets the copy, drawn each time, sends it to the others whatever its own filter: under the
+    normal rule a member that is not interested would keep it from those that are.
 
     Raises `InputError` for clusters without members.
     """
@@ -66,11 +66,11 @@ class HierarchyOptions:
     `equivalent_children` is L, and the root of an equivalence tree takes L / `root_share`, rounded
     down, at least 1. `load` and `rate` belong to the adaptive join (L_APJ, gamma_APJ). `strict`
     moves a peer for balance only where that is a gain of its own (the work's test also swaps 0
-    against 1). `cascade` lets peers that got deeper look once more for those that now belong below
-    them, without which a full join is not optimal, although the work says so (L2801). With
+    against 1). `cascade` lets peers that got deeper search again for peers that now belong below
+    them, without which a full join is not optimal, although the work states it (L2801). With
     `clusters` hot peers send one copy to each cluster of their children.
 
-    Raises `InputError` for anything that is no such choice.
+    Raises `InputError` for any other value.
     """
 
     variant: Variant = Variant.ADAPTIVE

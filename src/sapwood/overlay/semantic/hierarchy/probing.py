@@ -2,8 +2,8 @@
 
 Each peer that a JOIN reaches compares the newcomer's interest with its own, answers if it is
 concerned, and sends the JOIN on to children. The probe ends when no copy is under way: in one
-process that is seen, on a network each peer acknowledges after those below it (the work says
-nothing about it).
+process that is plain to see, on a network each peer acknowledges after the peers below it (the work
+is silent about it).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Coverable)
 
 
 class Reply(NamedTuple):
-    """A JOIN_REPLY: who answers, and how deep it is.
+    """A JOIN_REPLY: the answering peer, and its depth.
 
     `load` is its number of children where it contains the newcomer, that of its parent where the
     newcomer contains it, and 0 where both are equivalent.
@@ -34,7 +34,7 @@ class Reply(NamedTuple):
 
 @dataclass(slots=True)
 class Probe:
-    """What a newcomer learned, and what that cost."""
+    """The replies that a newcomer got, and their cost."""
 
     equivalent: list[Reply] = field(default_factory=list)
     containers: list[Reply] = field(default_factory=list)
@@ -64,7 +64,7 @@ def probe(
     random: Random,
     start: int = ROOT,
 ) -> Probe:
-    """Ask from `start` down who contains, equals or is contained in an interest.
+    """Find the peers from `start` down that contain, equal or are contained in an interest.
 
     `start` is the root or a container of the interest. Of `random` one number is drawn, whatever
     the variant: so that variants can be compared.
@@ -82,7 +82,7 @@ def probe(
 
 
 def _is_full(options: HierarchyOptions, variant: Variant, seed: int) -> Callable[[int, int], bool]:
-    """Whether a peer takes part in a full join, by its load and its parent's."""
+    """A test whether a peer takes part in a full join, by its load and its parent's."""
     if variant is not Variant.ADAPTIVE:
         full = variant is Variant.FULL
         return lambda _load, _above: full
@@ -91,12 +91,12 @@ def _is_full(options: HierarchyOptions, variant: Variant, seed: int) -> Callable
 
 
 _NUMBERS: Final = (int(Relation.PARALLEL), int(Relation.CONTAINS), int(Relation.CONTAINED))
-"""As plain numbers: the loop that asks peers is where joins spend their time."""
+"""As plain numbers: joins spend their time in the loop over the peers."""
 
 
 @dataclass(slots=True)
 class _Probing:
-    """One probe under way."""
+    """A probe under way."""
 
     state: HierarchyState[F]  # type: ignore[valid-type]
     interest: int
@@ -106,7 +106,7 @@ class _Probing:
     waiting: list[tuple[int, int, int]] = field(default_factory=list)
 
     def run(self) -> Probe:
-        """Hand the JOIN on until nobody has to: a full join of 10,000 peers asks thousands."""
+        """Hand the JOIN on until no copy is left: a full join of 10,000 peers reaches thousands."""
         state, found, waiting = self.state, Probe(), self.waiting
         row, compare = state.interests.row(self.interest), state.interests.compare
         interests, count, equal_count = state.interest, state.count, state.equal_count
@@ -128,7 +128,7 @@ class _Probing:
             else:
                 found.equivalent.append(self.descend(peer, depth, found))
                 continue
-            # On to the children that are not equivalent; nobody moves meanwhile.
+            # On to the children that are not equivalent; no peer moves meanwhile.
             child, below = first[peer], depth + 1
             while child != NOBODY:
                 waiting.append((child, below, load))

@@ -75,11 +75,11 @@ class HierarchyState(Generic[F]):
     def __init__(self, options: HierarchyOptions, index: CoveringIndex[Any] | None = None) -> None:
         self.options = options
         self.interests: Interests[F] = Interests(index)
-        #: the one above; -1 for the root, for who left, and between two places
+        #: the one above; -1 for the root, for a peer that left, and between two places
         self.parent = _column()
         #: the parent's parent (L2816); -1 for the root, top-level peers and those without a parent
         self.grand = _column()
-        #: the number of the filter; -1 for the root and for who left
+        #: the number of the filter; -1 for the root and for a peer that left
         self.interest = _column()
         #: 1 exactly where the parent is equivalent
         self.tagged = bytearray(1)
@@ -98,7 +98,7 @@ class HierarchyState(Generic[F]):
         self.peers = 0
 
     def copy(self) -> HierarchyState[F]:
-        """The same tree once more; interests are shared, as their numbers stay."""
+        """A copy of the tree; interests are shared, as their numbers stay."""
         other: HierarchyState[F] = HierarchyState(self.options)
         other.interests = self.interests
         for name in self.columns():
@@ -117,7 +117,7 @@ class HierarchyState(Generic[F]):
 
     @property
     def bytes(self) -> int:
-        """What the columns hold: 41 bytes a peer, the root and those who left among them."""
+        """The bytes of the columns: 41 a peer, the root and peers that left among them."""
         return sum(memoryview(getattr(self, name)).nbytes for name in self.columns())
 
     # Reading -------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ class HierarchyState(Generic[F]):
         return self.peers
 
     def __contains__(self, peer: int) -> bool:
-        """Whether a peer is there."""
+        """True if a peer is there."""
         return 0 < peer < len(self.parent) and self.interest[peer] != NOBODY
 
     def __iter__(self) -> Iterator[int]:
@@ -150,13 +150,13 @@ class HierarchyState(Generic[F]):
         yield from self.children(peer)
 
     def load(self, peer: int) -> int:
-        """The number of all children: what the peer sends a publication to, and no more."""
+        """The number of all children, to which the peer sends a publication."""
         return self.count[peer] + self.equal_count[peer]
 
     def depth(self, peer: int) -> int:
-        """How far the peer is below the root; within an equivalence tree, the depth of its root.
+        """The depth of a peer below the root; within an equivalence tree, that of the tree's root.
 
-        No peer stores it: it is learned from messages, one a level (L2782).
+        No peer stores its depth: it is learned from messages, one a level (L2782).
         """
         depth = 0
         while peer != ROOT:
@@ -177,7 +177,7 @@ class HierarchyState(Generic[F]):
 
     def _along(self, peer: int) -> Iterator[int]:
         while peer != NOBODY:
-            # Read first: whoever walks may move the peer elsewhere.
+            # Read first: the caller may move the peer elsewhere.
             after = self.next[peer]
             yield peer
             peer = after
@@ -233,7 +233,7 @@ class HierarchyState(Generic[F]):
         self.equal_count[parent] += 1
 
     def detach(self, peer: int) -> int:
-        """Take a peer, with all below it, out of its place; returns who was above."""
+        """Take a peer, with all below it, out of its place; returns its parent."""
         parent, before, after = self.parent[peer], self.previous[peer], self.next[peer]
         assert parent != NOBODY
         if before != NOBODY:
@@ -266,9 +266,9 @@ class HierarchyState(Generic[F]):
     def validate(self) -> None:
         """Raise `InvariantError` unless the invariants of section 7.3.1 hold.
 
-        I1 and I2: what is above contains or is equivalent, as it is tagged; I3: only roots of
-        equivalence trees have other children; I4: one parent each, all below the root, in the
-        lists that they say; and grandparents are the parents' parents.
+        I1 and I2: the parent contains or is equivalent, as the peer is tagged; I3: only roots of
+        equivalence trees have other children; I4: one parent each, all below the root, in the lists
+        of their parents; and grandparents are the parents' parents.
         """
         reached = 0
         waiting = [ROOT]

@@ -3,14 +3,14 @@
 XSiena 5.2. The first router matches by content and writes bits beside the publication; the others
 compare these with the bits of the filters of each of their links, and look at no content. There are
 no false negatives: all bits of a filter that matches are there, whatever else is. So links may get
-publications that nobody behind them wants, and clients must not: a router that has bits of a filter
-of its clients matches by content for these.
+publications that no router behind them subscribes to, and clients must not: a router that has bits
+of a filter of its clients matches by content for these.
 
 The first router has to know all filters that any router ahead has. Identity-based routing sees to
 that, since of equal filters one travels to everywhere (XSiena 2.4); covering would not.
 
-Filters are told apart by themselves, never by their bits. The work drops what has equal bits (5.2):
-then the second of two filters with the same bits is gone with the first.
+Filters are identified by themselves, never by their bits. The work drops filters with equal bits
+(5.2): then the second of two filters with the same bits is gone with the first.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ I64 = npt.NDArray[np.int64]
 
 _WORD: Final = (1 << HOLDERS_MAX) - 1
 _LINKS: Final = np.uint64(_WORD & ~(1 << CLIENTS_PLACE))
-"""The first word of sides but for clients."""
+"""The bits of the links in the first word of sides, without the clients' bit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Structures:
-    """Makes what writes bits, and what compares them for up to 64 sides."""
+    """Makes the digester, which writes bits, and the tables, which compare them."""
 
     digester: Callable[[], Digester]
     table: Callable[[], Table]
 
 
 class _Found(NamedTuple):
-    """What the digests of a batch say: which were read, and the sides that each names.
+    """The results of comparing the digests of a batch: those that were read, and their sides.
 
     A row of `sides` has the bits of one digest, those of 64 sides a word.
     """
@@ -76,10 +76,10 @@ class _Found(NamedTuple):
 
 
 class Bloom:
-    """Compares the bits of digests, and matches what comes without.
+    """Compares the bits of digests, and matches publications that come without.
 
-    #: the digester knows the filters of all sides, the tables those of each by its bit; both also
-    #: those of sides that were removed and are not cleared yet
+    #: the digester has the filters of all sides, the tables those of each by its bit; both also
+    #: have those of sides that were removed and are not cleared yet
     #: _numbers of a pool has the number of the filter in each taken slot
     """
 
@@ -115,17 +115,17 @@ class Bloom:
         self._sides: dict[str, BloomSide] = {CLIENTS: own}
         self._left: dict[int, BloomSide] = {}
         self.digests_unread = 0
-        #: publications whose digest said where they go
+        #: publications whose digest selected their links
         self.digests_read = 0
         #: publications times the sides that they were matched against
         self.content_matches = 0
-        #: publications that came with a digest and go nowhere: the last link was for nothing
+        #: publications that came with a digest and go nowhere: the last link was useless
         self.false_positives = 0
 
-    # What is known ------------------------------------------------------------------------------
+    # Subscriptions ------------------------------------------------------------------------------
 
     def add_side(self, side: str) -> None:
-        """A neighbor is there, from which nothing has come."""
+        """Add a neighbor, from which nothing has come."""
         taken = {one.place for one in self._sides.values()} | self._left.keys()
         place = next(at for at in range(len(taken) + 1) if at not in taken)
         if place // HOLDERS_MAX == len(self._tables):
@@ -134,26 +134,26 @@ class Bloom:
         self._sides[side] = BloomSide(place, Share(self._links, bit), Share(self._patterns, bit))
 
     def remove_side(self, side: str) -> None:
-        """A neighbor is gone, with all that came from there; `clear` forgets it."""
+        """Remove a neighbor, with all its subscriptions; `clear` forgets them."""
         gone = self._sides.pop(side)
         if len(gone):
             self._left[gone.place] = gone
 
     @property
     def has_left(self) -> bool:
-        """Whether filters of sides that were removed are kept."""
+        """True if filters of sides that were removed are kept."""
         return bool(self._left)
 
     def clear(self, count: int) -> None:
-        """Forget so many of them."""
+        """Forget up to `count` of them."""
         forget_some(self._left, count, self._forget)
 
     def learned(self, side: str, key: str, filter: Interest) -> None:
-        """A subscription came from a side."""
+        """Add a subscription to a side."""
         self.learned_many(side, ((key, filter),))
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
-        """Subscriptions came from a side together."""
+        """Add several subscriptions to a side together."""
         known = self._sides[side]
         for key, _ in entries:
             if key in known:
@@ -172,7 +172,7 @@ class Bloom:
                 self._digester.learned(one)
 
     def forgot(self, side: str, key: str) -> None:
-        """A subscription of a side is there no longer."""
+        """Remove a subscription of a side."""
         self._forget(self._sides[side], key)
 
     def _forget(self, side: BloomSide, key: str) -> None:
@@ -184,7 +184,7 @@ class Bloom:
         self._digester.forgot(gone)
 
     def _number(self, share: Share, keys: Sequence[str], filters: Sequence[Wanted]) -> None:
-        """Keep the numbers of filters by slot, where digests are written of what they match."""
+        """Keep the numbers of filters by slot, for pools whose matches go into digests."""
         numbers = self._numbers.get(id(share.pool))
         if numbers is None:
             return
@@ -205,11 +205,11 @@ class Bloom:
         batch: Sequence[Publication],
         arrival: str | None,
         digests: Sequence[bytes],
-        now: float,  # noqa: ARG002 - what was true a moment ago is not used
+        now: float,  # noqa: ARG002 - no earlier result is used
     ) -> Routed:
-        """Each publication to those whose bits its digest has, or that accept it.
+        """Route each publication by the bits of its digest, or by its content.
 
-        The first ones, as far as all or none of them have a digest that can be read.
+        Of the batch, the first publications that all have a readable digest, or all have none.
         """
         open_to = self._open_to(arrival)
         if not longest(digests):
@@ -224,13 +224,13 @@ class Bloom:
         return self._matched(batch, came, open_to)
 
     def _open_to(self, arrival: str | None) -> Mapping[str, int]:
-        """The links that publications may go to, each with its place among all sides."""
+        """The links that publications may be sent to, each with its place among all sides."""
         return {
             name: side.place for name, side in self._sides.items() if name not in {arrival, CLIENTS}
         }
 
     def _read(self, digests: DigestBatch, open_to: Mapping[str, int]) -> _Found:
-        """What digests say of clients and of links that are open."""
+        """Compare digests with the filters of clients and of the open links."""
         wanted = sum(1 << place for place in (CLIENTS_PLACE, *open_to.values()))
         sides = np.zeros((len(digests), len(self._tables)), np.uint64)
         sides[:, 0], is_read = self._tables[0].search(digests, wanted & _WORD)
@@ -247,7 +247,7 @@ class Bloom:
         sides: U64,
         open_to: Mapping[str, int],
     ) -> Routed:
-        """Where publications go whose digests name these sides."""
+        """Route publications whose digests name the sides `sides`."""
         keys = self._own(batch, _naming(sides, CLIENTS_PLACE))
         count = len(keys)
         sides = sides[:count]
@@ -258,7 +258,7 @@ class Bloom:
         return Routed(keys, _onward(sides, digests[:count], open_to))
 
     def _own(self, batch: Sequence[Publication], asked: Sequence[int]) -> KeyBatch:
-        """The clients' keys for each publication, of which some are matched by content."""
+        """The clients' keys for each publication; the `asked` places are matched by content."""
         if not asked:
             return KeyBatch(
                 np.zeros(len(batch) + 1, np.int64), np.zeros(0, np.int32), None, self.holders
@@ -277,7 +277,7 @@ class Bloom:
     def _matched(
         self, batch: Sequence[Publication], digests: Sequence[bytes], open_to: Mapping[str, int]
     ) -> Routed:
-        """Where publications go by their content; those without a digest get one."""
+        """Route publications by their content; those without a digest get one."""
         keys = self._clients.keys_of(self._clients.match_batch(batch))
         keys = keys.first(keys.within(KEYS_AT_ONCE))
         found = self._links.match_batch(_some(batch, len(keys)))
@@ -305,7 +305,7 @@ class Bloom:
         return np.array([[one >> shift & _WORD for shift in shifts] for one in links], np.uint64)
 
     def _going(self, links: U64, open_to: Mapping[str, int]) -> I64:
-        """The places of those that go to one of the open links."""
+        """The places of the publications that go to one of the open links."""
         every = self._words([sum(1 << place for place in open_to.values())])
         return np.flatnonzero((links & every).any(axis=1))
 
@@ -316,7 +316,7 @@ class Bloom:
         going: I64,
         matched: Sequence[tuple[Pool, SlotBatch]],
     ) -> DigestBatch:
-        """The digest of each publication: the one it came with, or the bits of what it matches."""
+        """The digest of each publication: the one it came with, or the bits of its matches."""
         count, needed = len(batch), going[came.sizes[going] == 0]
         if not len(needed):
             return came
@@ -340,7 +340,7 @@ class Bloom:
         return fresh if len(needed) == count else came.put(needed, fresh)
 
     def counters(self) -> dict[str, int]:
-        """What was matched by content, and what by digests, so far."""
+        """The counts of publications matched by content, and by digests, so far."""
         return {
             "content_matches": self.content_matches,
             "digests_read": self.digests_read,
@@ -388,7 +388,7 @@ def _naming(sides: U64, place: int) -> list[int]:
 
 
 def _onward(sides: U64, digests: DigestBatch, open_to: Mapping[str, int]) -> list[Onward]:
-    """Who gets what, of rows with the bits of sides."""
+    """The publications and digests for each link, from rows with the bits of sides."""
     named = ((neighbor, _naming(sides, place)) for neighbor, place in open_to.items())
     return [Onward(neighbor, rows, digests.take(rows)) for neighbor, rows in named if rows]
 

@@ -1,4 +1,4 @@
-"""The strategies of Bloom forwarding by name: bits, hashes, and what compares them."""
+"""The strategies of Bloom forwarding by name: bits, hashes, and the comparing structures."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What Bloom forwarding writes beside a publication, and the shapes that this can have.
+"""The digests of Bloom forwarding, and their shapes.
 
 A digest is a head of eight bytes and a sliced Bloom filter (`sketches.kernels.layout_of_rows`). The
-head is the mark, the form (0: places, 1: all bits), the probes, what the elements are, and the size
-in four bytes, the lowest first. That of 65,536 bits and 4 probes with the places 5, 16,390, 32,800
-and 50,000, of one whole filter:
+head is the mark, the form (0: places, 1: all bits), the probes, the kind of the elements, and the
+size in four bytes, the lowest first. That of 65,536 bits and 4 probes with the places 5, 16,390,
+32,800 and 50,000, of one whole filter:
 
     62 00 04 00  00 00 01 00  05 00  06 40  20 80  50 c3
 
@@ -24,12 +24,12 @@ from sapwood.sketches.sliced import SlicedShape
 MARK: Final = 0x62
 WHOLE_FILTERS: Final = 0
 PREDICATES: Final = 1
-"""What elements are."""
+"""The kinds of elements."""
 
 BITS_DEFAULT: Final = 65_536
 HASHES_DEFAULT: Final = 4
-"""Bits and hashes where nothing is said. A hundred matches are 800 bytes then, and of 100,000
-filters that do not match one of 7,000 publications seems to match one."""
+"""Bits and hashes by default. A hundred matches are 800 bytes then, and of 100,000 filters that do
+not match one of 7,000 publications seems to match one."""
 
 BITS_MIN: Final = 64
 BITS_MAX: Final = (DIGEST_BYTES_MAX - HEAD_BYTES) * 8
@@ -38,7 +38,7 @@ _WORD_BITS: Final = 64
 
 
 def shape_of(bits: int, hashes: int, elements: int = WHOLE_FILTERS) -> SlicedShape:
-    """The shape of digests; raises `InputError` for one that they cannot have."""
+    """The shape of digests; raises `InputError` for an impossible one."""
     if not BITS_MIN <= bits <= BITS_MAX or bits % _WORD_BITS:
         raise InputError(f"a digest has some times 64 bits, {BITS_MIN} to {BITS_MAX}, not {bits}")
     if not 0 < hashes <= PROBES_MAX:

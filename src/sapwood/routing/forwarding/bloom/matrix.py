@@ -1,11 +1,11 @@
 """The data-parallel form: whole filters as elements, rows of bits, one kernel for a batch.
 
 XSiena hashes predicates and puts together the bits of all that a publication satisfies (5.2), as it
-knows no quicker way to find what matches. Here the first router has its compiled index, which says
-which *filters* match, and the digest is the Bloom filter of these. So a filter that does not match
-shares no bits with those that do but by chance, the number of elements is that of the matches
-instead of that of all predicates in question, and the share of false positives is the one of the
-formula.
+knows no quicker way to find the matches. Here the first router has its compiled index, which
+returns the *filters* that match, and the digest is the Bloom filter of these. So a filter that does
+not match shares no bits with those that do but by chance, the number of elements is that of the
+matches instead of that of all predicates in question, and the share of false positives is the one
+of the formula.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class MatrixDigester:
         self._writer = FilterWriter(shape)
 
     def learned(self, wanted: Wanted) -> None:
-        """Nothing is kept: the index of the router knows."""
+        """Do nothing: the index of the router has the filter."""
 
     def forgot(self, wanted: Wanted) -> None:
-        """Nothing is kept."""
+        """Do nothing: nothing is kept."""
 
     def write(
         self,
-        batch: Sequence[Publication],  # noqa: ARG002 - what is matched says all
+        batch: Sequence[Publication],  # noqa: ARG002 - the matches suffice
         matched: Matched,
     ) -> DigestBatch:
         """The digest of each publication."""
@@ -45,7 +45,7 @@ class MatrixDigester:
         return DigestBatch(letters, np.concatenate(([0], ends[:-1])), ends)
 
     def validate(self, filters: Sequence[Wanted]) -> None:
-        """Nothing is kept."""
+        """Do nothing: nothing is kept."""
 
 
 class Matrix:
@@ -57,15 +57,15 @@ class Matrix:
         self._rows = RowTable(shape)
 
     def add_many(self, bit: int, filters: Sequence[Wanted]) -> None:
-        """A side has these filters once more."""
+        """Add these filters to a side, once more each."""
         self._rows.add_many(bit, [one.element for one in filters])
 
     def remove(self, bit: int, wanted: Wanted) -> None:
-        """A side has a filter once less."""
+        """Remove a filter from a side once."""
         self._rows.remove(bit, wanted.element)
 
     def search(self, digests: DigestBatch, wanted: int) -> tuple[U64, Flags]:
-        """Which sides have a filter whose bits are in each digest."""
+        """The sides among `wanted`, as bits, with a filter whose bits are in each digest."""
         return self._rows.search(digests.data, digests.starts, digests.ends, wanted)
 
     def validate(self, held: Mapping[int, Sequence[Wanted]]) -> None:

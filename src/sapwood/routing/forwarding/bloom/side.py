@@ -11,7 +11,7 @@ from sapwood.model.interest import Interest
 from sapwood.routing.shares import Share
 
 CLIENTS_PLACE: Final = 0
-"""The place of clients among sides; links have the others."""
+"""The place of clients among sides; links have the other places."""
 
 
 class BloomSide:
@@ -38,11 +38,11 @@ class BloomSide:
         yield from self.patterns.slots
 
     def share_for(self, wanted: Interest) -> Share:
-        """Where a filter goes."""
+        """The share that a filter goes to."""
         return self.records if isinstance(wanted, Filter) else self.patterns
 
     def share_of(self, key: str) -> Share:
-        """Where a key is; raises `UnknownIdError`."""
+        """The share that has a key; raises `UnknownIdError`."""
         if key not in self:
             raise UnknownIdError("subscription", key)
         return self.records if key in self.records.slots else self.patterns

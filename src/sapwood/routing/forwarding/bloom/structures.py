@@ -1,4 +1,4 @@
-"""What Bloom forwarding is made of: who writes the bits of a publication, and who compares them."""
+"""The parts of Bloom forwarding: the digester writes bits of publications, tables compare them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Wanted(NamedTuple):
 
 
 class Matched(NamedTuple):
-    """The filters that each of some publications match, which neighbors have.
+    """The filters of neighbors that each of some publications match.
 
     Publication `i` matches `elements[offsets[i]:offsets[i + 1]]`.
     """
@@ -40,11 +40,11 @@ class Digester(Protocol):
     """Writes the bits of publications at the router where these enter."""
 
     def learned(self, wanted: Wanted) -> None:
-        """A side has a filter once more."""
+        """Count a filter of a side once more."""
         ...
 
     def forgot(self, wanted: Wanted) -> None:
-        """A side has a filter once less."""
+        """Count a filter of a side once less."""
         ...
 
     def write(self, batch: Sequence[Publication], matched: Matched) -> DigestBatch:
@@ -52,7 +52,7 @@ class Digester(Protocol):
         ...
 
     def validate(self, filters: Sequence[Wanted]) -> None:
-        """Check what is kept of all filters of all sides; raises `InvariantError`."""
+        """Check the state kept of all filters of all sides; raises `InvariantError`."""
         ...
 
 
@@ -60,22 +60,22 @@ class Table(Protocol):
     """The bits of the filters of up to 64 sides, each of which has a bit of its own."""
 
     def add_many(self, bit: int, filters: Sequence[Wanted]) -> None:
-        """A side has these filters once more."""
+        """Count these filters of a side once more each."""
         ...
 
     def remove(self, bit: int, wanted: Wanted) -> None:
-        """A side has a filter once less."""
+        """Count a filter of a side once less."""
         ...
 
     def search(self, digests: DigestBatch, wanted: int) -> tuple[U64, Flags]:
-        """Which of the sides `wanted` have a filter whose bits are in each digest, as bits.
+        """The sides among `wanted`, as bits, with a filter whose bits are in each digest.
 
-        The flags say which digests could be read.
+        The flags are true for digests that could be read.
         """
         ...
 
     def validate(self, held: Mapping[int, Sequence[Wanted]]) -> None:
-        """Check what is kept of the filters by bit; raises `InvariantError`."""
+        """Check the state kept of the filters by bit; raises `InvariantError`."""
         ...
 
 

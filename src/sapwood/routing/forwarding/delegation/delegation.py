@@ -1,9 +1,10 @@
-"""Forwarding by delegation: a match against what each range wants (IRBR, 004, L215-221).
+"""Forwarding by delegation: a match against the subscriptions of each range (IRBR, 004, L215-221).
 
-The sides are ranges, not neighbors: those of the slots of this router, as propagation learns of
-them. Whoever is to look after a range, as the digest beside a publication says, hands it on to the
-smaller ranges in that one which want it. Which router stands for a range when the publication goes
-there is the membership's business, and no part of what is decided here.
+The sides are ranges, not neighbors: those of the slots of this router, as propagation registers
+them. A router that is to look after a range, given in the digest beside a publication, hands it on
+to the smaller ranges in that one whose subscriptions accept it. The membership determines the
+router that stands for a range when the publication goes there; that is no part of the decision
+here.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ class Delegation(EveryHop):
     def route(
         self,
         batch: Sequence[Publication],
-        arrival: str | None,  # noqa: ARG002 - it came with a range, from whomever
+        arrival: str | None,  # noqa: ARG002 - it came with a range, from any neighbor
         digests: Sequence[bytes],
         now: float,
     ) -> Routed:
-        """Each publication to the ranges that want it, short ones first; without new digests."""
+        """Route each publication to the ranges that accept it, short ones first; no new digests."""
         keys: list[Sequence[str]] = []
         places: dict[str, list[int]] = {}
         for place, publication in enumerate(batch):

@@ -1,4 +1,4 @@
-"""What goes beside a publication by delegation: its task, and the range to look after.
+"""The digests of delegated publications: the task, and the range to look after.
 
 The mark, then a MessagePack array of life and number of the task, the range, whether it goes round
 a failure, and whether it goes again, as it may have been there before. Worked example: ``d3 95 00
@@ -20,7 +20,7 @@ MARK: Final = 0xD3
 
 
 class Delegated(NamedTuple):
-    """What a digest says."""
+    """The content of a digest."""
 
     life: Count
     number: Count
@@ -34,12 +34,12 @@ _DECODER: Final = msgspec.msgpack.Decoder(Delegated)
 
 
 def encode(said: Delegated) -> bytes:
-    """The digest that says so."""
+    """Encode the content of a digest."""
     return bytes((MARK,)) + _ENCODER.encode(said)
 
 
 def decode(digest: bytes) -> Delegated | None:
-    """What a digest says; `None` where it is none of this strategy."""
+    """The content of a digest; `None` where it is none of this strategy."""
     if digest[:1] != bytes((MARK,)):
         return None
     try:

@@ -1,8 +1,8 @@
-"""What goes beside a publication that is numbered: its life and number, and whether it is spread.
+"""The digests of numbered publications: life and number, and whether the publication is spread.
 
 The mark, then a MessagePack array. Worked example: ``d4 93 00 07 c2`` is number 7 of the first life
 (0) of the publication's origin, on its way to the rendezvous; with ``c3`` at the end, on its way to
-all who want it.
+all its subscribers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MARK: Final = 0xD4
 
 
 class Numbered(NamedTuple):
-    """What a digest says."""
+    """The content of a digest."""
 
     life: Count
     number: Count
@@ -30,12 +30,12 @@ _DECODER: Final = msgspec.msgpack.Decoder(Numbered)
 
 
 def encode(said: Numbered) -> bytes:
-    """The digest that says so."""
+    """Encode the content of a digest."""
     return _MARKED + _ENCODER.encode(said)
 
 
 def decode(digest: bytes) -> Numbered | None:
-    """What a digest says; `None` where it is none of this strategy."""
+    """The content of a digest; `None` where it is none of this strategy."""
     if digest[:1] != _MARKED:
         return None
     try:

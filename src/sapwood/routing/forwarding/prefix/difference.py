@@ -1,4 +1,4 @@
-"""How different two routing trees are: the weighted tree difference (XSiena 4.3.2, 4.2 to 4.4).
+"""The difference of two routing trees: the weighted tree difference (XSiena 4.3.2, 4.2 to 4.4).
 
 A node weighs the inverse of its distance from the root, which itself weighs nothing, and is the
 same in both trees where all constraints on the way to it are. The difference of {x > 5 {x < 9},
@@ -42,7 +42,7 @@ def _children(node: Node) -> dict[tuple[str, Constraint], Node]:
 
 
 def _weight(node: Node, depth: int) -> float:
-    """What a node at a depth and all below it weigh."""
+    """The weight of a node at a depth and of all below it."""
     weight, left = 0.0, [(node, depth)]
     while left:
         one, at = left.pop()

@@ -1,9 +1,9 @@
-"""What the first router writes beside a publication: its forwarding tree (XSiena 4.3).
+"""The digest that the first router writes beside a publication: its forwarding tree (XSiena 4.3).
 
 A digest is the mark, the depth to which the tree goes, the version of the routing tree, and the
 numbers of the nodes behind the root, ascending, each as the distance to the one before it: seven
-bits a byte, the lowest first, the highest bit set where more follow. The depth `WHOLE` says that
-nothing was cut off. The nodes 0, 3 and 203 of the version 0102030405060708, as 3 and 200:
+bits a byte, the lowest first, the highest bit set where more follow. The depth `WHOLE` marks a tree
+that was not cut. The nodes 0, 3 and 203 of the version 0102030405060708, as 3 and 200:
 
     70  ff  01 02 03 04 05 06 07 08  03  c8 01
 """
@@ -49,7 +49,7 @@ class Walks(NamedTuple):
 
 
 def is_whole(digest: bytes) -> bool:
-    """Whether a digest has the mark of this strategy, a head, and no number that breaks off."""
+    """True if a digest has the mark of this strategy, a head, and no number that breaks off."""
     return digest[:1] == _MARKED and len(digest) >= HEAD_BYTES and _ends(digest)
 
 
@@ -58,7 +58,7 @@ def _ends(digest: bytes) -> bool:
 
 
 def head(version: bytes, depth: int) -> bytes:
-    """How a digest begins."""
+    """The first bytes of a digest."""
     return bytes((MARK, depth)) + version
 
 
@@ -89,7 +89,7 @@ def read(digests: Sequence[bytes], size: int) -> Walks | None:
     steps = np.add.reduceat(shifted, begins) if len(begins) else np.zeros(0, np.int64)
     firsts = np.searchsorted(begins, np.concatenate(([0], lengths.cumsum())))
     counts = np.diff(firsts)
-    # The steps of all, each behind a root: what has come together before a root is taken off.
+    # The steps of all, each behind a root: the sum before a root is subtracted.
     starts = firsts + np.arange(len(digests) + 1)
     nodes = np.zeros(len(steps) + len(digests), np.int64)
     is_root = np.zeros(len(nodes), np.bool_)

@@ -1,10 +1,10 @@
-"""The tree optimizer: a client that alone decides what the routing tree is (XSiena 4.3.1).
+"""The tree optimizer: a client that alone determines the routing tree (XSiena 4.3.1).
 
-It hears all filters, in an order that is then the one in which all routers have them, keeps the
-tree of them, and states it anew where it differs from the one stated last by more than a threshold.
-What it states are subscriptions (`parts.py`), so it needs nothing of routers that other clients do
-not. It never learns who wants what. Filters are heard as they are now, all of them: one that is
-heard no longer has gone.
+It receives all filters, in an order that is then the one in which all routers have them, keeps the
+tree of them, and publishes it anew where it differs from the last one by more than a threshold. It
+does so by subscriptions (`parts.py`), so it needs nothing of routers that other clients do not. It
+never receives the owners of filters. It is given all present filters each time: one that is missing
+has gone.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from sapwood.routing.forwarding.prefix.snapshot import Snapshot, written
 from sapwood.routing.forwarding.prefix.tree import RoutingTree
 
 THRESHOLD_DEFAULT: Final = 0.3
-"""The lower one of those that XSiena tries (9.1): 30 %, and 80 %."""
+"""The lower one of the thresholds that XSiena tries (9.1): 30 %, and 80 %."""
 
 _IDENTITY: Final = "tree"
 
 
 class Update(NamedTuple):
-    """What the optimizer subscribes to, and which ids it withdraws once that is in force."""
+    """The optimizer's subscriptions, and the ids that it withdraws once these are in force."""
 
     subscriptions: Sequence[tuple[str, Filter]]
     withdrawn: Sequence[str]
@@ -38,9 +38,9 @@ class Update(NamedTuple):
 
 
 class Optimizer:
-    """The tree of all filters, and the one that was stated last.
+    """The tree of all filters, and the last published one.
 
-    #: _tree has all filters that were heard last, but for `left_out`
+    #: _tree has all filters that were given last, except for `left_out`
     #: _stated has the ids of the newest versions, `limits.TREES_KEPT` at most, the oldest first
     """
 
@@ -65,13 +65,13 @@ class Optimizer:
 
     @property
     def difference(self) -> float:
-        """How far the tree is from the one stated last; 1 where there was none."""
+        """The difference of the tree and the one published last; 1 where there was none."""
         if self._last is None:
             return 1.0
         return difference(self._tree.root, self._last.root)
 
     def hear(self, filters: Iterable[Interest]) -> None:
-        """Take in all filters there are, those of the optimizer and of documents among them."""
+        """Take in all present filters, those of the optimizer and of documents among them."""
         wanted = {one: None for one in filters if isinstance(one, Filter)}
         for gone in [one for one in self._tree.filters if one not in wanted]:
             self._tree.remove(gone)
@@ -84,7 +84,7 @@ class Optimizer:
                     self.left_out += 1
 
     def update(self) -> Update | None:
-        """The next version, if it is time for one.
+        """The next version, if the tree differs enough; `None` otherwise.
 
         Raises `LimitError` for a tree that takes more than `limits.TREE_BYTES_MAX`.
         """

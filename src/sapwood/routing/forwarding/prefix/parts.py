@@ -1,15 +1,14 @@
-"""How a routing tree travels: as subscriptions of the optimizer, which match nothing.
+"""The form in which a routing tree travels: subscriptions of the optimizer, which match nothing.
 
 A subscription comes to every router, to those as well that join later or come back, is confirmed
 by all of them, survives where subscriptions do, and goes with the client that has it. So the bytes
-of a tree, compressed and as text, are cut into parts, and each part is the text that one
-subscription asks of the attribute `sapwood.routing_tree`:
+of a tree, compressed and as text, are cut into parts, and each part is the text with which one
+subscription compares the attribute `sapwood.routing_tree`:
 
     sapwood.routing_tree = '7 2 0 0102030405060708 c-oz~0...'
 
-Those are the clock of the optimizer, how many parts there are, which this is, the version, and the
-letters. Nobody needs the attribute for anything else; a publication that has it is routed by
-content.
+Those are the clock of the optimizer, the number of parts, the place of this part, the version, and
+the letters. The attribute has no other use; a publication that has it is routed by content.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _CLOCK_DIGITS: Final = len(str(INTEGER_MAX)) - 1
 
 
 class Name(NamedTuple):
-    """A tree that somebody has made; the newest has the highest clock."""
+    """The name of a tree; the newest one has the highest clock."""
 
     clock: int
     version: bytes
@@ -88,7 +87,8 @@ def part_of(wanted: Interest) -> Part | None:
 def data_of(name: Name, parts: Sequence[str]) -> bytes:
     """The bytes of a tree that came in parts.
 
-    Raises `InputError` for what is none or has another version, `LimitError` for too many bytes.
+    Raises `InputError` for bytes that are no tree or have another version, `LimitError` for too
+    many.
     """
     unpacker = zlib.decompressobj()
     try:

@@ -1,20 +1,20 @@
-"""Where a filter lies in a routing tree: insertion, and insertion that makes no node (XSiena 4.2).
+"""The place of a filter in a routing tree: insertion, with and without new nodes (XSiena 4.2).
 
 A conjunction goes down the tree constraint by constraint, in the order of their attributes. Where
 its next constraint equals that of a child, it goes on below with the rest; where a child covers it,
 it goes on below as it is; where it crosses a child, it is split into what is inside, which goes on
 there, and what is outside, which stays (Listing 4.1). Where none of this holds, *growing* makes a
-node, which adopts the children that it covers. Without growing (insertR, 4.2.4) what is left is
-placed at the node that it has come to, inexactly: whoever takes all of that node for it takes more
-than it accepts. Splitting makes no node, so both ways split; a filter that the tree was grown with
-is therefore found again piece by piece, exactly. The tree {x > 5 {x < 9}, x <= 5} and the filter
-x < 9 and y = 1, which crosses x > 5:
+node, which adopts the children that it covers. Without growing (insertR, 4.2.4) the rest is placed
+at the node that it has come to, inexactly: all publications of that node are then taken for
+matches, and some are none. Splitting makes no node, so both ways split; a filter that the tree was
+grown with is therefore found again piece by piece, exactly. The tree {x > 5 {x < 9}, x <= 5} and
+the filter x < 9 and y = 1, which crosses x > 5:
 
     inside     5 < x < 9 and y = 1    equals x < 9 below x > 5, and makes y = 1 there
     outside    x <= 5 and y = 1       equals x <= 5, and makes y = 1 there
 
-Where nodes have gone that a filter was grown with, their children stand beside each other; what
-these accept together is followed into each of them.
+Where nodes have gone that a filter was grown with, their children stand beside each other; a piece
+that these accept together is followed into each of them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sapwood.routing.forwarding.prefix.siblings import (
 
 
 class Placed(NamedTuple):
-    """The pieces of a conjunction, and about how many nodes were looked at to place them."""
+    """The pieces of a conjunction, and about how many nodes were visited to place them."""
 
     pieces: list[Piece]
     looked: int
@@ -58,7 +58,7 @@ def place(root: Node, wanted: Conjunction, *, grow: bool = False) -> Placed:
     """The pieces of a conjunction; together they accept what it accepts, or more.
 
     Beyond `limits.TREE_PIECES_MAX` pieces nothing is split any more, and without growing all is
-    left where it is when `limits.TREE_STEPS_MAX` nodes have been looked at.
+    left where it is when `limits.TREE_STEPS_MAX` nodes have been visited.
     """
     found: list[Piece] = []
     looked = 0
@@ -110,7 +110,7 @@ def _grown(node: Node, attribute: str, asked: Constraint, relation: Relation) ->
 
 
 def _is_whole(asked: Constraint, relation: Relation) -> bool:
-    """Whether covered children together accept all that is asked."""
+    """True if the covered children together accept all that the constraint accepts."""
     left = asked
     for child in relation.covered:
         beyond = child.constraint.complement()

@@ -1,16 +1,17 @@
 """Prefix forwarding: the first router follows the routing tree, the next ones follow its steps.
 
 XSiena 4 (V1). All routers place the subscriptions of their sides in the same tree, whose shape an
-optimizer decides (`optimizer.py`) and whose versions travel as its subscriptions (`parts.py`). The
-router where a publication enters walks down the tree with its record, and writes beside it which
-nodes it came to: the forwarding tree. Every other router looks up who has placed something at these
-nodes, and never looks at content, but for clients' subscriptions that the tree has no exact place
-for yet: one by one where they are few, else the index says which accept it.
+optimizer determines (`optimizer.py`) and whose versions travel as its subscriptions (`parts.py`).
+The router where a publication enters walks down the tree with its record, and writes beside it the
+nodes that it came to: the forwarding tree. Every other router looks up the sides with a filter at
+these nodes, and never looks at content, except for clients' subscriptions that the tree has no
+exact place for yet: one by one where they are few, else by the index.
 
-Neighbors whose subscriptions are placed inexactly get more than they want, until the next version;
-what came over a link and went nowhere is counted (`false_positives`). Nobody gets less: a router
-without the version of a digest, and one that could not place everything yet, match by content and
-pass the digest on. Documents, and the parts of trees themselves, are routed by content as well.
+Neighbors whose subscriptions are placed inexactly get more than they subscribe to, until the next
+version; publications that came over a link and went nowhere are counted (`false_positives`). No
+neighbor gets less: a router without the version of a digest, and one that could not place
+everything yet, match by content and pass the digest on. Documents, and the parts of trees
+themselves, are routed by content as well.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from sapwood.routing.tables import CLIENTS
 
 
 class _Plan:
-    """Where the publications of a batch go, as far as it is known: filled in place by place."""
+    """The destinations of a batch's publications; filled in place by place."""
 
     __slots__ = ("digests", "going", "own")
 
@@ -57,7 +58,7 @@ class _Plan:
         self.going: Final[dict[str, list[int]]] = {neighbor: [] for neighbor in neighbors}
 
     def routed(self, count: int, holders: Holders) -> tuple[KeyBatch, list[Onward]]:
-        """The same for so many of the first publications."""
+        """The destinations of the first `count` publications."""
         keys = KeyBatch.of(self.own[:count], holders)
         keys = keys.first(keys.within(KEYS_AT_ONCE))
         onward = []
@@ -71,7 +72,7 @@ class _Plan:
 class Prefix:
     """Follows routing trees where it can, and content where it cannot.
 
-    #: _content and _trees know exactly the subscriptions of the sides, the latter those of records
+    #: _content and _trees have exactly the subscriptions of the sides, the latter those of records
     """
 
     __slots__ = (
@@ -104,36 +105,36 @@ class Prefix:
 
     @property
     def has_left(self) -> bool:
-        """Whether filters of sides that were removed are in the index, or a tree is not ready."""
+        """True if filters of sides that were removed are in the index, or a tree is not ready."""
         return self._content.has_left or self._trees.has_left
 
     def clear(self, count: int) -> None:
-        """Remove so many of them, or get on with the trees."""
+        """Remove up to `count` of these filters, or advance the trees."""
         if self._content.has_left:
             self._content.clear(count)
         else:
             self._trees.advance()
 
     def add_side(self, side: str) -> None:
-        """A neighbor is there, from which nothing has come."""
+        """Add a neighbor, from which nothing has come."""
         self._content.add_side(side)
         self._trees.add_side(side)
         self._neighbors[side] = None
 
     def remove_side(self, side: str) -> None:
-        """A neighbor is gone, with all that came from there."""
+        """Remove a neighbor, with all its subscriptions."""
         self._content.remove_side(side)
         self._trees.remove_side(side)
         del self._neighbors[side]
 
     def learned(self, side: str, key: str, filter: Interest) -> None:
-        """A subscription came from a side."""
+        """Add a subscription to a side."""
         self._content.learned(side, key, filter)
         if isinstance(filter, Filter):
             self._trees.learned(side, key, filter, is_one_of_many=False)
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
-        """Subscriptions came from a side together."""
+        """Add several subscriptions to a side together."""
         self._content.learned_many(side, entries)
         many = len(entries) > DONE_IN_PLACE_MAX
         for key, wanted in entries:
@@ -141,7 +142,7 @@ class Prefix:
                 self._trees.learned(side, key, wanted, is_one_of_many=many)
 
     def forgot(self, side: str, key: str) -> None:
-        """A subscription of a side is there no longer."""
+        """Remove a subscription of a side."""
         self._content.forgot(side, key)
         self._trees.forgot(side, key)
 
@@ -154,7 +155,7 @@ class Prefix:
         digests: Sequence[bytes],
         now: float,
     ) -> Routed:
-        """Each publication to where its forwarding tree leads, or to those that accept it."""
+        """Route each publication by its forwarding tree, or by its content."""
         if not len(self._trees) and not any(digests):
             return self._counted(self._content.route(batch, arrival, digests, now), arrival)
         self._trees.advance()
@@ -201,7 +202,7 @@ class Prefix:
     ) -> list[int]:
         """Walk down the tree with records that came without a digest, and write where it led.
 
-        Returns the places of those that it does not hold for.
+        Returns the places of the publications that the tree cannot route.
         """
         tags = self._trees.newest
         if tags is None:
@@ -234,10 +235,10 @@ class Prefix:
         return None if ATTRIBUTE in record else tags.snapshot.follow_some(record, WALK_STEPS_MAX)
 
     def _written(self, begins: bytes, nodes: Sequence[int], tags: Tags) -> bytes:
-        """The digest of a forwarding tree, down to a depth, or without what leads nowhere.
+        """The digest of a forwarding tree, down to a depth, or without nodes that lead nowhere.
 
-        Every router is told of every filter, and all place it alike, so that a node at which no
-        link has anything here has nothing anywhere that was in force when the publication came.
+        Every router receives every filter, and all place it alike, so that a node at which no link
+        has any filter here has none anywhere that was in force when the publication came.
         """
         if self._depth < WHOLE:
             depths = tags.snapshot.depths
@@ -255,7 +256,7 @@ class Prefix:
         *,
         depth: int,
     ) -> None:
-        """Note where walks lead, down to a depth; content decides on what has no exact place."""
+        """Enter the destinations of walks, down to a depth; content decides for inexact places."""
         found = tags.found(walks, depth)
         for neighbor, going in plan.going.items():
             going += [places[row] for row in tags.wanting(neighbor, found.links)]
@@ -285,7 +286,7 @@ class Prefix:
         asked: Sequence[int],
         now: float,
     ) -> int:
-        """Match some by content; returns how many of the batch were routed."""
+        """Match publications by content; returns how many of the batch were routed."""
         some = [NO_DIGEST] * len(asked)
         found = self._content.route(take(batch, asked), arrival, some, now)
         count = len(batch) if len(found.keys) == len(asked) else asked[len(found.keys)]
@@ -301,7 +302,7 @@ class Prefix:
         return count
 
     def _counted(self, routed: Routed, arrival: str | None) -> Routed:
-        """Count what came over a link and goes nowhere."""
+        """Count the publications that came over a link and go nowhere."""
         if arrival is not None:
             going = {place for onward in routed.onward for place in onward.places}
             sizes = (
@@ -315,7 +316,7 @@ class Prefix:
         return routed
 
     def counters(self) -> dict[str, int]:
-        """How publications were routed so far, and those that came for nothing."""
+        """The counts of publications by the way of routing, and of those that came in vain."""
         return {
             **self._content.counters(),
             "trees_written": self.trees_written,

@@ -1,9 +1,9 @@
-"""Routing trees as they are read: node by node, as many at a time as a router has time for.
+"""The reading of routing trees: node by node, as many at a time as a router has time for.
 
-Any client may state a tree, and a large one takes more than a second to read. Routers of one
-process, and the cores of one router, that read the same tree share what any of them has read, but
-each has it only when it has asked for as many nodes itself: what a router does when does not depend
-on others.
+Any client may publish a tree, and a large one takes more than a second to read. Routers of one
+process, and the cores of one router, that read the same tree share the part that any of them has
+read, but each has it only when it has requested as many nodes itself: the steps of a router do not
+depend on others.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DECODER: Final = msgspec.msgpack.Decoder(Written)
 
 
 class Reading:
-    """One reader's way through the bytes of a tree, which anybody may have made."""
+    """One reader's way through the bytes of a tree, whose origin is not trusted."""
 
     __slots__ = ("_shared", "left")
 
@@ -47,7 +47,7 @@ class Reading:
         return made
 
     def advance(self, count: int) -> int:
-        """Read so many nodes, or what is left; returns how many.
+        """Read up to `count` nodes; returns the number of nodes read.
 
         Raises `InputError` for a node that cannot be where it is.
         """
@@ -68,7 +68,7 @@ def read(data: bytes) -> Snapshot:
 
 
 class _Shared:
-    """The bytes of a tree, and what any of its readers has made of them.
+    """The bytes of a tree, and the nodes that its readers have made of them.
 
     #: _nodes are the root and the nodes that were read; _path leads from the root to the last one
     """
@@ -80,7 +80,7 @@ class _Shared:
             self._given = _DECODER.decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise InputError(f"a routing tree is none: {error}") from error
-        #: the nodes there are, the root included
+        #: the number of nodes, the root included
         self.size: Final = 1 + len(self._given)
         if self.size > TREE_NODES_MAX:
             subject = "the number of nodes in a routing tree"
@@ -92,7 +92,7 @@ class _Shared:
         self.snapshot: Snapshot | None = None
 
     def read(self, size: int) -> None:
-        """Let so many nodes be read, the root included; raises `InputError`."""
+        """Read on until the tree has `size` nodes, the root included; raises `InputError`."""
         with self._lock:
             for depth, packed, text in self._given[len(self._nodes) - 1 : size - 1]:
                 self._put(depth, _node(packed, text))

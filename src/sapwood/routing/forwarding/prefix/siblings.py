@@ -5,7 +5,7 @@ two *cuts*. A cut of numbers is a number and 0 for the place before it or 1 for 
 `5 < x <= 9` lies from (5, 1) to (9, 1), and the value 9 at (9, 0). A cut of texts is (0, text), or
 (1, "") for the top above all: `x >= 'b'` lies from (0, "b") to (1, ""). Ranges that do not overlap
 are sorted by their lower cuts, so that a value, or all that a range meets, is found by bisection.
-What has another form (absent values, several intervals, general patterns) is asked one by one.
+Other forms (absent values, several intervals, general patterns) are compared one by one.
 
 Constraints with general patterns have no complement: where one overlaps another and neither covers
 the other, they count as unrelated (XSiena 4.2 splits numbers only).
@@ -62,7 +62,7 @@ class Node:
         child.parent = self
 
     def release(self, child: Node) -> None:
-        """Give a child away."""
+        """Remove a child."""
         group = self.children[child.attribute]
         group.remove(child)
         if not len(group):
@@ -75,10 +75,10 @@ class Node:
 
 
 class Relation(NamedTuple):
-    """How a constraint stands to siblings: at most one of the first three is there.
+    """The relation of a constraint to siblings: at most one of the first three fields is set.
 
-    `equal` is the same, `covering` accepts more, `crossing` some of it and something else;
-    `covered` are all that accept less, as far as they were looked at.
+    `equal` is the same, `covering` accepts more, `crossing` a part of it and something else;
+    `covered` are all that accept less, among the visited ones.
     """
 
     equal: Node | None = None
@@ -104,12 +104,12 @@ class _Line:
         self.nodes: list[Node] = []
 
     def at(self, cut: Cut) -> Node | None:
-        """The node whose range holds the value behind a cut."""
+        """The node whose range contains the value behind a cut; `None` if there is none."""
         place = bisect_right(self.lows, cut) - 1
         return self.nodes[place] if place >= 0 and cut < self.highs[place] else None
 
     def meeting(self, span: Span) -> list[Node]:
-        """The nodes whose ranges overlap one."""
+        """The nodes whose ranges overlap a given one."""
         first = bisect_right(self.highs, span.low)
         return self.nodes[first : bisect_left(self.lows, span.high, first)]
 
@@ -138,22 +138,22 @@ class Siblings:
         self._others: list[Node] = []
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of siblings."""
         return len(self._numbers.nodes) + len(self._texts.nodes) + len(self._others)
 
     def __iter__(self) -> Iterator[Node]:
-        """Those of numbers, of texts, and the others."""
+        """The nodes of numbers, then those of texts, then the others."""
         yield from self._numbers.nodes
         yield from self._texts.nodes
         yield from self._others
 
     @property
     def accepts_absent(self) -> bool:
-        """Whether a record without the attribute may go on here."""
+        """True if a node may accept a record without the attribute."""
         return any(node.constraint.absent for node in self._others)
 
     def ordered(self) -> Iterator[Node]:
-        """All of them in an order that does not depend on when they came."""
+        """All nodes in an order that does not depend on when they came."""
         yield from self._numbers.nodes
         yield from self._texts.nodes
         yield from sorted(self._others, key=_text)
@@ -188,20 +188,20 @@ class Siblings:
         return found
 
     def effort(self, asked: Constraint | None = None) -> int:
-        """About how many nodes are looked at to relate a constraint, or else to accept a value."""
+        """About how many nodes are visited to relate a constraint, or else to accept a value."""
         if asked is None:
             return 1 + len(self._others)
         return len(self) if span_of(asked) is None else 2 + len(self._others) + len(self) // 32
 
     def related(self, asked: Constraint) -> Relation:
-        """How a constraint stands to the nodes."""
+        """The relation of a constraint to the nodes."""
         span = span_of(asked)
         meeting = [] if span is None else self._line(span).meeting(span)
         near = [*self] if span is None else [*meeting, *self._others]
         last, crossing = len(meeting) - 1, None
         covered: list[Node] = []
         for at, node in enumerate(near):
-            if 0 < at < last:  # between others that the range meets
+            if 0 < at < last:  # between other nodes that the range meets
                 covered.append(node)
                 continue
             known = node.constraint
@@ -220,7 +220,7 @@ class Siblings:
 
 
 def span_of(constraint: Constraint) -> Span | None:
-    """The one range of a constraint, if it is one."""
+    """The one range of a constraint; `None` if it is not one range."""
     if constraint.absent or constraint.booleans:
         return None
     numbers, texts = constraint.numbers, constraint.strings
@@ -236,7 +236,7 @@ def span_of(constraint: Constraint) -> Span | None:
 
 
 def split(asked: Constraint, axis: Constraint) -> tuple[Constraint, Constraint]:
-    """What a constraint accepts inside another one, and what outside (XSiena 4.2.1)."""
+    """The part of a constraint inside another one, and the part outside (XSiena 4.2.1)."""
     beyond = axis.complement()
     assert beyond is not None, "constraints with patterns are not split"
     return asked.intersect(axis), asked.intersect(beyond)

@@ -1,4 +1,4 @@
-"""A version of a routing tree, which nobody changes: what routers place filters in.
+"""A version of a routing tree, which never changes: the tree that routers place filters in.
 
 Its nodes are numbered in preorder, the root 0, so that what lies below a node has the numbers after
 it. The tree {x > 5 {x < 9 {y = 1}}, x <= 5}:
@@ -8,8 +8,8 @@ it. The tree {x > 5 {x < 9 {y = 1}}, x <= 5}:
     depth    0      1       1       2       3
     last     4      1       4       4       4
 
-A version is named by the hash of its bytes, so no two trees ever have one name, whoever made them,
-and what was written with one tree is never read with another.
+A version is named by the hash of its bytes, so no two trees ever have one name, whatever their
+origin, and a digest written with one tree is never read with another.
 """
 
 from __future__ import annotations
@@ -69,14 +69,15 @@ class Snapshot:
     def follow(self, record: Record) -> list[int]:
         """The nodes that a record reaches, ascending: its forwarding tree (Listing 4.2).
 
-        Inner nodes are among them: who has no exact place for a filter has placed it at one.
+        Inner nodes are among them: a router without an exact place for a filter has placed it at
+        one.
         """
         found = self.follow_some(record, inf)
         assert found is not None, "a tree has fewer nodes"
         return found
 
     def follow_some(self, record: Record, steps_max: float) -> list[int] | None:
-        """The same; `None` if more than so many nodes, about, have to be asked."""
+        """The same; `None` if more than about `steps_max` nodes have to be visited."""
         found, left, looked = [0], [self.root], 0
         while left:
             node = left.pop()

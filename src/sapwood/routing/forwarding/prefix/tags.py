@@ -1,10 +1,9 @@
-"""What one router has placed in one version of the routing tree: who wants what, node by node.
+"""The filters that one router has placed in one version of the routing tree, node by node.
 
-Each side has a bit. `marks[n]` are the bits of the neighbors that have placed something at node n,
-64 a word. Of a tree of four nodes, where r2, with bit 0, has something at nodes 1 and 3 and r3,
-with bit 1, at 3, the marks are 0, 1, 0, 3; a publication that reaches 0 and 1 goes to r2. What
-clients have at a node is kept by key, with whether it was placed exactly: the others, content
-decides.
+Each side has a bit. `marks[n]` are the bits of the neighbors with a filter at node n, 64 a word. Of
+a tree of four nodes, where r2, with bit 0, has filters at nodes 1 and 3 and r3, with bit 1, at 3,
+the marks are 0, 1, 0, 3; a publication that reaches 0 and 1 goes to r2. The clients' filters at a
+node are kept by key, with whether they were placed exactly: for the others, content decides.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ _ONE: Final = np.uint64(1)
 
 
 class Found(NamedTuple):
-    """What some walks reach: a row of `links` has the bits of neighbors of one publication.
+    """The result of walks: a row of `links` has the bits of neighbors for one publication.
 
     `own[i]` has the keys of clients that publication i may be for, and whether it surely is; `None`
-    stands for more than are asked one by one.
+    stands for more keys than are checked one by one.
     """
 
     links: U64
@@ -53,7 +52,7 @@ class _Own:
         self.unsure = 0
 
     def take(self, some: dict[str, bool], *, is_there: bool) -> None:
-        """Add those at a node, which the publication surely came to, or may have."""
+        """Add the keys at a node, which the publication surely came to, or may have."""
         keys = self.keys
         if keys is None:
             return
@@ -82,16 +81,16 @@ class Tags:
         self._bits: dict[str, int] = {}
         self._counts: dict[str, Counter[int]] = {}
         self._own: dict[int, dict[str, bool]] = {}
-        #: what is known and not placed yet, by side and key
+        #: the filters that are not placed yet, by side and key
         self.todo: dict[tuple[str, str], Filter] = {}
 
     @property
     def is_ready(self) -> bool:
-        """Whether all that is known is placed."""
+        """True if all filters are placed."""
         return not self.todo
 
     def add_side(self, side: str) -> None:
-        """A neighbor is there."""
+        """Add a neighbor."""
         taken = set(self._bits.values())
         bit = next(bit for bit in range(len(taken) + 1) if bit not in taken)
         if bit >= _WORD * self.marks.shape[1]:
@@ -101,7 +100,7 @@ class Tags:
         self._counts[side] = Counter()
 
     def remove_side(self, side: str) -> None:
-        """A neighbor is gone, with all that came from there."""
+        """Remove a neighbor, with all its filters."""
         nodes = [*self._counts.pop(side)]
         word, bit = divmod(self._bits.pop(side), _WORD)
         self.marks[nodes, word] &= ~(_ONE << np.uint64(bit))
@@ -109,7 +108,7 @@ class Tags:
             del self.todo[known]
 
     def advance(self, count: int) -> int:
-        """Place so many of the filters that are known and not placed yet; returns how many."""
+        """Place about `count` of the filters that are not placed yet; returns the work done."""
         done = 0
         for side, key in [*islice(self.todo, count)]:
             done += 1 + self.add(side, key, self.todo.pop((side, key))) // STEPS_OF_ONE
@@ -118,7 +117,7 @@ class Tags:
         return done
 
     def add(self, side: str, key: str, wanted: Filter) -> int:
-        """Place a filter of a side; returns about how many nodes were looked at for it."""
+        """Place a filter of a side; returns about how many nodes were visited for it."""
         places, looked = self._places(wanted)
         if side == CLIENTS:
             for node, is_exact in places:
@@ -135,7 +134,7 @@ class Tags:
         return looked
 
     def remove(self, side: str, key: str, wanted: Filter) -> None:
-        """Take a filter of a side away: it lies where it was placed, as the tree is the same."""
+        """Remove a filter of a side: it lies where it was placed, as the tree is the same."""
         if self.todo.pop((side, key), None) is not None:
             return
         places, _ = self._places(wanted)
@@ -158,7 +157,7 @@ class Tags:
     def _places(self, wanted: Filter) -> tuple[list[tuple[int, bool]], int]:
         """The nodes of a filter; none of a part of a tree, which only content leads to.
 
-        With them comes about how many nodes were looked at.
+        The second value is about how many nodes were visited.
         """
         found: list[tuple[int, bool]] = []
         looked = 0
@@ -170,7 +169,7 @@ class Tags:
         return found, looked
 
     def found(self, walks: Walks, depth: int) -> Found:
-        """What some walks reach that were cut off at a depth."""
+        """The result of walks that were cut off at a depth."""
         nodes, starts = walks
         links = np.bitwise_or.reduceat(self.marks[nodes], starts[:-1], axis=0)
         own: dict[int, _Own] = {}
@@ -188,13 +187,13 @@ class Tags:
         return Found(links, {row: one.keys for row, one in own.items()})
 
     def wanting(self, side: str, links: U64) -> list[int]:
-        """The rows of some links in which a neighbor has its bit."""
+        """The rows of `links` in which a neighbor has its bit."""
         word, bit = divmod(self._bits[side], _WORD)
         rows: list[int] = np.flatnonzero(links[:, word] >> np.uint64(bit) & _ONE).tolist()
         return rows
 
     def validate(self, sides: dict[str, dict[str, Filter]]) -> None:
-        """Check what is placed against the filters of each side; raises `InvariantError`."""
+        """Check the placed filters against those of each side; raises `InvariantError`."""
         afresh = Tags(self.snapshot)
         for side, filters in sides.items():
             if side != CLIENTS:

@@ -1,4 +1,4 @@
-"""The routing tree that grows and shrinks; who keeps it decides its shape (XSiena 4.2)."""
+"""The routing tree that grows and shrinks; the optimizer keeps one (XSiena 4.2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RoutingTree:
     """Filters as a tree of constraints, siblings disjoint; equal ones count once.
 
     #: _used[f] are the nodes that stand for constraints of f, once for each piece
-    #: a node's `refs` is how often it is in _used; only the root has none
+    #: a node's `refs` is the number of times it is in _used; only the root has none
     """
 
     __slots__ = ("_used", "root", "size")
@@ -31,7 +31,7 @@ class RoutingTree:
         return len(self._used)
 
     def __contains__(self, wanted: Filter) -> bool:
-        """Whether a filter is in it."""
+        """True if a filter is in the tree."""
         return wanted in self._used
 
     @property
@@ -55,10 +55,10 @@ class RoutingTree:
     def remove(self, wanted: Filter) -> None:
         """Remove a filter, if it is there, with the nodes that no other filter needs.
 
-        What lies below such a node goes to its parent: it constrains the same attribute, more
-        narrowly, as whatever constrains another one had the node on its way.
+        The children of such a node go to its parent: they constrain the same attribute, more
+        narrowly, as every node for another attribute had this one on its way.
         """
-        for node in reversed(self._used.pop(wanted, ())):  # what is below goes first
+        for node in reversed(self._used.pop(wanted, ())):  # the nodes below go first
             node.refs -= 1
             if not node.refs:
                 self._splice(node)
@@ -74,7 +74,7 @@ class RoutingTree:
         node.children = {}
 
     def nodes(self) -> Iterator[tuple[int, Node]]:
-        """All nodes in preorder with how far they are from the root; the root is first."""
+        """All nodes in preorder with their distances from the root; the root is first."""
         left = [(0, self.root)]
         while left:
             depth, node = left.pop()

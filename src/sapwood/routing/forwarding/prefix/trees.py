@@ -1,8 +1,8 @@
-"""The versions of the routing tree that a router knows, and what it has placed in each.
+"""The versions of the routing tree at one router, with the filters placed in each.
 
 A version whose parts are all there is read, and then all filters are placed in it, a few at a time:
-so many nodes or filters whenever publications are routed or nothing else is to be done. Until then
-older versions, or content, decide.
+a number of nodes or filters whenever publications are routed or nothing else is to be done. Until
+then older versions, or content, decide.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sapwood.routing.tables import CLIENTS
 class Trees:
     """The newest versions whose parts are all there, with the filters of all sides in each.
 
-    A version is one however often it was stated. Parts that make no tree are left alone.
+    A version is one however often it was published. Parts that make no tree are left alone.
 
     #: _letters[name][place] are the subscriptions that carry a part, and its letters
     #: _readings and _tags have the newest versions that are whole and, as far as they were read,
@@ -39,35 +39,35 @@ class Trees:
         self._damaged: set[Name] = set()
 
     def __len__(self) -> int:
-        """How many versions are known, those included that are not read yet."""
+        """The number of known versions, including those that are not read yet."""
         return len(self._readings) + len(self._tags)
 
     @property
     def has_left(self) -> bool:
-        """Whether something is still to be read or to be placed."""
+        """True if a version is still to be read, or filters to be placed."""
         return bool(self._readings) or not all(tags.is_ready for tags in self._tags.values())
 
     @property
     def newest(self) -> Tags | None:
-        """The newest version in which everything is placed."""
+        """The newest version in which all filters are placed."""
         ready = [name for name, tags in self._tags.items() if tags.is_ready]
         return self._tags[max(ready)] if ready else None
 
     def of(self, version: bytes) -> Tags | None:
-        """The version of that name in which everything is placed, if it is known."""
+        """The version of that name if all filters are placed in it; `None` otherwise."""
         for name, tags in self._tags.items():
             if name.version == version and tags.is_ready:
                 return tags
         return None
 
     def add_side(self, side: str) -> None:
-        """A neighbor is there."""
+        """Add a neighbor."""
         self._filters[side] = {}
         for tags in self._tags.values():
             tags.add_side(side)
 
     def remove_side(self, side: str) -> None:
-        """A neighbor is gone, with all that came from there."""
+        """Remove a neighbor, with all its filters."""
         for key, wanted in self._filters[side].items():
             self._lose(side, key, part_of(wanted))
         del self._filters[side]
@@ -76,7 +76,7 @@ class Trees:
         self._choose()
 
     def learned(self, side: str, key: str, wanted: Filter, *, is_one_of_many: bool) -> None:
-        """A filter came from a side, alone or with many others."""
+        """Add a filter to a side, alone or with many others."""
         self._filters[side][key] = wanted
         for tags in self._tags.values():
             if tags.is_ready and not is_one_of_many:
@@ -91,7 +91,7 @@ class Trees:
             self._choose()
 
     def forgot(self, side: str, key: str) -> None:
-        """A filter of a side is there no longer, if it was one of records."""
+        """Remove a filter of a side, if it is one of records."""
         wanted = self._filters[side].pop(key, None)
         if wanted is None:
             return
@@ -103,18 +103,18 @@ class Trees:
             self._choose()
 
     def filter(self, side: str, key: str) -> Filter:
-        """A filter of a side that is here."""
+        """A filter of a side."""
         return self._filters[side][key]
 
     def advance(self) -> None:
-        """Read and place some of what is left: first the newest version."""
+        """Read and place a part of what is left: first the newest version."""
         left = DONE_AT_ONCE
         for name in sorted((*self._readings, *self._tags), reverse=True):
             if left > 0:
                 left -= self._advanced(name, left)
 
     def _advanced(self, name: Name, left: int) -> int:
-        """Read or place so much of one version; returns how much that was."""
+        """Read or place up to `left` of one version; returns the work done."""
         tags = self._tags.get(name)
         if tags is not None:
             return tags.advance(left)
@@ -154,7 +154,7 @@ class Trees:
     def _keep(
         self, name: Name, readings: Mapping[Name, Reading], tags: Mapping[Name, Tags]
     ) -> None:
-        """Keep a version with what was known of it; a small one is read and filled at once."""
+        """Keep a version with the work done on it; a small one is read and filled at once."""
         if name in tags:
             self._tags[name] = tags[name]
         elif name in readings:
@@ -175,7 +175,7 @@ class Trees:
             made.advance(DONE_IN_PLACE_MAX)
 
     def _made(self, reading: Reading) -> Tags:
-        """A version that was read, with all that is known yet to be placed."""
+        """A version that was read, with all filters to be placed."""
         tags = Tags(reading.snapshot)
         for side in self._filters:
             if side != CLIENTS:
@@ -190,7 +190,7 @@ class Trees:
                 yield side, key, wanted
 
     def validate(self, sides: Mapping[str, Mapping[str, Filter]]) -> None:
-        """Check what is known and placed against the filters; raises `InvariantError`."""
+        """Check the known and placed filters; raises `InvariantError`."""
         if {side: dict(filters) for side, filters in sides.items()} != self._filters:
             raise InvariantError("routing trees are kept of other subscriptions than are known")
         expected: dict[Name, dict[int, dict[tuple[str, str], str]]] = {}

@@ -1,1 +1,1 @@
-"""Lookup reuse: routers further on look up what the first one has found (Shen, chapter 3)."""
+"""Lookup reuse: routers further on look up the keys that the first one has found (Shen, 3)."""

@@ -11,7 +11,7 @@ from sapwood.routing.forwarding.reuse.reuse import Reuse
 from sapwood.routing.strategies import ForwardingStrategy, Rule
 
 KEYS_DEFAULT: Final = 20
-"""Keys with a publication, where nothing is said: the fewest that Shen tries (3.3)."""
+"""Keys with a publication by default: the fewest that Shen tries (3.3)."""
 
 
 def _reuse(text: str, summary: str, keys_max: int) -> ForwardingStrategy:

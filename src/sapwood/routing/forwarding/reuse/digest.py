@@ -1,14 +1,14 @@
-"""What lookup reuse writes beside a publication: keys of subscriptions, and whether they are all.
+"""The digest of lookup reuse: keys of subscriptions, and whether they are complete.
 
 A key is 64 bits: the hash of the key under which a subscription travels, which is the same at all
 routers. Shen takes 32 bits (2.4), of which two among 10,000 subscriptions are equal with a
 probability of 1.2 %. A digest is the mark, a byte that is 1 if the keys are *complete*, and the
-keys, eight bytes each, the lowest first. That says of the keys 0x0102 and 0x0a, and that there are
-no others:
+keys, eight bytes each, the lowest first. The digest of the keys 0x0102 and 0x0a, which are
+complete:
 
     72 01  02 01 00 00 00 00 00 00  0a 00 00 00 00 00 00 00
 
-Complete are keys if they name all subscriptions that accept the publication and came from where it
+Keys are complete if they name all subscriptions that accept the publication and came from where it
 is going (Shen 2.6).
 """
 
@@ -23,11 +23,11 @@ MARK: Final = 0x72
 KEY_BYTES: Final = 8
 HEAD_BYTES: Final = 2
 KEYS_MAX: Final = (DIGEST_BYTES_MAX - HEAD_BYTES) // KEY_BYTES
-"""Keys that fit a digest."""
+"""The greatest number of keys in a digest."""
 
 SOME: Final = bytes((MARK, 0))
 ALL: Final = bytes((MARK, 1))
-"""How a digest begins whose keys are complete, or not."""
+"""The first bytes of a digest whose keys are not complete, and of one whose keys are."""
 
 
 def hash_of(key: str) -> int:
@@ -36,5 +36,5 @@ def hash_of(key: str) -> int:
 
 
 def is_whole(digest: bytes) -> bool:
-    """Whether a digest with the mark is one that this module writes."""
+    """True if a digest with the mark has a form that this module writes."""
     return digest[:HEAD_BYTES] in {SOME, ALL} and not (len(digest) - HEAD_BYTES) % KEY_BYTES

@@ -1,11 +1,11 @@
-"""The key table: where the subscriptions are that digests name (Shen 2.4).
+"""The key table: the places of the subscriptions that digests name (Shen 2.4).
 
 A subscription has a *place*: the serial number of its side and its number there, `serial << 32 |
 number`. The one with number 5 of the side with serial 2 has the place 0x2_0000_0005. Sides are
 numbered anew whenever one is added, so places of a side that is gone lead nowhere.
 
-Two keys with one hash are told apart by nobody: neither can be named, and a digest that names them
-is as good as none.
+Two keys with one hash cannot be distinguished: neither can be named, and a digest that names them
+is ignored.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ _SPREAD: Final = 4
 
 
 class Told(NamedTuple):
-    """What the digests of a batch say.
+    """The content of the digests of a batch.
 
     Publication `owners[i]` has a key with the place `found[i]`, which stands at byte `where[i]` of
-    the digests' memory, and `owners` ascend. `is_told[p]` says that publication p has a digest that
-    can be used, `is_whole` that its keys are complete. `looked` keys are in such digests.
+    the digests' memory, and `owners` ascend. `is_told[p]` is set if publication p has a digest that
+    can be used, `is_whole` if its keys are complete. `looked` is the number of keys in such
+    digests.
     """
 
     is_told: Flags
@@ -45,7 +46,7 @@ class Told(NamedTuple):
     looked: int
 
     def first(self, count: int) -> Told:
-        """What is said about the first publications."""
+        """The content of the digests of the first publications."""
         if count == len(self.is_told):
             return self
         keys = int(np.searchsorted(self.owners, count))
@@ -75,15 +76,15 @@ class KeyTable:
 
     @property
     def has_shared(self) -> bool:
-        """Whether there are keys that cannot be named."""
+        """True if there are keys that cannot be named."""
         return bool(self._shared)
 
     def is_shared(self, hashed: int) -> bool:
-        """Whether keys with that hash cannot be named."""
+        """True if keys with that hash cannot be named."""
         return hashed in self._shared
 
     def add_many(self, hashes: Sequence[int], places: Sequence[int]) -> None:
-        """Keys with these hashes are at these places."""
+        """Add keys with these hashes at these places."""
         self._make_room(len(hashes))
         keys, before = np.array(hashes, np.uint64), np.zeros(len(hashes), np.int64)
         module = kernels(len(hashes), self._awaiting)
@@ -98,7 +99,7 @@ class KeyTable:
             shared.append(places[at])
 
     def remove(self, hashed: int, place: int) -> None:
-        """The key with that hash at a place is there no longer."""
+        """Remove the key with that hash at a place."""
         left = self._shared.get(hashed)
         if left is None:
             before = self._change(hashed, GONE)
@@ -110,13 +111,13 @@ class KeyTable:
             del self._shared[hashed]
 
     def places(self, hashes: Sequence[int]) -> I64:
-        """Where keys are, `UNKNOWN` or `SHARED` for some."""
+        """The places of keys; `UNKNOWN` or `SHARED` for keys without a single place."""
         keys, found = np.array(hashes, np.uint64), np.zeros(len(hashes), np.int64)
         kernels(len(hashes), self._awaiting).find(self._hashes, self._places, keys, found)
         return found
 
     def read(self, digests: DigestBatch) -> Told:
-        """What digests say; those that are not of this strategy, or damaged, say nothing."""
+        """Read digests; those that are not of this strategy, or damaged, have no content."""
         count = len(digests)
         most = int(digests.sizes.sum()) // KEY_BYTES
         owners, found, where = np.zeros((3, most), np.int64)
@@ -166,7 +167,7 @@ class KeyTable:
         return before
 
     def _make_room(self, more: int) -> None:
-        """Let there be rows for so many keys more."""
+        """Provide rows for `more` further keys."""
         if 3 * (self._used + more) <= 2 * len(self._hashes):
             return
         rows = np.flatnonzero((self._places >= 0) | (self._places == SHARED))

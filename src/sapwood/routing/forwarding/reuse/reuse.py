@@ -1,16 +1,16 @@
-"""Lookup reuse: what one router has found, the next ones look up (Shen 2.3 to 2.7).
+"""Lookup reuse: the next routers look up the keys that one router has found (Shen 2.3 to 2.7).
 
-The first router asks its index which subscriptions accept a publication, side by side, and sends
-the keys of those of a link along with it. The next router looks these up in its key table. Keys
-that are *complete* name all subscriptions that lie ahead, and content is not looked at again.
-Others prove that the publication is wanted where their subscriptions came from; clients, and links
-that no key speaks for, are asked by content, and what is found there is written anew.
+The first router searches its index for the subscriptions that accept a publication, side by side,
+and sends the keys of those of a link along with it. The next router looks these up in its key
+table. Keys that are *complete* name all subscriptions that lie ahead, and content is not looked at
+again. Other keys prove that the sides of their subscriptions accept the publication; clients, and
+links without a key, are matched by content, and the keys found there are written anew.
 
 At most `keys_max` keys are written: none with Never-Reuse, all that a digest holds with
-Always-Reuse, some with Partial-Reuse. Keys can be complete only where every router is told of every
+Always-Reuse, a few with Partial-Reuse. Keys can be complete only where every router receives every
 subscription under its own key (`tells_all`). Where subscriptions are covered, or equal ones travel
-as one, upstream routers never know all of them (Algorithm 3.6): Always-Reuse would lose what they
-do not know, and is refused.
+as one, upstream routers never have all of them (Algorithm 3.6): Always-Reuse would lose the
+publications of those that they lack, and is refused.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NUMBERS: Final = (1 << NUMBER_BITS) - 1
 
 
 class Reuse:
-    """Looks up what earlier routers have found, and matches the rest.
+    """Looks up the keys that earlier routers have found, and matches the rest.
 
     #: _table has exactly the keys of the sides, and of those that were removed and not cleared yet
     #: _left has the keys of sides that were removed, by serial number
@@ -82,40 +82,40 @@ class Reuse:
         return self._clients.holders
 
     def add_side(self, side: str) -> None:
-        """A neighbor is there, from which nothing has come."""
+        """Add a neighbor, from which nothing has come."""
         self._serials += 1
         self._sides[side] = KeyedSide(self._serials, self._engines)
 
     def remove_side(self, side: str) -> None:
-        """A neighbor is gone, with all that came from there; `clear` forgets the keys."""
+        """Remove a neighbor, with all its subscriptions; `clear` forgets the keys."""
         gone = self._sides.pop(side)
         if len(gone):
             self._left[gone.serial] = gone
 
     @property
     def has_left(self) -> bool:
-        """Whether keys of sides that were removed are in the table."""
+        """True if keys of sides that were removed are in the table."""
         return bool(self._left)
 
     def clear(self, count: int) -> None:
-        """Forget so many of them."""
+        """Forget up to `count` of them."""
         forget_some(self._left, count, self._forget)
 
     def learned(self, side: str, key: str, filter: Interest) -> None:
-        """A subscription came from a side."""
+        """Add a subscription to a side."""
         hashed, known = hash_of(key), self._sides[side]
         number = known.add(key, hashed, filter)
         self._table.add_many((hashed,), (known.serial << NUMBER_BITS | number,))
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
-        """Subscriptions came from a side together."""
+        """Add several subscriptions to a side together."""
         known = self._sides[side]
         hashes = [hash_of(key) for key, _ in entries]
         numbers = known.add_many(entries, hashes)
         self._table.add_many(hashes, [known.serial << NUMBER_BITS | number for number in numbers])
 
     def forgot(self, side: str, key: str) -> None:
-        """A subscription of a side is there no longer."""
+        """Remove a subscription of a side."""
         self._forget(self._sides[side], key)
 
     def _forget(self, side: KeyedSide, key: str) -> None:
@@ -129,9 +129,9 @@ class Reuse:
         batch: Sequence[Publication],
         arrival: str | None,
         digests: Sequence[bytes],
-        now: float,  # noqa: ARG002 - what was true a moment ago is not used
+        now: float,  # noqa: ARG002 - no earlier result is used
     ) -> Routed:
-        """Each publication to those that its digest names, or that accept it."""
+        """Route each publication by the keys of its digest, or by its content."""
         came = DigestBatch.of(digests)
         told = self._table.read(came)
         self.lookups += told.looked
@@ -183,7 +183,7 @@ class Reuse:
         is_unread: Flags,
         side: KeyedSide,
     ) -> tuple[Flags, DigestBatch]:
-        """Which publications go to a side, and the digest of each: none where it does not."""
+        """The publications that go to a side, as flags, and the digest of each; none for others."""
         going = self._table.passed_on(came, told, side.serial)
         is_going = going.sizes > 0
         asked = np.flatnonzero(~told.is_whole & ~is_going)
@@ -200,7 +200,7 @@ class Reuse:
         return is_going, going
 
     def is_complete(self, digest: bytes) -> bool:
-        """Whether a digest names all subscriptions that lie ahead."""
+        """True if a digest names all subscriptions that lie ahead."""
         return digest.startswith(ALL)
 
     def counters(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The subscriptions of one side, and what lookup reuse knows of them by number."""
+"""The subscriptions of one side, with numbers and hashes for lookup reuse."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class KeyedSide:
         return self._numbered(key, hashed)
 
     def add_many(self, entries: Sequence[tuple[str, Interest]], hashes: Sequence[int]) -> list[int]:
-        """Add several; returns their numbers."""
+        """Add several subscriptions; returns their numbers."""
         for share, is_record in ((self._records, True), (self._documents, False)):
             some = [one for one in entries if isinstance(one[1], Filter) is is_record]
             if some:
@@ -97,7 +97,7 @@ class KeyedSide:
     def match(self, batch: Sequence[Publication], limit: int = ALL) -> KeyBatch:
         """The keys that accept each publication of a batch, or of the first ones.
 
-        Where more than `limit` filters of records do, so many of them are enough.
+        Where more than `limit` filters of records accept one, `limit` of them suffice.
         """
         pool = self._records.pool
         keys = pool.keys_of(pool.match_batch(batch, limit))
@@ -108,7 +108,7 @@ class KeyedSide:
         return keys
 
     def named(self, batch: Sequence[Publication], keys_max: int) -> Named:
-        """The keys that accept each publication, `keys_max` at most and one more that says so."""
+        """The keys that accept each publication, up to `keys_max`, and one more if there is."""
         hashes: list[U64] = []
         sizes: list[I64] = [np.zeros(1, np.int64)]
         first = 0
@@ -137,7 +137,7 @@ class KeyedSide:
         return self._records if key in self._records.slots else self._documents
 
     def _hashes(self, found: KeyBatch, keys_max: int) -> tuple[U64, I64]:
-        """The first hashes for each publication, and how many they are."""
+        """The first hashes for each publication, and the number of them."""
         sizes: I64 = np.diff(found.offsets)
         if found.heads is not None and len(found.slots):
             heads, _ = found.chains()

@@ -1,4 +1,4 @@
-"""Which DTDs are advertised, as one router knows them."""
+"""The advertised DTDs, as one router knows them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sapwood.routing.tables import CLIENTS
 
 
 class KnownTypes:
-    """Follows the advertisements of a router, those by paths of documents: these are its *types*.
+    """Follows the advertisements of a router; those by paths of documents are its *types*.
 
-    Equal ones, of several publishers or sides, are one type. `begin` is told of the first
-    advertisement of a type, `end` when the last is gone; both know it by its name.
+    Equal ones, of several publishers or sides, are one type. `begin` is called with the first
+    advertisement of a type, `end` when the last is gone; both get its name.
 
-    #: _names[s][k] is the name of what came from side s under key k, if it is of a type
-    #: _counts[n] is how often n is there, once at least
+    #: _names[s][k] is the name of the advertisement of side s under key k, if it is of a type
+    #: _counts[n] is the number of advertisements with name n, at least one
     """
 
     __slots__ = ("_begin", "_counts", "_end", "_names")
@@ -32,17 +32,17 @@ class KnownTypes:
         self._counts: dict[bytes, int] = {}
 
     def add_side(self, side: str) -> None:
-        """A neighbor is there, from which nothing has come."""
+        """Add a neighbor, from which nothing has come."""
         self._names[side] = {}
 
     def remove_side(self, side: str) -> None:
-        """A neighbor is gone, with all that came from there."""
+        """Remove a neighbor, with all its advertisements."""
         for key in tuple(self._names[side]):
             self.forgot(side, key)
         del self._names[side]
 
     def learned(self, side: str, key: str, filter: AdvertisedContent) -> None:
-        """An advertisement came from a side."""
+        """Add an advertisement to a side."""
         if not isinstance(filter, Advertisement):
             return
         name = self._names[side][key] = name_of(filter)
@@ -51,12 +51,12 @@ class KnownTypes:
             self._begin(name, filter)
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, AdvertisedContent]]) -> None:
-        """Several came."""
+        """Add several advertisements to a side."""
         for key, filter_ in entries:
             self.learned(side, key, filter_)
 
     def forgot(self, side: str, key: str) -> None:
-        """An advertisement of a side is there no longer."""
+        """Remove an advertisement of a side."""
         name = self._names[side].pop(key, None)
         if name is None:
             return
@@ -66,7 +66,7 @@ class KnownTypes:
             self._end(name)
 
     def validate(self, sides: Mapping[str, Mapping[str, AdvertisedContent]]) -> None:
-        """Check what is kept against the advertisements of each side; raises `InvariantError`."""
+        """Check the types against the advertisements of each side; raises `InvariantError`."""
         names = {
             side: {key: name_of(one) for key, one in some.items() if isinstance(one, Advertisement)}
             for side, some in sides.items()

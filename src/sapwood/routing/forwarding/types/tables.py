@@ -2,16 +2,16 @@
 
 "If the producers publish events with different formats, in our case XML documents with different
 DTDs, there is no other solution than maintaining a different routing table for each producer"
-(Chand, XNet, 4.2.6). A type here is what publishers advertise, the paths that a DTD makes possible;
-equal ones are one. A subscription stands in the table of each type that it intersects, so in
-several if it fits several, and with the others if it fits none.
+(Chand, XNet, 4.2.6). A type here is an advertisement of publishers, the paths that a DTD makes
+possible; equal ones are one. A subscription stands in the table of each type that it intersects, so
+in several if it fits several, and with the others if it fits none.
 
 The first router finds the types that allow a document and writes their names beside it, and every
-router looks into the table of the first that it knows. There is all that can accept the document,
-whatever a router knows of others: a subscription that accepts a document of a type intersects it.
-Where a router knows none of the names, or there is no digest (of a document that no type allows;
-one that came by a router which forwards in another way), it looks into all tables, as if they were
-one. Records have no type, and are matched against the others alone.
+router looks into the table of the first that it has. That has all subscriptions that can accept the
+document, whichever other types a router knows: a subscription that accepts a document of a type
+intersects it. Where a router has none of the names, or there is no digest (of a document that no
+type allows; one that came by a router which forwards in another way), it looks into all tables, as
+if they were one. Records have no type, and are matched against the others alone.
 
 Clients' subscriptions are found by keys and not by numbers, as one stands in several tables.
 """
@@ -38,7 +38,7 @@ from sapwood.routing.tables import CLIENTS
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """What can accept documents of a type."""
+    """The subscriptions that can accept documents of a type."""
 
     content: Advertisement
     index: EveryHop
@@ -46,14 +46,14 @@ class Table:
 
 @dataclass(slots=True, eq=False)
 class Placed:
-    """A tree pattern, and the tables that it is in; in none, it is with the others."""
+    """A tree pattern, and the tables that it is in; without a table, it is with the others."""
 
     pattern: TreePattern
     tables: list[Table] = field(default_factory=list)
 
 
 class Found(NamedTuple):
-    """Who wants a publication: keys of clients' subscriptions, and neighbors; and its digest."""
+    """The receivers of a publication: keys of clients' subscriptions, and neighbors; its digest."""
 
     keys: Sequence[str]
     neighbors: set[str]
@@ -77,13 +77,13 @@ class TypedTables:
         self._tables: dict[bytes, Table] = {}
         self._placed: dict[str, dict[str, Placed]] = {CLIENTS: {}}
         self._unread = 0
-        #: what tables had counted that are no more
+        #: the matches counted by tables that no longer exist
         self._was_matched = 0
         self.types = KnownTypes(self._begin, self._end)
 
     @property
     def digests_unread(self) -> int:
-        """Digests of other strategies that came and were passed on."""
+        """The number of digests of other strategies that were passed on."""
         return self._unread + self._others.digests_unread
 
     @property
@@ -95,7 +95,7 @@ class TypedTables:
     # Types -------------------------------------------------------------------------------------
 
     def _begin(self, name: bytes, content: Advertisement) -> None:
-        """A type is advertised: what fits it has a table."""
+        """Make a table for a type that is advertised, with the subscriptions that fit it."""
         table = self._tables[name] = Table(content, EveryHop(self._engines))
         for side, patterns in self._placed.items():
             if side != CLIENTS:
@@ -108,7 +108,7 @@ class TypedTables:
             table.index.learned_many(side, [(key, placed.pattern) for key, placed in fitting])
 
     def _end(self, name: bytes) -> None:
-        """It is not any more."""
+        """Remove the table of a type that is no longer advertised."""
         table = self._tables.pop(name)
         self._was_matched += table.index.content_matches
         for side, patterns in self._placed.items():
@@ -121,36 +121,36 @@ class TypedTables:
     # Subscriptions -----------------------------------------------------------------------------
 
     def add_side(self, side: str) -> None:
-        """A neighbor is there, from which nothing has come."""
+        """Add a neighbor, from which nothing has come."""
         self._placed[side] = {}
         for index in self._indexes:
             index.add_side(side)
 
     def remove_side(self, side: str) -> None:
-        """A neighbor is gone, with all that came from there."""
+        """Remove a neighbor, with all its subscriptions."""
         del self._placed[side]
         for index in self._indexes:
             index.remove_side(side)
 
     @property
     def has_left(self) -> bool:
-        """Whether filters of sides that were removed are in a table."""
+        """True if filters of sides that were removed are in a table."""
         return any(index.has_left for index in self._indexes)
 
     def clear(self, count: int) -> None:
-        """Remove so many of them, from the first table that has any."""
+        """Remove up to `count` of them, from the first table that has any."""
         for index in self._indexes:
             if index.has_left:
                 index.clear(count)
                 return
 
     def learned(self, side: str, key: str, filter: Interest) -> None:
-        """A subscription came from a side."""
+        """Add a subscription to a side."""
         for index in self._put(side, key, filter):
             index.learned(side, key, filter)
 
     def learned_many(self, side: str, entries: Sequence[tuple[str, Interest]]) -> None:
-        """Subscriptions came from a side together."""
+        """Add several subscriptions to a side together."""
         if not any(isinstance(wanted, TreePattern) for _, wanted in entries):
             self._others.learned_many(side, entries)
             return
@@ -162,12 +162,12 @@ class TypedTables:
             index.learned_many(side, some)
 
     def forgot(self, side: str, key: str) -> None:
-        """A subscription of a side is there no longer."""
+        """Remove a subscription of a side."""
         for index in self._holding(self._placed[side].pop(key, None)):
             index.forgot(side, key)
 
     def _put(self, side: str, key: str, filter: Interest) -> Iterable[EveryHop]:
-        """Find a place for a subscription; returns the indexes that are to hold it."""
+        """Enter a subscription; returns the indexes that are to hold it."""
         if not isinstance(filter, TreePattern):
             return self._holding(None)
         tables = [one for one in self._tables.values() if one.content.intersects(filter)]
@@ -188,10 +188,10 @@ class TypedTables:
         digests: Sequence[bytes],
         now: float,
     ) -> Routed:
-        """Each publication to those whose subscriptions accept it, with the names of its types."""
+        """Route each publication to the sides that accept it, with the names of its types."""
         if not may_have_documents(batch):
             keys, onward = self._others.route(batch, arrival, digests, now)
-            return Routed(keys[:], onward)  # as texts: these numbers are not all that there are
+            return Routed(keys[:], onward)  # as texts: its numbers do not cover all subscriptions
         found = [
             self._found(publication, arrival, digest, now)
             for publication, digest in zip(batch, digests, strict=True)
@@ -206,7 +206,7 @@ class TypedTables:
     def _found(
         self, publication: Publication, arrival: str | None, digest: bytes, now: float
     ) -> Found:
-        """Who wants a publication, and what goes beside it."""
+        """The receivers of a publication, and its digest."""
         asked: Iterable[tuple[EveryHop, Publication]] = ((self._others, publication),)
         names = decode(digest)
         self._unread += names is None and bool(digest)
@@ -229,7 +229,7 @@ class TypedTables:
     def _asked(
         self, publication: Publication, name: bytes | None
     ) -> Iterable[tuple[EveryHop, Publication]]:
-        """The indexes that may know who wants a document of a type, with what each looks at."""
+        """The indexes to match a document of a type with, each with the part to match."""
         if name is None:
             return [(index, publication) for index in self._indexes]
         index = self._tables[name].index
@@ -249,7 +249,7 @@ class TypedTables:
         return sorted({key for keys in found for key in keys})
 
     def validate(self, sides: Mapping[str, Mapping[str, Interest]]) -> None:
-        """Check that each table holds exactly what its type intersects, the others the rest."""
+        """Check that each table holds exactly what its type intersects, and the others the rest."""
         if list(self._placed) != list(sides):
             raise InvariantError("tables by type are of other links")
         patterns = {

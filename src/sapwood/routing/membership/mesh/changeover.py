@@ -1,6 +1,6 @@
-"""How the publications of a router change over to its latest tree, and how it is made ready.
+"""The changeover of a router's publications to its latest tree, and the steps before it.
 
-See `sapwood.routing.membership.mesh.mesh` for why in these steps.
+`sapwood.routing.membership.mesh.mesh` gives the reasons for these steps.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sapwood.routing.messages import Ready
 
 
 def advance(forest: TreeSet, now: float) -> list[Effect]:
-    """Tell parents which branches have become ready; where the own one has, publish there."""
+    """Report ready branches to their parents; where the own branch is ready, publish there."""
     effects: list[Effect] = []
     while forest.touched:
         source = next(iter(forest.touched))
@@ -34,9 +34,9 @@ def advance(forest: TreeSet, now: float) -> list[Effect]:
 
 
 def _advertise(forest: TreeSet, latest: TreeRouter, now: float) -> list[Effect]:
-    """Put on a tree what clients advertise, now that all below have joined it.
+    """Put the clients' advertisements on a tree, now that all routers below have joined it.
 
-    Earlier it could be confirmed by those who have, and reach others only later.
+    Earlier they could be confirmed by those that have joined, and reach others only later.
     """
     latest.advertises = True
     requests = list(forest.clients.advertisements())
@@ -49,7 +49,7 @@ def _advertise(forest: TreeSet, latest: TreeRouter, now: float) -> list[Effect]:
 
 
 def _change_over(forest: TreeSet, latest: TreeRouter) -> list[Effect]:
-    """Publish on the latest tree from now on; what is on its way on the old one runs dry."""
+    """Publish on the latest tree from now on; the old one drains."""
     old, forest.own = forest.own, latest
     latest.is_ready = latest.carries = True
     return [*forest.end(old), *forest.carry(latest)]

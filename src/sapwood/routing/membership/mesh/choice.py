@@ -1,4 +1,4 @@
-"""The word `mesh`, and how long links are held, which may stand behind its colon."""
+"""The word `mesh`, with the hold of links as its argument."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _TIMED: Final = Rule(
 
 
 def mesh_by(argument: str | None = None) -> MembershipStrategy:
-    """The membership whose hold is as many seconds as the argument says, or `MESH_HOLD_S`.
+    """The membership with the hold in seconds in the argument, or `MESH_HOLD_S`.
 
-    Raises `InputError` for what is no number of seconds.
+    Raises `InputError` for an argument that is no number of seconds.
     """
     hold_s = MESH_HOLD_S if argument is None else _seconds(argument)
     return MembershipStrategy(

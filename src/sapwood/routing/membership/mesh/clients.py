@@ -1,4 +1,4 @@
-"""What the clients of one router asked for on all trees, and which trees have yet to confirm."""
+"""The clients' requests of one router on all trees, and the trees that have yet to confirm."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sapwood.routing.inputs import (
 )
 
 Named: TypeAlias = tuple[str, str]
-"""A client, and the id that it gave to a statement."""
+"""A client, and the id that it gave to a subscription or advertisement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What one client asked for, by its own ids."""
+    """The requests of one client, by its own ids."""
 
     subscriptions: dict[str, Interest] = field(default_factory=dict)
     advertisements: dict[str, AdvertisedContent] = field(default_factory=dict)
@@ -33,11 +33,11 @@ class Clients:
 
     #: awaited[s] are the sources, of those in reach, of whose publications subscription s could
     #: miss some
-    #: in_force are the keys of awaited for which there are none; of all others that clients have
-    #: subscribed to they have heard that they are in force
+    #: in_force are the keys of awaited without sources; the clients of all other subscriptions have
+    #: been notified that they are in force
     #: _changing are the keys of awaited that clients had in force with another filter
     #: reached is never empty: a router reaches itself
-    #: unannounced are the advertisements of which their clients have not heard, in their order
+    #: unannounced are the advertisements of which their clients are not notified, in their order
     """
 
     __slots__ = ("_asked", "_changing", "_reached", "awaited", "in_force", "unannounced")
@@ -56,13 +56,13 @@ class Clients:
         return tuple(self._asked)
 
     def attach(self, client: str) -> None:
-        """A client has come, with nothing."""
+        """Attach a client without requests."""
         if client in self._asked:
             raise InvariantError(f"client {client!r} is attached already")
         self._asked[client] = Asked()
 
     def detach(self, client: str) -> None:
-        """A client has left; what it asked for goes with it."""
+        """Detach a client that has left, with its requests."""
         asked = self.of(client)
         for id_ in asked.subscriptions:
             self._wait_no_longer((client, id_))
@@ -71,14 +71,14 @@ class Clients:
         del self._asked[client]
 
     def of(self, client: str) -> Asked:
-        """What an attached client asked for."""
+        """The requests of an attached client."""
         asked = self._asked.get(client)
         if asked is None:
             raise InvariantError(f"client {client!r} is not attached")
         return asked
 
     def subscribe(self, request: ClientSubscribe | ClientSubscribeMany) -> None:
-        """Take in what is under free ids, or changed: every tree in reach has to confirm it."""
+        """Enter subscriptions under free ids, or changed ones: every tree in reach must confirm."""
         client, own = request.client, self.of(request.client).subscriptions
         if isinstance(request, ClientSubscribe):
             subscriptions: tuple[tuple[str, Interest], ...] = (
@@ -95,28 +95,28 @@ class Clients:
             self.in_force.pop(named, None)
 
     def relies_on(self, named: Named) -> bool:
-        """Whether a client believes a subscription to be in force, with some filter or other."""
+        """True if a client takes a subscription for in force, with one filter or another."""
         return named not in self.awaited or named in self._changing
 
     def unsubscribe(self, client: str, id_: str) -> None:
-        """A subscription is withdrawn."""
+        """Remove a subscription."""
         del self.of(client).subscriptions[id_]
         self._wait_no_longer((client, id_))
 
     def advertise(self, request: ClientAdvertise) -> None:
-        """Take in an advertisement under a free id."""
+        """Enter an advertisement under a free id."""
         self.of(request.client).advertisements[request.advertisement] = request.filter
         self.unannounced[request.client, request.advertisement] = None
 
     def unadvertise(self, client: str, id_: str) -> None:
-        """An advertisement is withdrawn."""
+        """Remove an advertisement."""
         del self.of(client).advertisements[id_]
         self.unannounced.pop((client, id_), None)
 
     def reach(self, sources: Iterable[str]) -> frozenset[str]:
-        """These are the sources in reach from now on; returns the new ones, which are waited for.
+        """Set the sources in reach; returns the new ones, whose confirmations are awaited.
 
-        Those that are out of reach are waited for no longer.
+        Sources out of reach are not waited for any more.
         """
         reached = frozenset(sources)
         gained, lost = reached - self._reached, self._reached - reached
@@ -129,7 +129,7 @@ class Clients:
         return gained
 
     def review(self, source: str, is_in_force: Callable[[Named], bool]) -> None:
-        """Another tree of a source carries, or grows: what waits, waits for it if it has to."""
+        """Update what waits for a source, another tree of which carries, or grows."""
         if source in self._reached and self.awaited:
             for named, awaited in self.awaited.items():
                 if is_in_force(named):
@@ -139,7 +139,7 @@ class Clients:
             self._sort()
 
     def confirmed(self, source: str, named: Named) -> None:
-        """A subscription is in force wherever a source publishes."""
+        """Note that a subscription is in force wherever a source publishes."""
         awaited = self.awaited.get(named)
         if awaited is not None:
             awaited.discard(source)
@@ -147,21 +147,21 @@ class Clients:
                 self.in_force[named] = None
 
     def take_in_force(self) -> list[Named]:
-        """The subscriptions that are in force on all trees by now, once each."""
+        """Take the subscriptions that have come into force on all trees, once each."""
         found = list(self.in_force)
         for named in found:
             self._wait_no_longer(named)
         return found
 
     def requests(self) -> Iterator[AttachClient | ClientSubscribeMany]:
-        """All that clients want, as a router on a new tree has to hear it."""
+        """The requests that subscribe for all clients on a new tree."""
         for client, asked in self._asked.items():
             yield AttachClient(client)
             if asked.subscriptions:
                 yield ClientSubscribeMany(client, tuple(asked.subscriptions.items()))
 
     def advertisements(self) -> Iterator[ClientAdvertise]:
-        """All that clients advertise."""
+        """The requests that advertise for all clients."""
         for client, asked in self._asked.items():
             for id_, promised in asked.advertisements.items():
                 yield ClientAdvertise(client, id_, promised)
@@ -169,7 +169,7 @@ class Clients:
     def validate(self, is_in_force: Callable[[str, Named], bool]) -> None:
         """Check the relations above; raises `InvariantError`.
 
-        `is_in_force` says of a source and a subscription whether that misses nothing from there.
+        `is_in_force` is true if a subscription misses nothing of a source.
         """
         for (client, id_), awaited in self.awaited.items():
             if id_ not in self.of(client).subscriptions:

@@ -1,4 +1,4 @@
-"""What a router knows of all links: each router says which it has, and all pass that on."""
+"""The map of all links: each router announces its own, and all pass the announcements on."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sapwood.routing.messages import Neighbors, Version
 
 
 class LinkMap:
-    """What every router said last of its links, and what follows from it for one router.
+    """The last announcement of every router about its links, and its consequences for one router.
 
-    A link counts when both its ends claim it. `around` has all routers that the own one reaches by
-    such links, itself among them, each with the neighbors that it has by such links. `shared` are
-    the own neighbors on a tree that all of these routers agree on. `is_settled`
-    says that none of these routers claims a link that the other end does not: such a claim means
+    A link counts when both its ends announce it. `around` has all routers that the own one reaches
+    by such links, itself among them, each with the neighbors that it has by such links. `shared`
+    are the own neighbors on a tree that all of these routers agree on. `is_settled` is true if
+    none of these routers announces a link that the other end does not: such an announcement means
     that news of the link, or of a router, is still on its way.
 
     #: _said[n].router == n; around, shared and is_settled follow from _said
@@ -41,16 +41,16 @@ class LinkMap:
         return router in self._said
 
     def __iter__(self) -> Iterator[Neighbors]:
-        """What all routers said last."""
+        """The last announcements of all routers."""
         return iter(self._said.values())
 
     @property
     def own(self) -> Neighbors:
-        """What the own router said last."""
+        """The last announcement of the own router."""
         return self._said[self._name]
 
     def say(self, neighbors: Iterable[str]) -> Neighbors:
-        """The own router has other links; returns what it says of them."""
+        """Enter the own router's links; returns its announcement of them."""
         incarnation, number = self.own.version
         said = Neighbors(self._name, Version(incarnation, number + 1), tuple(sorted(neighbors)))
         self._said[self._name] = said
@@ -58,7 +58,7 @@ class LinkMap:
         return said
 
     def take(self, message: Neighbors) -> bool:
-        """Take in what another router says; whether it is news."""
+        """Enter another router's announcement; true if it is new."""
         known = self._said.get(message.router)
         if known is not None and known.version >= message.version:
             return False
@@ -67,18 +67,18 @@ class LinkMap:
         return True
 
     def claims(self, router: str, neighbor: str) -> bool:
-        """Whether a router says that it has a link to another."""
+        """True if a router announces a link to another one."""
         said = self._said.get(router)
         return said is not None and neighbor in said.neighbors
 
     def is_whole(self, tree: SpanningTree) -> bool:
-        """Whether all links of a tree count."""
+        """True if all links of a tree count."""
         return all(child in self.around.get(parent, ()) for parent, child in tree.links())
 
     def serves(self, tree: SpanningTree) -> bool:
-        """Whether a tree reaches all routers in reach, over links that count.
+        """True if a tree reaches all routers in reach, over links that count.
 
-        It may have others, too, which are out of reach.
+        It may have further routers, which are out of reach.
         """
         reached = {tree.source}
         for parent, child in tree.links():  # parents come before their children
@@ -120,10 +120,10 @@ class LinkMap:
 
 
 def objection_to(router: str, known: Collection[object], *, is_later: bool) -> str | None:
-    """The reason to close a link over which something came of a router, if there is any.
+    """The reason to close a link over which an announcement of a router came, if there is any.
 
-    `known` are the routers of which something is known. `is_later`: it is of a later life of this
-    very router.
+    `known` are the routers of which announcements are known. `is_later`: it is of a later life of
+    this very router.
     """
     if is_later:
         return (

@@ -1,55 +1,54 @@
 """Links that may form circles: a tree for each source of publications.
 
-Every router floods which links it uses (`Neighbors`), so each knows all links, finds the tree with
-the fewest links from itself to all others, and tells it along the tree itself, under a number that
-grows (`Announce`); when, `sapwood.routing.membership.mesh.pace` says. Who comes to use a link hears
-of the trees on which it is below. The publications that a router accepts take its tree. On each
-tree every router runs a `RoutingCore` of whatever protocol, whose links are those of the tree (a
-*branch*); its clients subscribe on all trees, and advertise and publish on the router's own. A
-subscription is told to the parent only, as no publication comes from anywhere else; it is in force
-when all trees in reach have confirmed.
+Every router floods the links that it uses (`Neighbors`), so each knows all links, finds the tree
+with the fewest links from itself to all others, and announces it along the tree itself, under a
+growing number (`Announce`), at the times of `sapwood.routing.membership.mesh.pace`. A router that
+comes to use a link receives the trees on which it is below. The publications that a router accepts
+take its tree. On each tree every router runs a `RoutingCore` of any protocol, whose links are those
+of the tree (a *branch*); its clients subscribe on all trees, and advertise and publish on the
+router's own. A subscription is sent to the parent only, as no publication comes from anywhere else;
+it is in force when all trees in reach have confirmed.
 
 A branch belongs to one version of one tree, and grows from the source: a router joins its parent
-when that has joined its own (`Join`), begins with empty tables, and hears again what its clients
-and its children want. The source goes on publishing on the version that *carries* until the latest
-is in force at all routers on it, and then changes over, once:
+when that has joined its own (`Join`), begins with empty tables, and receives again the entries of
+its clients and its children. The source goes on publishing on the version that *carries* until the
+latest is in force at all routers on it, and then changes over, once:
 
-1. Every router tells its parent (`Ready`) when all its children have told it, all that its clients
+1. Every router reports to its parent (`Ready`) when all its children have, all that its clients
    believe in force is confirmed on the latest tree, and it has no branch left that is older than
-   the carrying one. What is asked for later is believed in force only when it is so on both.
-2. When the source has heard it of all its children, it puts on the latest tree what its clients
-   advertise, and waits until all of that which they believe in force is so there.
+   the carrying one. Later requests are believed in force only when they are so on both.
+2. When all children of the source have reported, it puts its clients' advertisements on the latest
+   tree, and waits until all of those that clients believe in force are so there.
 3. It publishes there. Before the first publication goes `Carry`, and on the old tree, behind the
    last, `Leave`, at which every router gives that up and passes it on.
 
-A version that is announced while another one grows takes its place: `Announce` says which version
-carries, and whatever lies between the two is given up at once. So a router has three branches of a
+A version that is announced while another one grows takes its place: `Announce` names the version
+that carries, and all between the two are given up at once. So a router has three branches of a
 source at most. Thus
 
-* a branch never sees a circle, whatever routers believe of the links meanwhile: all that say they
-  have joined a version have the same tree in mind, and that is a tree however it is written
+* a branch never sees a circle, whatever routers believe of the links meanwhile: all that announce
+  to have joined a version have the same tree in mind, and that is a tree however it is written
   (`SpanningTree`);
 * no publication comes to a router twice, and those of one router come in their order: each takes
-  one version, on whose tree there is one way, and what comes on a later one is held, and kept from
-  clients (not from neighbors), until the older branch has ended. Where that is joined to its
-  parent, it ends: the parent says so (`Leave`) or the link goes down, and a branch without a parent
-  is given up, and its children are told. Only the latest version is ever begun, so no router goes
-  back to an older one;
-* nothing waits for ever: all that is waited for is on its way on a link, or the link is gone; then
-  the latest tree is given up at the source when it hears of that, or a pause later, or that link is
-  joined anew;
+  one version, on whose tree there is one way, and one that comes on a later version is held, and
+  kept from clients (not from neighbors), until the older branch has ended. Where that is joined to
+  its parent, it ends: the parent leaves (`Leave`) or the link goes down, and a branch without a
+  parent is given up, and its children are notified. Only the latest version is ever begun, so no
+  router goes back to an older one;
+* nothing waits for ever: every awaited message is on its way on a link, or the link is gone; then
+  the latest tree is given up at the source when it receives news of that, or a pause later, or that
+  link is joined anew;
 * a subscription is confirmed by the branch of a source only over all the way to that source, as
   the router has no branch, and waits, until all on the way have joined. It is confirmed on the
-  carrying tree too; who has no branch there waits for `Carry`. The client hears of it when all
-  trees reach all in reach, too. A better one may follow: it takes over when all is in force there.
+  carrying tree too; a router without a branch there waits for `Carry`. The client is notified when
+  all trees reach all in reach, too. A better one may follow: it takes over when all is in force.
 
 So as long as the links of a publication's way on the carrying tree are up, nothing is missed,
-whatever else comes or goes. What the carrying tree has lost with a link, or with a router, it does
-not get back: what is published there reaches those that are still joined to it, and the others
+whatever else comes or goes. Routers that the carrying tree has lost with a link, or with a router,
+it does not get back: a publication on it reaches those that are still joined to it, and the others
 are reached again when the next version is in force. Changing over earlier would reach some of them
-earlier, and miss some of those that are still reached. What is on its way on a link that fails is
-lost. A message for a branch carries the number under which the receiver began it, and is dropped
-where that branch is no more.
+earlier, and miss some of those that are still reached. Messages on a link that fails are lost. One
+for a branch has the number under which the receiver began it, and is dropped if that has ended.
 
 The price: tables for each source, twice while a tree changes. The state of a subscription lies on
 the way to each, so that all of it is as many entries as there are routers, times the mean way (on
@@ -122,10 +121,11 @@ class Mesh:
     """The neighbors of a router in an overlay whose links may form circles, source by source.
 
     `incarnation` is greater than that of any earlier router of the same name. `find` finds the tree
-    of a source; all routers find the same. Where it routes by advertisements, clients hear which of
-    their subscriptions somebody advertises for, if they are to hear it from here (`is_watched`).
-    `hold_s`: for how many seconds links that return are held, and trees that reach all are kept
-    (`pace`); with 0 all is followed at once, as always where routing is restored (`kept_s`).
+    of a source; all routers find the same. Where it routes by advertisements and `is_watched`,
+    clients are notified which of their subscriptions have an advertisement.
+    `hold_s`: the seconds for which links that return are held, and trees that reach all are kept
+    (`pace`); with 0 every change is followed at once, as always where routing is restored
+    (`kept_s`).
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class Mesh:
         if is_watched and protocol.clients_advertise:
             self._supply = SupplyWatch(self._filter_of)
         self.forest = TreeSet(incarnation, make_core, self.clients, self.map, self._supply)
-        #: whether all trees are as they have to be; `None` where what is known has changed since
+        #: true if all trees are as they have to be; `None` where the links have changed since
         self._is_current: bool | None = None
         hold_s = kept_s(hold_s, persists=protocol.persists)
         self._held, self._pace = HeldLinks(hold_s), Pace(hold_s)
@@ -196,15 +196,15 @@ class Mesh:
         return effects
 
     def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
-        """The places of those that would be refused, by the own branch that carries."""
+        """The places of the publications that would be refused, by the own branch that carries."""
         return self.forest.own.core.refused(client, publications)
 
     def stated(self, client: str) -> Stated:
-        """What an attached client has stated, by its ids."""
+        """The ids of an attached client's subscriptions and advertisements."""
         return self.forest.own.core.stated(client)
 
     def statements(self) -> Iterator[ClientInput]:
-        """Its clients, and what they have stated: see `Membership.statements`."""
+        """The inputs that restore its clients and their entries: see `Membership.statements`."""
         for client in self.clients.names:
             asked = self.clients.of(client)
             yield from statements_of(
@@ -212,33 +212,33 @@ class Mesh:
             )
 
     def next_deadline(self) -> float | None:
-        """When the next link is to be told of, or the own tree may change."""
+        """The time at which the next link is due to be used, or the own tree may change."""
         due = (self._held.deadline, self._pace.deadline)
         return min((at for at in due if at is not None), default=None)
 
     @property
     def is_tree(self) -> bool:
-        """Links may form circles."""
+        """False: links may form circles."""
         return False
 
     @property
     def finds(self) -> tuple[FindTree, ...]:
-        """One tree for each source."""
+        """One function: there is one tree for each source."""
         return (self.map.find,)
 
     def behind(self) -> Collection[str]:
-        """The neighbors that are not told everything yet, on whatever tree."""
+        """The neighbors whose backlog is not sent yet, on whatever tree."""
         return self.forest.behind()
 
     def neighbors(self, source: str | None = None) -> tuple[str, ...]:
-        """Those on the oldest tree of a source that is not dry: where publications come from."""
+        """The neighbors on a source's oldest tree that has not drained; it brings publications."""
         if source is None:
             return tuple(self.forest.links)
         trees = self.forest.trees.get(source)
         return () if trees is None or not trees.branches else tuple(trees.branches[0].peers)
 
     def cores(self, source: str) -> tuple[OnOneTree | None, ...]:
-        """That of the branch that carries, or of the oldest that is not dry."""
+        """The core of the branch that carries, or of the oldest that has not drained."""
         if source == self.name:
             return (self.forest.own.core,)
         trees = self.forest.trees.get(source)
@@ -249,7 +249,7 @@ class Mesh:
         return self.map.shared
 
     def table_sizes(self) -> dict[str, int]:
-        """Entries in each table, over all trees: see `Router.table_sizes`."""
+        """The number of entries in each table, over all trees: see `Router.table_sizes`."""
         sizes: dict[str, int] = {}
         for branch in self.forest:
             for table, size in branch.core.table_sizes().items():
@@ -258,26 +258,26 @@ class Mesh:
         return sizes
 
     def counters(self) -> dict[str, int]:
-        """What was counted, on all trees that there were: see `Router.counters`."""
+        """The counts of all trees, former ones included: see `Router.counters`."""
         counted = Counter(self.forest.counted)
         for branch in self.forest:
             counted.update(branch.core.counters())
         return dict(counted)
 
     def received(self) -> Iterator[LinkSubscription]:
-        """The subscriptions that came over links, on all trees."""
+        """The subscriptions received over links, on all trees."""
         for branch in self.forest:
             for heard in branch.core.received():
                 yield heard._replace(source=branch.source)
 
     def told(self) -> Iterator[LinkSubscription]:
-        """The subscriptions that neighbors have been told of, on all trees."""
+        """The subscriptions sent to neighbors, on all trees."""
         for branch in self.forest:
             for told in branch.core.told():
                 yield told._replace(source=branch.source)
 
     def rebuild(self) -> None:
-        """Make what only follows from the rest afresh: it decides as before."""
+        """Make what follows from other state afresh: it decides as before."""
         if self._supply is not None:
             self._supply = SupplyWatch(self._filter_of)
             self.forest.watch(self._supply)
@@ -304,7 +304,7 @@ class Mesh:
     # Clients -----------------------------------------------------------------------------------
 
     def _client(self, request: ClientInput | ClientPublishMany, now: float) -> list[Effect]:
-        """What a client asks for: of the own trees only, or of all."""
+        """Carry out a client's request: on the own trees only, or on all."""
         match request:
             case ClientPublish() | ClientPublishMany():
                 return self.forest.hand(self.forest.own, request, now)
@@ -383,7 +383,7 @@ class Mesh:
         return self._answer(request, now)
 
     def _on_own(self, request: ClientAdvertise | ClientUnadvertise, now: float) -> list[Effect]:
-        """What a client says of the own trees: those on which it counts already."""
+        """Carry out a client's request on the own trees where its advertisements count already."""
         forest, named = self.forest, (request.client, request.advertisement)
         branches = [one for one in forest.trees[self.name].branches if one.advertises]
         for branch in branches:
@@ -395,8 +395,8 @@ class Mesh:
         return [effect for branch in branches for effect in forest.hand(branch, request, now)]
 
     def _on_all(self, request: ClientInput, now: float) -> list[Effect]:
-        """What a client asks for of all trees."""
-        # On all before any of them answers: what one confirms at once, the others may still owe.
+        """Carry out a client's request on all trees."""
+        # First on all, then the answers: what one branch confirms at once, others may still owe.
         branches, effects = list(self.forest), []
         for branch in branches:
             match request:
@@ -419,7 +419,7 @@ class Mesh:
         return effects
 
     def _answer(self, request: ClientInput, now: float) -> list[Effect]:
-        """What changes nothing: any tree has the answer."""
+        """Answer a request that changes nothing: the core of any tree can."""
         return self.forest.own.core.handle(request, now)
 
     # Links -------------------------------------------------------------------------------------
@@ -432,7 +432,7 @@ class Mesh:
         return self._use((neighbor,), now)
 
     def _use(self, neighbors: Iterable[str], now: float) -> list[Effect]:
-        """Route on links from now on, and tell everybody of them."""
+        """Route on links from now on, and announce them to all routers."""
         effects: list[Effect] = []
         for neighbor in neighbors:
             self._held.release(neighbor)
@@ -443,7 +443,7 @@ class Mesh:
         return [*effects, *self._tell_links(now)]
 
     def _begun(self, arrived: Receive | ReceiveMany, now: float) -> list[Effect]:
-        """Use a link that is held if the neighbor does."""
+        """Use a link that is held if the neighbor uses it."""
         held = arrived.neighbor in self._held
         return self._use((arrived.neighbor,), now) if held else []
 
@@ -455,7 +455,7 @@ class Mesh:
         return [*effects, *self._tell_links(now)]
 
     def _tick(self, now: float) -> list[Effect]:
-        """Use the links that have stayed long enough; change the own tree, if it is time."""
+        """Use the links that are due; change the own tree, if it is time."""
         due = self._held.due(now)
         return self._use(due, now) if due else self._change_tree(now)
 
@@ -475,16 +475,16 @@ class Mesh:
         return effects
 
     def _tell_links(self, now: float) -> list[Effect]:
-        """Tell everybody which links are in use here."""
+        """Announce the links in use here to all routers."""
         effects = self._flood(self.map.say(self.forest.links))
         return [*effects, *self._follow(now)]
 
     def _flood(self, message: MeshMessage, source: str | None = None) -> list[Effect]:
-        """Pass something on to all neighbors but the one that it came from."""
+        """Pass a message on to all neighbors but the one that it came from."""
         return [Send(neighbor, message) for neighbor in self.forest.links if neighbor != source]
 
     def _follow(self, now: float) -> list[Effect]:
-        """Follow a change of what is known of links."""
+        """Follow a change of the known links."""
         self._is_current = None
         self._pace.changed(now)
         effects = self._change_tree(now)
@@ -504,7 +504,7 @@ class Mesh:
         return self.forest.adopt(announced, now)
 
     def _may_change(self, current: SpanningTree, now: float) -> bool:
-        """Whether it is time to announce another tree than the current one.
+        """True if it is time to announce another tree than the current one.
 
         While the overlay comes up, or a router, every step would be announced if a tree that has
         lost nothing were not kept until the view is settled.
@@ -518,7 +518,7 @@ class Mesh:
         return self._pace.may_extend(now) if is_whole else self._pace.may_repair(now)
 
     def _is_settled(self) -> bool:
-        """Whether all trees reach all in reach, and no news of links is on its way, as seen here.
+        """True if all trees reach all in reach, and no news of links is on its way, as seen here.
 
         Better trees may follow: they take over when all is in force there that clients rely on.
         """
@@ -590,7 +590,7 @@ class Mesh:
 
 
 def _subscribed(named: Iterable[Named]) -> list[Effect]:
-    """What clients hear of their subscriptions that are in force."""
+    """Notify clients of their subscriptions that are in force."""
     clients: dict[str, list[str]] = {}
     for client, id_ in named:
         clients.setdefault(client, []).append(id_)

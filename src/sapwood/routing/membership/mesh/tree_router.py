@@ -24,7 +24,7 @@ from sapwood.routing.messages import Announce, Version
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a router stands in an announced tree; at the source, and outside, without parent."""
+    """The place of a router in an announced tree; at the source, and outside, without parent."""
 
     announced: Announce
     is_inside: bool
@@ -46,10 +46,10 @@ class Position:
 
 
 class BranchKey(NamedTuple):
-    """What a branch depends on: when this changes it is begun afresh."""
+    """The basis of a branch: when it changes the branch is begun afresh."""
 
     version: Version
-    #: which epoch of the parent's branch it is joined to; `None` at the source
+    #: the epoch of the parent's branch that it is joined to; `None` at the source
     parent_epoch: int | None
 
 
@@ -62,13 +62,13 @@ class TreeRouter:
     #: unconfirmed are the subscriptions of own clients that are not in force on this tree
     #: unconfirmed_here are those of them that clients believe in force: the source may not come
     #: here before they are
-    #: missing are those of unconfirmed that the core has yet to hear of, with their filters
-    #: ready are the peers that have said that below them nothing is owed; all are children
-    #: is_ready: the parent has been told so of this branch; at the source, it carries
+    #: missing are those of unconfirmed that the core has yet to receive, with their filters
+    #: ready are the peers that have reported that below them nothing is owed; all are children
+    #: is_ready: that has been reported to the parent for this branch; at the source, it carries
     #: carries: the source has begun to publish here
-    #: advertises, at the source: what clients advertise is here as well, as all below is ready
-    #: unadvertised is what of it is not in force here; promised what of that clients believe in
-    #: force
+    #: advertises, at the source: clients' advertisements are here as well, as all below is ready
+    #: unadvertised are those of them not in force here; unconfirmed_ads are the ones of these
+    #: that clients believe in force
     """
 
     place: Position
@@ -88,7 +88,7 @@ class TreeRouter:
 
     @property
     def source(self) -> str:
-        """Whose publications it routes."""
+        """The source whose publications it routes."""
         return self.place.announced.tree.source
 
     @property
@@ -98,12 +98,12 @@ class TreeRouter:
 
     @property
     def is_whole(self) -> bool:
-        """Whether here and below all have joined, and no subscription is owed."""
+        """True if here and below all have joined, and no subscription is owed."""
         is_owed = self.unconfirmed_here or self.missing
         return not is_owed and self.ready.issuperset(self.place.children)
 
     def take_missing(self, count: int) -> Iterator[ClientSubscribeMany]:
-        """So many of the missing subscriptions, as the core is to hear of them, in their order."""
+        """Take up to `count` missing subscriptions, as requests for the core, in their order."""
         some = [*islice(self.missing.items(), count)]
         for client, own in groupby(some, key=lambda one: one[0][0]):
             yield ClientSubscribeMany(client, tuple((id_, wanted) for (_, id_), wanted in own))
@@ -111,9 +111,9 @@ class TreeRouter:
             del self.missing[named]
 
     def heard(self, request: ClientInput) -> ClientInput | None:
-        """What of a request the core has to hear: what it has not heard of is not withdrawn there.
+        """The part of a request that the core has to receive; it cannot withdraw what it never had.
 
-        What is requested anew it hears at once.
+        Missing subscriptions that are requested anew go to it at once.
         """
         missing = self.missing
         if not missing:  # as a rule
@@ -132,22 +132,22 @@ class TreeRouter:
         return request
 
     def lose(self, neighbor: str) -> None:
-        """A peer is none any more."""
+        """Remove a peer."""
         del self.peers[neighbor]
         self.ready.discard(neighbor)
 
     def confirmed(self, named: Named) -> None:
-        """A subscription is in force here, or withdrawn."""
+        """Note that a subscription is in force here, or withdrawn."""
         self.unconfirmed.discard(named)
         self.unconfirmed_here.discard(named)
 
     def advertised(self, named: Named) -> None:
-        """An advertisement is in force here, or withdrawn."""
+        """Note that an advertisement is in force here, or withdrawn."""
         self.unadvertised.discard(named)
         self.unconfirmed_ads.discard(named)
 
     def forget(self, client: str) -> None:
-        """A client has left."""
+        """Forget a client that has left."""
         for named in [named for named in self.missing if named[0] == client]:
             del self.missing[named]
         subscriptions = (self.unconfirmed, self.unconfirmed_here)

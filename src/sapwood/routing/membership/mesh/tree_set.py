@@ -1,6 +1,6 @@
 """The branches of one router: how they begin, take over from one another, and end.
 
-See `sapwood.routing.membership.mesh.mesh` for what is kept, and why.
+`sapwood.routing.membership.mesh.mesh` gives the invariants, and their reasons.
 """
 
 from __future__ import annotations
@@ -75,15 +75,15 @@ from sapwood.routing.tables import CLIENTS
 class TreeSet:
     """All branches of a router.
 
-    `make_core` makes the core of a branch, for an incarnation of its own; a `watch` follows what is
-    advertised on any. Where effects contain
-    a `CloseLink`, its branch has forgotten the link, and no other one has.
+    `make_core` makes the core of a branch, for an incarnation of its own; a `watch` follows the
+    advertisements on all branches. Where effects contain a `CloseLink`, its branch has forgotten
+    the link, and no other one has.
 
-    #: own is the branch that carries what the router's clients publish
+    #: own is the branch that carries the publications of the router's clients
     #: trees[s].latest is there iff the parent there has joined the same version, and s was in reach
-    #: when that was last looked at; its basis is what they said. Older branches have a parent that
+    #: at the last check; its basis is that of their messages. Older branches have a parent that
     #: is linked, unless they are at their source
-    #: links are those that are up, each with what the neighbor last joined, by source
+    #: links are those that are up, each with the branches that the neighbor last joined, by source
     #: touched are the sources of which a branch may have become ready
     """
 
@@ -100,7 +100,7 @@ class TreeSet:
         self.links: dict[str, dict[str, Join]] = {}
         self.clients = clients
         self.touched: dict[str, None] = {}
-        #: what branches have counted that ended
+        #: the counts of branches that have ended
         self.counted: Counter[str] = Counter()
         self._incarnation = incarnation
         self._make_core = make_core
@@ -121,22 +121,22 @@ class TreeSet:
 
     @property
     def is_growing(self) -> bool:
-        """Whether the own router has announced a tree that does not carry yet."""
+        """True if the own router has announced a tree that does not carry yet."""
         return self.own is not self.trees[self.name].latest
 
     def new_core(self, incarnation: str) -> RoutingCore:
-        """A core as branches have one, with nothing in it."""
+        """An empty core like those of branches."""
         return self._make_core(incarnation)
 
     def next_announcement(self, tree: SpanningTree) -> Announce:
-        """What the own router says of its publications when they are to take another tree."""
+        """The announcement of another tree for the own router's publications."""
         incarnation, number = self.trees[self.name].place.announced.version
         return Announce(tree, Version(incarnation, number + 1), self.own.version.number)
 
     def adopt(self, announced: Announce, now: float) -> list[Effect]:
-        """A later tree is announced: what grew is given up, what carries goes on.
+        """Adopt a later tree: the one that grew is given up, the one that carries goes on.
 
-        The children are told. Who is not on the tree need not know of it.
+        The children receive the announcement. A router outside the tree need not know of it.
         """
         source = announced.tree.source
         place = Position.of(self.name, announced)
@@ -151,17 +151,17 @@ class TreeSet:
         return [*effects, *self._grow(source, now)]
 
     def grow_all(self, now: float) -> list[Effect]:
-        """Other routers are in reach: begin what branches there may be."""
+        """Begin the branches that are possible now that other routers are in reach."""
         return [effect for source in self.trees for effect in self._grow(source, now)]
 
     def review(self, sources: frozenset[str]) -> None:
-        """Look again at what keeps subscriptions from being in force as to some sources."""
+        """Check again which subscriptions are not in force for some sources."""
         for source in self.trees:
             if source in sources:
                 self._review(source)
 
     def _basis(self, trees: TreeVersions) -> BranchKey | None:
-        """What a branch of the latest tree must depend on; `None` where there can be none."""
+        """The basis of a branch of the latest tree; `None` where there can be no branch."""
         place = trees.place
         version = place.announced.version
         if not place.is_inside:
@@ -195,7 +195,7 @@ class TreeSet:
         trees.branches.append(branch)
         self._follow(branch)
         joined = Join(branch.source, basis.version, branch.epoch)
-        # Before all that the new branch has to say.
+        # Before all messages of the new branch.
         effects: list[Effect] = [
             Send(neighbor, joined)
             for neighbor in (place.parent, *place.children)
@@ -220,19 +220,19 @@ class TreeSet:
         return effects
 
     def _catch_up(self, branch: TreeRouter, now: float) -> list[Effect]:
-        """Let a branch hear of some of the clients' subscriptions that it has not heard of."""
+        """Hand a branch the next of the clients' subscriptions that it has not received."""
         requests = branch.take_missing(branch.core.protocol.at_once)
         effects = [effect for one in requests for effect in self.hand(branch, one, now)]
         self.touched[branch.source] = None
         return effects
 
     def ask(self, branch: TreeRouter, request: ClientInput, now: float) -> list[Effect]:
-        """What a client asks for, on one branch."""
+        """Carry out a client's request on one branch."""
         heard = branch.heard(request)
         return [] if heard is None else self.hand(branch, heard, now)
 
     def end(self, branch: TreeRouter) -> list[Effect]:
-        """Give a branch up, tell those below, and let go what was held for its sake."""
+        """Give a branch up, notify the children, and release publications held for its sake."""
         trees = self.trees[branch.source]
         trees.branches.remove(branch)
         for sides in _sides_of(branch):
@@ -250,13 +250,13 @@ class TreeSet:
         return effects
 
     def watch(self, watch: SupplyWatch) -> None:
-        """Let a watch follow what is advertised on all trees, in the place of the one before."""
+        """Let a watch follow the advertisements on all trees, in the place of the one before."""
         self._watch = watch
         for branch in self:
             self._follow(branch)
 
     def advertised(self) -> dict[str, dict[str, AdvertisedContent]]:
-        """What is advertised on all trees, by the sides that a watch has."""
+        """The advertisements on all trees, by the sides of a watch."""
         sides = {
             side_of(branch.epoch, side): contents
             for branch in self
@@ -279,7 +279,7 @@ class TreeSet:
     # Inputs ------------------------------------------------------------------------------------
 
     def hand(self, branch: TreeRouter, request: Input, now: float) -> list[Effect]:
-        """Let the core of a branch take an input, and make what it says that of all trees."""
+        """Let a branch's core take an input, and translate its effects into those of all trees."""
         effects: list[Effect] = []
         source = branch.source
         has_to_wait = self.trees[source].has_to_wait(branch)
@@ -322,7 +322,7 @@ class TreeSet:
             self.clients.confirmed(branch.source, named)
 
     def _announced(self, named: Named) -> list[Effect]:
-        """Tell a client that an advertisement is in force, if it is so wherever it publishes."""
+        """Notify a client that an advertisement is in force, if it is so wherever it publishes."""
         if named not in self.clients.unannounced or any(
             named in branch.unadvertised for branch in self.trees[self.name].branches
         ):
@@ -331,7 +331,7 @@ class TreeSet:
         return [Advertised(*named)]
 
     def _hold(self, branch: TreeRouter, held: Held) -> list[Effect]:
-        """Keep what overtook what an older version is still to bring; not without bound."""
+        """Hold a publication that overtook those of an older version; not without bound."""
         trees = self.trees[branch.source]
         trees.hold(branch.version, held)
         if len(trees.held) <= MESH_HELD_MAX:
@@ -341,7 +341,7 @@ class TreeSet:
     # Links -------------------------------------------------------------------------------------
 
     def behind(self) -> set[str]:
-        """The neighbors that are not told everything yet on some tree."""
+        """The neighbors whose backlog is not sent yet on some tree."""
         found: set[str] = set()
         for trees in self.trees.values():
             for branch in trees.branches:
@@ -353,9 +353,9 @@ class TreeSet:
         return found
 
     def drained(self, drained: Drained, now: float) -> list[Effect]:
-        """A link takes more: on every tree where the neighbor is behind it is told more.
+        """Send more to a neighbor with a backlog, on every tree where it has one.
 
-        Others have had their turn: a new branch hears of more that clients want.
+        For `CLIENTS`: hand a new branch more of the clients' subscriptions.
         """
         behind = [branch for branch in self if drained.neighbor in branch.core.behind()]
         effects = [effect for branch in behind for effect in self.hand(branch, drained, now)]
@@ -365,7 +365,7 @@ class TreeSet:
         return effects
 
     def known_below(self, neighbor: str) -> Iterator[Announce | Join]:
-        """What a neighbor whose link has come up has to know to join this router."""
+        """The messages that a neighbor whose link has come up needs to join this router."""
         for source, trees in self.trees.items():
             if neighbor in trees.place.children:
                 yield trees.place.announced
@@ -374,7 +374,7 @@ class TreeSet:
                     yield Join(source, latest.version, latest.epoch)
 
     def link_down(self, neighbor: str, now: float) -> list[Effect]:
-        """A link is gone: so is all that comes over it."""
+        """Remove a link; branches with their parent there end, others lose a peer."""
         del self.links[neighbor]
         effects: list[Effect] = []
         for branch in self:
@@ -386,9 +386,9 @@ class TreeSet:
         return effects
 
     def disowned(self, neighbor: str) -> list[Effect]:
-        """A neighbor says that the link to it is gone, of which nobody has told us yet.
+        """Handle a neighbor's report that the link to it is gone, before it is down here.
 
-        Nothing comes from there any more, so what a later tree brings has nothing to wait for.
+        Nothing comes from there any more, so publications of a later tree have nothing to wait for.
         """
         return [
             effect
@@ -402,15 +402,15 @@ class TreeSet:
     def receive(
         self, neighbor: str, message: OnTree, now: float, place: int | None = None
     ) -> list[Effect]:
-        """What a neighbor says on a tree; `place` as in `Receive`."""
+        """Handle a neighbor's message on a tree; `place` as in `Receive`."""
         trees = self.trees.get(message.source)
         for branch in () if trees is None else trees.branches:
             if branch.epoch == message.epoch and neighbor in branch.peers:
                 return self.hand(branch, Receive(neighbor, message.message, place), now)
-        return []  # of a tree that is no more
+        return []  # of a tree that has ended
 
     def receive_many(self, arrived: ReceiveMany, now: float) -> list[Effect]:
-        """Publications that come from a neighbor on a tree."""
+        """Handle publications that come from a neighbor on a tree."""
         many = arrived.publications
         assert many.tree is not None, "what comes on a tree says on which"
         source, epoch = many.tree
@@ -418,7 +418,7 @@ class TreeSet:
         for branch in () if trees is None else trees.branches:
             if branch.epoch == epoch and arrived.neighbor in branch.peers:
                 assert trees is not None, "a branch is one of its trees"
-                if trees.has_to_wait(branch):  # what is held ends when there is enough of it
+                if trees.has_to_wait(branch):  # the number of held ones is bounded
                     return [
                         effect
                         for one in arrived.messages()
@@ -426,10 +426,10 @@ class TreeSet:
                         for effect in self.receive(one.neighbor, one.message, now, one.place)
                     ]
                 return self.hand(branch, arrived, now)
-        return []  # of a tree that is no more
+        return []  # of a tree that has ended
 
     def joined(self, neighbor: str, message: Join, now: float) -> list[Effect]:
-        """A neighbor has begun a branch."""
+        """Handle a neighbor's `Join`: it has begun a branch."""
         trees = self.trees.get(message.source)
         if trees is None:
             return []
@@ -452,7 +452,7 @@ class TreeSet:
         return effects
 
     def left(self, neighbor: str, message: Leave) -> list[Effect]:
-        """A neighbor has given up a branch."""
+        """Handle a neighbor's `Leave`: it has given up a branch."""
         joined = self.links[neighbor].get(message.source)
         if joined is not None and joined.epoch == message.epoch:
             del self.links[neighbor][message.source]
@@ -461,7 +461,7 @@ class TreeSet:
         return [] if branch is None else self.end(branch)
 
     def ready(self, neighbor: str, message: Ready) -> None:
-        """Below a neighbor nothing is owed on its branch."""
+        """Handle a neighbor's `Ready`: below it nothing is owed on its branch."""
         trees = self.trees.get(message.source)
         branch = None if trees is None else trees.above(neighbor, message.epoch)
         if branch is not None:
@@ -469,7 +469,7 @@ class TreeSet:
             self.touched[message.source] = None
 
     def carries(self, neighbor: str, message: Carry) -> list[Effect]:
-        """The source publishes on the tree of a branch from now on."""
+        """Handle a neighbor's `Carry`: the source publishes on the tree of a branch from now on."""
         trees = self.trees.get(message.source)
         branch = None if trees is None else trees.below(neighbor, message.epoch)
         if branch is None or branch.carries:
@@ -479,7 +479,7 @@ class TreeSet:
         return self.carry(branch)
 
     def carry(self, branch: TreeRouter) -> list[Effect]:
-        """Tell the children that have joined a branch that the source publishes there."""
+        """Send `Carry` to the children that have joined a branch: the source publishes there."""
         below = tuple(child for child in branch.place.children if child in branch.peers)
         return self._tell(below, Carry(branch.source, branch.epoch))
 
@@ -532,13 +532,13 @@ class TreeSet:
 
 
 def _sides_of(branch: TreeRouter) -> Iterator[TreeSides]:
-    """What tells a watch of what is advertised on the tree of a branch, if anything does."""
+    """The followers that pass a branch's advertisements to a watch, if there are any."""
     following = branch.core.advertisements.entries.followers
     return (one for one in following if isinstance(one, TreeSides))
 
 
 def _on_tree(branch: TreeRouter, effect: Send | BatchEffect) -> Send | BatchEffect:
-    """An effect with the tree that it is on, where neighbors have to know."""
+    """An effect marked with the tree of its branch, where neighbors need that."""
     match effect:
         case Send(neighbor, message, age_ns):
             assert not isinstance(message, MeshMessage | OnPlane | CircleMessage | UpkeepMessage), (
@@ -557,7 +557,7 @@ def _on_tree(branch: TreeRouter, effect: Send | BatchEffect) -> Send | BatchEffe
 
 
 def _named(request: AttachClient | ClientSubscribeMany) -> list[tuple[str, str | None]]:
-    """The client that asks, or the ids of its subscriptions."""
+    """The client of a request, or the ids of its subscriptions."""
     if isinstance(request, AttachClient):
         return [(request.client, None)]
     return [(request.client, id_) for id_, _ in request.subscriptions]

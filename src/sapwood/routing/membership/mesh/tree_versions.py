@@ -1,4 +1,4 @@
-"""The versions of one source's tree at one router: which carries, which grows, what has to wait."""
+"""The versions of one source's tree at one router: one carries, one grows, older ones drain."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Held(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class TreeVersions:
-    """What one router knows of the trees of one source.
+    """The trees of one source as one router knows them.
 
     The source publishes on one version, the *carrying* one, until the latest is in force. Older
-    ones run dry: what is on its way there is still delivered, and what comes on a later version
-    meanwhile is held, so that the order is kept.
+    ones drain: publications on their way there are still delivered, and those that come on a later
+    version meanwhile are held, so that the order is kept.
 
-    #: place is where the router stands in the latest tree that the source has announced
+    #: place is that of the router in the latest tree that the source has announced
     #: branches are in the order of their versions; each is that of the latest, or none later than
     #: the one that carried when the latest was announced
     #: held came on one version, `holding`, which is later than that of the first branch
@@ -51,7 +51,7 @@ class TreeVersions:
 
     @property
     def is_dry(self) -> bool:
-        """Whether nothing is left here of versions before the carrying one."""
+        """True if no version before the carrying one has a branch here."""
         return not self.branches or self.branches[0].version >= self.carrying
 
     def of(self, version: Version) -> TreeRouter | None:
@@ -78,7 +78,7 @@ class TreeVersions:
         return [one for one in self.branches if carrying < one.version < latest]
 
     def is_in_force(self, named: Named) -> bool:
-        """Whether a subscription is in force wherever the source may publish from now on."""
+        """True if a subscription is in force wherever the source may publish from now on."""
         latest = self.latest
         if latest is None or named in latest.unconfirmed:
             return False
@@ -88,21 +88,21 @@ class TreeVersions:
         return carrier is not None and named not in carrier.unconfirmed
 
     def has_to_wait(self, branch: TreeRouter) -> bool:
-        """Whether an older version is still to deliver what was published before."""
+        """True if an older version is still to deliver earlier publications."""
         return self.branches[0] is not branch
 
     def hold(self, version: Version, held: Held) -> None:
-        """Keep what came on a version until older ones have ended."""
+        """Hold a publication of a version until older ones have ended."""
         self.holding = version
         self.held.append(held)
 
     def older(self) -> list[TreeRouter]:
-        """The branches that what is held waits for."""
+        """The branches that held publications wait for."""
         holding = self.holding
         return [] if holding is None else [one for one in self.branches if one.version < holding]
 
     def release(self) -> list[Held]:
-        """What was held, if nothing is to come before it any more."""
+        """The held publications, if nothing is to come before them any more; releases them."""
         if self.older():
             return []
         released, self.held, self.holding = self.held, [], None

@@ -1,21 +1,21 @@
-"""Routers on a circle that keep what neighbors want: the baselines of IRBR (004, L254-256, 2.10).
+"""Routers on a circle that keep neighbors' subscriptions: IRBR's baselines (004, L254-256, 2.10).
 
 * `Rendezvous` is Scribe with one rendezvous for all content: the router nearest to the middle of
-  the circle. What is wanted goes to the *parent*, the next router towards it; a publication goes
-  up to the rendezvous and from there to all who want it, also back where it came from.
-* `ReversePaths` is reverse path forwarding. What is wanted goes to all routers, by delegation: each
-  hands on to whoever stands for a slot what came from outside the range of that slot and itself. A
-  publication takes the way back. In the *strong* form an entry says for which publications it is
-  (dossier 004, 2.10): a neighbor handed on what it wants with a range, the slot in which it sees
-  this router, so that of all publications those from homes in that range go back to it, and they
-  form a tree for each home. In the *plain* form they go back to all neighbors that want them, and
-  each router takes them from the next one on its own way to their home, and from no other
-  (Dalal and Metcalfe), which keeps them in order.
+  the circle. A subscription goes to the *parent*, the next router towards it; a publication goes
+  up to the rendezvous and from there to all its subscribers, also back where it came from.
+* `ReversePaths` is reverse path forwarding. A subscription goes to all routers, by delegation: each
+  passes those that came from outside the range of a slot and itself on to the router that stands
+  for the slot. A publication takes the way back. In the *strong* form an entry is for certain
+  publications (dossier 004, 2.10): a neighbor passed on a subscription with a range, the slot in
+  which it sees this router, so that of all publications those from homes in that range go back to
+  it, and they form a tree for each home. In the *plain* form they go back to all neighbors that
+  subscribe to them, and each router takes them from the next one on its own way to their home, and
+  from no other (Dalal and Metcalfe), which keeps them in order.
 
-What may be relied on: as long as no router or link comes or goes, everything, as of trees. While
-they do, publications are lost: those on a link that goes, those behind a router that is gone, and
-those of a publisher that others of it have overtaken on a new way. Each router takes the
-publications of an origin in ascending order only, so that none comes twice and none too late.
+The guarantee: as long as no router or link comes or goes, everything, as of trees. While they do,
+publications are lost: those on a link that goes, those behind a router that is gone, and those of a
+publisher that its later ones have overtaken on a new way. Each router takes the publications of an
+origin in ascending order only, so that none comes twice and none too late.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NOTHING: Final = (b"",)
 
 
 class ByHops(OnCircle):
-    """A router on a circle that keeps what neighbors want.
+    """A router on a circle that keeps neighbors' subscriptions.
 
     #: _seen[h] is the life and number of the last publication of home h that was spread here
     """
@@ -61,19 +61,19 @@ class ByHops(OnCircle):
         self._number = 0
         self._seen: dict[str, tuple[int, int]] = {}
 
-    # What the two differ in --------------------------------------------------------------------
+    # The differences of the two ----------------------------------------------------------------
 
     @abstractmethod
     def _targets(self) -> list[str]:
-        """The peers that are to be told what is wanted here."""
+        """The peers that receive the subscriptions of this router."""
 
     @abstractmethod
     def _leads(self, source: str, target: str) -> bool:
-        """Whether what one neighbor wants is to be told to another one."""
+        """True if the subscriptions of one neighbor go to another one."""
 
     @abstractmethod
     def _goes_back(self, neighbor: str, origin: str) -> bool:
-        """Whether publications of an origin go to a neighbor that wants them."""
+        """True if publications of an origin go to a neighbor that subscribes to them."""
 
     # Links -------------------------------------------------------------------------------------
 
@@ -125,19 +125,19 @@ class ByHops(OnCircle):
         return self._spread_on(message, said, neighbor, now)
 
     def _begin(self, message: Publish, said: Numbered, now: float) -> list[Effect]:
-        """A publication that is not spread yet: spread it, if this is the place."""
+        """Spread a publication that is not spread yet, if this is the place."""
         return self._spread_on(message, said._replace(is_spread=True), None, now)
 
     def _takes(self, neighbor: str, origin: str) -> bool:  # noqa: ARG002
-        """Whether publications of an origin are taken from a neighbor."""
+        """True if publications of an origin are taken from a neighbor."""
         return True
 
     def _spread_on(
         self, message: Publish, said: Numbered, arrival: str | None, now: float
     ) -> list[Effect]:
-        """Deliver a publication that is new here, and hand it to who wants it.
+        """Deliver a publication that is new here, and send it to subscribing neighbors.
 
-        Clients at its home have had it at once.
+        The clients at its home have had it at once.
         """
         origin, publication = message.origin, message.publication
         number, last = (said.life, said.number), self._seen.pop(origin, (-1, 0))
@@ -160,7 +160,7 @@ class ByHops(OnCircle):
 
 
 class Rendezvous(ByHops):
-    """Scribe: all that is wanted is known to one router, and all publications go over it."""
+    """Scribe: one router has all subscriptions, and all publications go over it."""
 
     @property
     def parent(self) -> str | None:
@@ -199,7 +199,7 @@ class ReversePaths(ByHops):
         return origin == self.name or self._shared(neighbor) < self._shared(origin)
 
     def _shared(self, router: str) -> int:
-        """The digits that this router has in common with another one."""
+        """The number of digits that this router has in common with another one."""
         tables = self.tables
         return common_digits(tables.identifier, tables.space.identifier_of(router))
 

@@ -19,22 +19,22 @@ from sapwood.routing.membership.protocol import Membership
 from sapwood.routing.strategies import MembershipStrategy, Protocol, Rule
 
 IRBR: Final = "irbr"
-"""The word for what travels to ranges."""
+"""The word for subscriptions that travel to ranges."""
 
 SCRIBE: Final = "scribe"
-"""The word for what travels to a rendezvous."""
+"""The word for subscriptions that travel to a rendezvous."""
 
 RPF: Final = "rpf"
-"""The word for what travels to all, and is kept by neighbor."""
+"""The word for subscriptions that travel to all, and are kept by neighbor."""
 
 PLAIN: Final = "plain"
-"""Behind `rpf:`, the form in which entries do not say for which publications they are."""
+"""The argument of `rpf` for the form in which entries are for all publications."""
 
 _NAME: Final = "pastry"
 _BASE: Final = 4
 
 _DIGITS_MAX: Final = 2
-"""Of a base that there may be, in the name of a protocol."""
+"""The greatest number of digits of a base in the name of a protocol."""
 
 _RULES: Final = (
     Rule(
@@ -84,7 +84,7 @@ def space_of(base: int) -> IdentifierSpace:
 
 
 def _chosen(argument: str) -> MembershipStrategy:
-    """The same with another base, as in `pastry:16`."""
+    """The strategy with another base, as in `pastry:16`."""
     base = int(argument) if argument.isdecimal() and len(argument) <= _DIGITS_MAX else 0
     return _pastry(base, f"{_NAME}:{argument}")
 

@@ -1,21 +1,21 @@
-"""How a router finds its place on the circle, and keeps it: links, and who is told of whom.
+"""A router's place on the circle: how it finds and keeps it, by links and introductions.
 
-Links come from two sides: those that somebody sets up, over which routers are introduced to each
-other, and those that routers ask for (`Connect`), as they want each other for leaves or for a slot
-that is empty. Whatever link is up, its end is a peer (`overlay.pastry`). Beyond that, three rules:
+Links come from two sides: those that a person sets up, over which routers are introduced to each
+other, and those that routers request (`Connect`), as they need each other for leaves or for an
+empty slot. Whatever link is up, its end is a peer (`overlay.pastry`). Beyond that, three rules:
 
-* *Introduction.* Over a link that comes up each end names those of its peers who are nearest to the
-  other one, and those that stand for its slots. So a router that joins by any other comes nearer to
-  its place from one to the next, and the last of them, with whom it has most digits in common, has
-  the same slots as it has, down to the one in which these two differ.
-* *Neighbors.* When its peers change, a router names to its leaves who is nearest to each. So whose
-  neighbor has crashed hears who comes after that.
-* *Slots.* When a slot that was empty is filled, all in the range around both are told: there, and
-  only there, the newcomer is the first in its slot. A slot that is empty and may not be, as nobody
-  near would know, is sought for (`Seek`): nearer and nearer to the middle of the range, where
-  whoever is nearest is in it, if anybody is (IRBR, 004, L235-242).
+* *Introduction.* Over a link that comes up each end names those of its peers that are nearest to
+  the other one, and those that stand for its slots. So a router that joins by any other comes
+  nearer to its place from one to the next, and the last of them, with which it has most digits in
+  common, has the same slots as it has, down to the one in which these two differ.
+* *Neighbors.* When its peers change, a router names to its leaves the routers nearest to each. So
+  the neighbor of a crashed router receives the one that comes after that.
+* *Slots.* When a slot that was empty is filled, all in the range around both are notified: there,
+  and only there, the newcomer is the first in its slot. A slot that may be empty by mistake, as no
+  router near would know, is sought for (`Seek`): nearer and nearer to the middle of the range,
+  where the nearest router is in it, if any router is (IRBR, 004, L235-242).
 
-Everything is said again only if it has changed, and to leaves from time to time all the same: a
+Contacts are sent again only if they have changed, and to leaves from time to time all the same: a
 link may be lost while both its ends run.
 """
 
@@ -31,10 +31,10 @@ from sapwood.routing.messages import Contacts, Found, Message, Seek
 
 
 class Circle:
-    """The links of one router; what it wants done is added to `out`.
+    """The links of one router; the effects it needs are appended to `out`.
 
-    #: _asked are the routers that it has asked for a link and that are no peers
-    #: _told[p] is what peer p was last told; only of peers
+    #: _asked are the routers to which it has requested a link and that are no peers
+    #: _told[p] are the contacts last sent to peer p; only of peers
     #: _addresses has where peers listen, as far as the shell knows
     """
 
@@ -53,7 +53,7 @@ class Circle:
         self.out.append(Send(peer, message))
 
     def link_up(self, peer: str, address: str = "") -> Range | None:
-        """A link is there; returns the slot that was empty without it, if it was."""
+        """Add a link; returns the slot that was empty without it, if it was."""
         tables = self.tables
         if address:
             self._addresses[peer] = address
@@ -74,7 +74,7 @@ class Circle:
         return slot if is_first else None
 
     def link_down(self, peer: str) -> Range | None:
-        """A link is gone; returns the slot that is empty without it, if it is."""
+        """Remove a link; returns the slot that is empty without it, if it is."""
         slot = slot_of(self.tables.identifier, self.tables.peers[peer])
         self.tables.remove(peer)
         self._told.pop(peer, None)
@@ -86,7 +86,7 @@ class Circle:
         return slot
 
     def heard(self, routers: Sequence[str], addresses: Sequence[str] = ()) -> None:
-        """Somebody has a link to these: ask for one to those that are wanted."""
+        """Handle contacts of a peer: request links to those that are needed."""
         tables, where = self.tables, dict(zip(routers, addresses, strict=False))
         for router in routers:
             if router == self.name or router in tables.peers:
@@ -96,7 +96,7 @@ class Circle:
                 self.out.append(Connect(router, where.get(router, "")))
 
     def expected_slots(self) -> list[Range]:
-        """The slots of those from whom a link was asked for that has not come up."""
+        """The slots of the routers to which a link was requested that has not come up."""
         tables = self.tables
         identifiers = map(tables.space.identifier_of, self._asked)
         return sorted({slot_of(tables.identifier, one) for one in identifiers})
@@ -104,14 +104,14 @@ class Circle:
     # Seeking -----------------------------------------------------------------------------------
 
     def seek(self, range_: Range) -> bool:
-        """Look for somebody in a range without peers; false if nobody is nearer to it."""
+        """Seek a router in a range without peers; false if no peer is nearer to it."""
         hop = self.tables.next_hop(self.tables.space.doubled_middle(range_))
         if hop is not None:
             self.send(hop, Seek(range_, (self.name,)))
         return hop is not None
 
     def pass_on(self, seek: Seek) -> None:
-        """Somebody else looks for somebody in a range."""
+        """Handle another router's `Seek` of a range."""
         range_, path = seek.range, seek.path
         if self.tables.identifier.startswith(range_):
             self.send(path[-1], Found(range_, path, (self.name,)))
@@ -123,7 +123,7 @@ class Circle:
             self.send(hop, Seek(range_, (*path, self.name)))
 
     def pass_back(self, found: Found) -> bool:
-        """An answer on its way back; whether it was for this router."""
+        """Handle a `Found` on its way back; true if it was for this router."""
         if len(found.path) == 1:
             self.heard(found.routers, found.addresses)
             if not found.routers:
@@ -131,19 +131,19 @@ class Circle:
             return True
         back = found.path[-2]
         if back in self.tables.peers:
-            # Who was found says its name only: whoever has a link to it knows where it is.
+            # A router that is found sends its name only: one with a link to it has its address.
             addresses = found.addresses or self._where(found.routers)
             self.send(back, Found(found.range, found.path[:-1], found.routers, addresses))
         return False
 
     def _give_up(self, range_: Range) -> None:
-        """Nobody is in a range: expect no link there."""
+        """Expect no link in a range without routers."""
         identifier_of = self.tables.space.identifier_of
         for router in [one for one in self._asked if identifier_of(one).startswith(range_)]:
             del self._asked[router]
 
     def seek_all(self) -> None:
-        """Look for somebody in each slot that may be empty only by mistake."""
+        """Seek a router in each slot that may be empty only by mistake."""
         tables = self.tables
         below, above = tables.leaves()
         shared = [common_digits(tables.identifier, tables.peers[leaf]) for leaf in (*below, *above)]
@@ -153,10 +153,10 @@ class Circle:
             if tables.representative(slot) is None and not tables.spans(slot):
                 self.seek(slot)
 
-    # Telling -----------------------------------------------------------------------------------
+    # Contacts ----------------------------------------------------------------------------------
 
     def tell_again(self) -> None:
-        """Name to each leaf those near it, though that is no news: it may have lost them since."""
+        """Send each leaf the contacts near it again, as it may have lost them since."""
         below, above = self.tables.leaves()
         for leaf in dict.fromkeys((*below, *above)):
             self.send(leaf, self._contacts(self.tables.around(leaf), periodic=True))
@@ -165,7 +165,7 @@ class Circle:
         return Contacts(routers, periodic, self._where(routers))
 
     def _where(self, routers: tuple[str, ...]) -> tuple[str, ...]:
-        """Where routers listen; nothing where that is known of none."""
+        """The addresses of routers; empty where none is known."""
         found = tuple(self._addresses.get(router, "") for router in routers)
         return found if any(found) else ()
 

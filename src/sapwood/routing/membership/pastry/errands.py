@@ -1,22 +1,23 @@
 """Broadcasts by delegation: what begins at one router reaches all in a range, once (IRBR, 004).
 
-A router that looks after a range hands the ranges of its slots in it to whoever stands for them
-(L146-155). It answers (`RangeReached`) when all of these have answered, so that whoever handed a
-range on knows when everybody there has what was to be told; until then it keeps it. That is more
-than the work asks for (it has a message sent and forgotten), and what it promises rests on it:
+A router that looks after a range hands the ranges of its slots in it on to the routers that stand
+for them (L146-155). It answers (`RangeReached`) when all of these have answered, so that the sender
+of a range knows when all routers there have the errand; until then it keeps it. That is more than
+the work requires (it has a message sent and forgotten), and the guarantees rest on it:
 
-* A link that goes takes with it what was on it, and its end what it had not yet handed on. Whoever
-  waits for an answer from there hands the same range to somebody else in it, else sends it round
-  (REDIRECT, L233-243): to peers nearer and nearer to the middle of the range, until one is in it.
+* A link that goes takes with it what was on it, and its end what it had not yet handed on. A router
+  that waits for an answer from there hands the same range to another router in it, else sends it
+  round (REDIRECT, L233-243): to peers nearer and nearer to the middle of the range, until one is in
+  it.
 * So a part of a range may get the same twice, from two that looked after it. A router remembers the
   tasks it had a part in (bounded by `ERRANDS_REMEMBERED_MAX`), takes each once, and hands on only
   ranges that it has not handed on before.
 * Two publications of one origin go the same way, in their order, as long as the same routers stand
-  for the ranges on it. Where another one has come to stand for a range, or nobody does, what comes
-  next waits until all before it has been answered (`_Lane`).
+  for the ranges on it. Where another one has come to stand for a range, or none does, the next one
+  waits until all before it have been answered (`_Lane`).
 
-Whoever answers for a range waits for what was handed on in it, and for nothing else, also where
-more was handed on before; ranges that are handed on get shorter, and routers on the way round
+A router that answers for a range waits for what was handed on in it, and for nothing else, also
+where more was handed on before; ranges that are handed on get shorter, and routers on the way round
 nearer. So nothing waits for itself, and everything is answered, or the link is gone over which it
 should be.
 """
@@ -38,13 +39,14 @@ from sapwood.routing.membership.pastry.circle import Circle
 from sapwood.routing.messages import Publish, RangeCancel, RangeReached, RangeSubscribe, Task
 
 Errand: TypeAlias = RangeSubscribe | RangeCancel | Publish
-"""What is handed on."""
+"""The messages that are handed on."""
 
 
 class Order(NamedTuple):
-    """What an errand says beside its contents: its task, the range, whether it goes round.
+    """The fields of an errand beside its contents: its task, its range, whether it goes round.
 
-    Only of publications it matters that one goes again, as somebody may have had it who is gone.
+    Only for publications it matters that one goes again, as a router that is gone may have
+    delivered it.
     """
 
     task: Task
@@ -54,7 +56,7 @@ class Order(NamedTuple):
 
 
 def order_of(errand: Errand) -> Order | None:
-    """What an errand says; `None` where it is a publication that nobody delegated."""
+    """The order of an errand; `None` where it is a publication that was not delegated."""
     if not isinstance(errand, Publish):
         return Order(errand.task, errand.range, errand.is_redirected)
     said = decode(errand.digest)
@@ -65,7 +67,7 @@ def order_of(errand: Errand) -> Order | None:
 
 
 def _addressed(errand: Errand, order: Order) -> Errand:
-    """The same errand, with what is to be said beside it."""
+    """The same errand with another order."""
     task, range_, is_redirected, is_again = order
     if not isinstance(errand, Publish):
         return replace(errand, range=range_, is_redirected=is_redirected)
@@ -78,14 +80,14 @@ class Run:
     """An errand in one range, at a router that looks after it, or that is on the way round to it.
 
     #: it is over when waiting and blockers are empty, and then `after` is called once
-    #: waiting[slot] is who was handed that slot; "" where it waits in a lane
-    #: blockers are what else has to be done here; then `after_blockers` is called
+    #: waiting[slot] is the router that was handed that slot; "" where it waits in a lane
+    #: blockers is the number of other things to be done here; then `after_blockers` is called
     """
 
     errand: Errand
     task: Task
     range: Range
-    #: whom to answer, and for which range
+    #: the routers to answer, each with its range
     answers: dict[tuple[str, Range], None] = field(default_factory=dict)
     waiting: dict[Range, str] = field(default_factory=dict)
     is_again: bool = False
@@ -95,7 +97,7 @@ class Run:
 
     @property
     def is_publication(self) -> bool:
-        """Whether its order among others matters."""
+        """True if its order among others matters."""
         return isinstance(self.errand, Publish)
 
 
@@ -112,14 +114,14 @@ class _Lane:
 
 
 Parts: TypeAlias = Callable[[Errand, Range, bool], Iterable[Range]]
-"""Takes an errand, for the first time (true) or for a range that is new to it, and says which
-slots in the range have to have it."""
+"""Takes an errand, for the first time (true) or for a range that is new to it, and returns the
+slots in the range that must have it."""
 
 _ROUND: Final = True
 
 
 class Errands:
-    """All broadcasts that one router has a part in; `parts` is what it does with one.
+    """All broadcasts that one router has a part in; `parts` carries one out here.
 
     #: _runs has those that are not over: by task, range, and whether it is only on the way round
     #: _sent[task, slot, hop] are the runs that wait for that answer
@@ -139,11 +141,11 @@ class Errands:
         self._lanes: dict[Range, _Lane] = {}
 
     def __len__(self) -> int:
-        """How many are not over."""
+        """The number of runs that are not over."""
         return len(self._runs)
 
     def new_task(self) -> Task:
-        """One that there never was."""
+        """Make a new task."""
         self._number += 1
         return Task(self._circle.name, self._life, self._number)
 
@@ -157,17 +159,17 @@ class Errands:
         return run
 
     def level(self, length: int) -> list[Range]:
-        """The slots of so many digits in which anybody is, or should be."""
+        """The slots of `length` digits with a router in them, or with one expected."""
         slots = [slot for slot, _ in self._circle.tables.rows() if len(slot) == length]
         return slots + [slot for slot in self._expected("") if len(slot) == length]
 
     def levels(self) -> list[int]:
-        """The lengths of slots in which anybody is, or should be, ascending."""
+        """The lengths of slots with a router in them, or with one expected, ascending."""
         slots = [slot for slot, _ in self._circle.tables.rows()]
         return sorted({len(slot) for slot in (*slots, *self._expected(""))})
 
     def all_slots(self, within: Range) -> list[Range]:
-        """The slots in a range in which anybody is, or should be."""
+        """The slots in a range with a router in them, or with one expected."""
         return [slot for slot, _ in self._circle.tables.rows(within)] + self._expected(within)
 
     def _expected(self, within: Range) -> list[Range]:
@@ -179,10 +181,10 @@ class Errands:
         ]
         return [slot for slot in inside if tables.representative(slot) is None]
 
-    # What comes --------------------------------------------------------------------------------
+    # Incoming errands --------------------------------------------------------------------------
 
     def take(self, neighbor: str, errand: Errand, order: Order) -> None:
-        """An errand came from a neighbor."""
+        """Take an errand that came from a neighbor."""
         task, range_, is_redirected, _ = order
         if not self._circle.tables.identifier.startswith(range_):
             assert is_redirected, "who hands a range on hands it to somebody in it"
@@ -211,10 +213,10 @@ class Errands:
         self._unblock(run)
 
     def _join(self, run: Run) -> None:
-        """Let a run wait for what others of its task wait for in its range, and for no more.
+        """Let a run wait for answers in its range that others of its task await; no more.
 
         Two routers that look after ranges with a common part may each have the other in theirs: if
-        one waited for all that the other has to do, that could be to wait for itself.
+        one waited for all that the other has to do, it could wait for itself.
         """
         others = [one for (task, _, way), one in self._runs.items() if task == run.task and not way]
         for other in others:
@@ -230,7 +232,7 @@ class Errands:
                 other.after_blockers.append(partial(self._unblock, run))
 
     def block(self, run: Run) -> Callable[[], None]:
-        """Let a run not be over until what this returns is called, once."""
+        """Keep a run from being over until the returned function is called, once."""
         run.blockers += 1
         return lambda: self._unblock(run)
 
@@ -247,7 +249,7 @@ class Errands:
         self.check(run)
 
     def _take_round(self, neighbor: str, errand: Errand, order: Order) -> None:
-        """Hand on what goes round, to somebody who is nearer."""
+        """Hand on an errand that goes round, to a nearer router."""
         task, range_, _, is_again = order
         run = self._runs.get((task, range_, _ROUND))
         if run is None:
@@ -257,20 +259,20 @@ class Errands:
         self.check(run)
 
     def reached(self, neighbor: str, message: RangeReached) -> None:
-        """A neighbor answers for a range."""
+        """Take a neighbor's answer for a range."""
         task, slot = message.task, message.range
         runs = self._sent.pop((task, slot, neighbor), None)
         if runs is None:
-            return  # somebody else has been asked meanwhile
+            return  # another router has been asked meanwhile
         for run in runs:
             run.waiting.pop(slot, None)
             self.check(run)
         self._next(slot, task)
 
-    # What goes ---------------------------------------------------------------------------------
+    # Outgoing errands --------------------------------------------------------------------------
 
     def _hand_on(self, run: Run, slot: Range) -> None:
-        """Give a slot to who stands for it, or send it round; to nobody, if nobody is nearer."""
+        """Hand a slot to the router that stands for it, or send it round if a nearer one exists."""
         hop, is_redirected = self._hop(slot)
         run.waiting.pop(slot, None)
         if hop is None:
@@ -298,7 +300,7 @@ class Errands:
         return tables.next_hop(tables.space.doubled_middle(slot)), True
 
     def _next(self, slot: Range, task: Task) -> None:
-        """Something on its way to a slot is there: if it was the last, what waits may go."""
+        """Note that a task has reached a slot; if it was the last, the held ones may go."""
         lane = self._lanes.get(slot)
         if lane is None or task not in lane.on_way:
             return
@@ -311,7 +313,7 @@ class Errands:
             self.check(run)
 
     def link_down(self, peer: str) -> None:
-        """A peer is gone, with what it had: give that to others, in the same order."""
+        """Hand the errands of a peer that is gone to other routers, in the same order."""
         gone = [sent for sent in self._sent if sent[2] == peer]
         again = [(slot, run) for task, slot, _ in gone for run in self._sent[task, slot, peer]]
         for sent in gone:
@@ -333,7 +335,7 @@ class Errands:
             self.check(run)
 
     def check(self, run: Run) -> None:
-        """See whether a run is over; then answer for it."""
+        """Answer for a run if it is over."""
         if run.waiting or run.blockers:
             return
         for way in (not _ROUND, _ROUND):

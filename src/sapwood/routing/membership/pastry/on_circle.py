@@ -1,8 +1,8 @@
-"""What all routers with places on a circle do, whatever travels among them: they keep their links.
+"""The common part of all routers with places on a circle: they keep their links.
 
-`Circle` finds the neighbors; this is the router around it. Three kinds stand on it: `Pastry` (IRBR,
-ranges), `Rendezvous` (Scribe) and `ReversePaths`, which differ in what they do when a link comes or
-goes, and with what clients say.
+`Circle` finds the neighbors; this is the router around it. Three kinds are built on it: `Pastry`
+(IRBR, ranges), `Rendezvous` (Scribe) and `ReversePaths`, which differ in what they do when a link
+comes or goes, and with clients' requests.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from sapwood.routing.strategies import Protocol
 class OnCircle(RoutingCore):
     """The neighbors of a router on a circle.
 
-    #: _out is what the parts want done, in order; empty between two inputs
+    #: _out are the effects that the parts need, in order; empty between two inputs
     """
 
     def __init__(
@@ -59,28 +59,28 @@ class OnCircle(RoutingCore):
 
     @property
     def is_tree(self) -> bool:
-        """Links form circles."""
+        """False: links form circles."""
         return False
 
     @property
     def finds(self) -> tuple[FindTree, ...]:
-        """None: no tree of a source is agreed on beforehand."""
+        """Empty: no tree of a source is agreed on beforehand."""
         return ()
 
     def neighbors(self, source: str | None = None) -> tuple[str, ...]:  # noqa: ARG002
-        """All whose links are up."""
+        """All neighbors whose links are up."""
         return tuple(self.tables.peers)
 
     def cores(self, source: str) -> tuple[OnOneTree | None, ...]:  # noqa: ARG002
-        """None: no tree is the same for all publications of a source."""
+        """Empty: no tree is the same for all publications of a source."""
         return ()
 
     def tells_over(self) -> frozenset[str] | None:
-        """No tree is the same for all."""
+        """No neighbors: no tree is the same for all."""
         return frozenset()
 
     def next_deadline(self) -> float | None:
-        """When leaves are told again, and empty slots looked at."""
+        """The next time to send contacts to leaves again, and to check empty slots."""
         return self._due
 
     def handle(self, input: Input, now: float) -> list[Effect]:
@@ -106,7 +106,7 @@ class OnCircle(RoutingCore):
             case _:
                 effects = super().handle(input, now)
         done = list(effects)
-        while self._out:  # as what was set aside is withdrawn, more is said
+        while self._out:  # the withdrawal of entries set aside adds further effects
             said = self._out.copy()
             self._out.clear()
             done += self.subscriptions.settle(said)
@@ -141,7 +141,7 @@ class OnCircle(RoutingCore):
         return [CloseLink(neighbor, reason, for_good)]
 
     def _take(self, neighbor: str, message: CircleMessage) -> list[Effect]:
-        """A message of the circle came from a neighbor."""
+        """Handle a neighbor's message of the circle."""
         if neighbor not in self.tables.peers:
             return []
         match message:
@@ -158,7 +158,7 @@ class OnCircle(RoutingCore):
         return []
 
     def _beat(self, now: float) -> None:
-        """From time to time, say again what may have been lost with a link."""
+        """From time to time, send again what may have been lost with a link."""
         if self._due is None or now < self._due:
             return
         self._due = now + RANGES_REPAIR_S
@@ -166,22 +166,22 @@ class OnCircle(RoutingCore):
         self.circle.seek_all()
         self._look_again()
 
-    # What the kinds of routers differ in ---------------------------------------------------------
+    # The differences of the kinds of routers ---------------------------------------------------
 
     @abstractmethod
     def _filled(self, slot: Range | None) -> None:
-        """A link has come up, and with it somebody in a slot that was empty, if it was."""
+        """Handle a link that has come up, with the empty slot that it fills, if any."""
 
     @abstractmethod
     def _left(self, neighbor: str) -> None:
-        """The link to a peer is gone: `Circle.link_down` is to be told."""
+        """Handle the end of a peer's link; it has to call `Circle.link_down`."""
 
     def _take_more(self, neighbor: str, message: CircleMessage) -> list[Effect]:
-        """Something came that only some kinds of routers say."""
+        """Handle a message that only some kinds of routers have."""
         return self._close(neighbor, unexpected_message(message), for_good=False)
 
     def _nobody_in(self, range_: Range) -> None:
-        """Nobody was found in a range."""
+        """Handle a range in which no router was found."""
 
     def _look_again(self) -> None:
-        """Time has passed: look whether tables are right."""
+        """Check the tables from time to time."""

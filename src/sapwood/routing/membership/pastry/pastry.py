@@ -1,15 +1,15 @@
-"""Links are asked for by the routers themselves, which have places on a circle of identifiers.
+"""Membership by identifiers: routers have places on a circle, and request their links themselves.
 
-Three parts share a router's links: `Circle` finds the neighbors, `Errands` has everything reach
-whom it concerns, and propagation keeps what is wanted by range (`propagation/ranges`), of which
-forwarding knows where a publication goes. What the seams of a tree have for each neighbor is here
-for each range: it is who stands for a range that changes, and no table with it.
+Three parts share a router's links: `Circle` finds the neighbors, `Errands` brings everything to the
+routers that it concerns, and propagation keeps subscriptions by range (`propagation/ranges`), by
+which forwarding selects the ranges of a publication. Tables that are by neighbor on a tree are by
+range here: a range may get another representative, and no table changes with it.
 
-What may be relied on. A publication that is accepted reaches all for whom a subscription is in
-force, once and in the order of its publisher, as long as routers stay: those of the two, and each
-with some link that goes towards the other (`Errands`, and `ranges.own` for what happens at once).
-When routers crash, join or leave, that holds again when tables have been compared as often as there
-are digits in which routers differ; meanwhile what is on its way goes round.
+The guarantee. A publication that is accepted reaches all clients with a subscription in force, once
+and in the order of its publisher, as long as routers stay: those of the two, and each with some
+link that goes towards the other (`Errands`, and `ranges.own` for concurrent requests). When routers
+crash, join or leave, that holds again when tables have been compared as often as there are digits
+in which routers differ; meanwhile messages under way go round.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from sapwood.routing.strategies import Protocol
 class Pastry(OnCircle):
     """A router on a circle that routes by ranges.
 
-    #: _began is when it was first given anything
+    #: _began is the time of its first input
     """
 
     def __init__(
@@ -73,18 +73,18 @@ class Pastry(OnCircle):
         return super().handle(input, now)
 
     def answered(self, own: Own) -> None:
-        """All in a level have answered what they were told of a subscription."""
+        """Note that all in a level have answered the errand of a subscription."""
         self._spread.own_subscriptions.answered(own)
 
     def say_in_force(self, key: str) -> None:
-        """A client hears that its subscription is in force."""
+        """Notify a client that its subscription is in force."""
         entries = self._spread.entries
         entry = entries.by_key.get(key)
         if entry is not None and entries.is_current(entry):
             self._out.append(Subscribed(entry.client, entry.id))
 
     def table_sizes(self) -> dict[str, int]:
-        """As every router, with `errands`: what is not known to have reached all."""
+        """The sizes of every router's tables, and `errands`: those that may not be done."""
         return {**super().table_sizes(), "errands": len(self.errands)}
 
     def validate(self) -> None:
@@ -133,7 +133,7 @@ class Pastry(OnCircle):
         return []
 
     def _parts(self, errand: Errand, range_: Range, is_first: bool) -> Iterable[Range]:  # noqa: FBT001
-        """Do what an errand says, once, and say which slots in a range it concerns."""
+        """Carry out an errand, once, and return the slots in a range that it concerns."""
         match errand:
             case Publish(_, _, publication, digest):
                 routed = self.forwarding.route((publication,), None, (digest,), self._now)
@@ -148,23 +148,23 @@ class Pastry(OnCircle):
         return self.errands.all_slots(range_)
 
     def _may_have_had(self, publication: Publish) -> bool:
-        """Whether an earlier life of this router may have delivered what it now gets again.
+        """True if an earlier life of this router may have delivered what it now gets again.
 
-        That life had its clients, who are back, and its answer was lost with it.
+        That life had its clients, which are back, and its answer was lost with it.
         """
         is_young = self._life > 0 and self._now < self._began + RANGES_REPAIR_S
         order = order_of(publication)
         return is_young and order is not None and order.is_again
 
     def _uncover(self, key: str, errand: RangeCancel) -> None:
-        """Forget what is wanted no more; the answer waits for who relied on it."""
+        """Forget a cancelled subscription; the answer waits for those that relied on it."""
         left = [one for one in self._spread.unlearn(self._slot_of(key), key) if not one.is_settled]
         run = self.errands.running(Order(errand.task, errand.range, is_redirected=False))
         if left and run is not None:
             self._spread.own_subscriptions.when_settled(left, self.errands.block(run))
 
     def _slot_of(self, key: str) -> Range:
-        """The slot in which the home of a subscription is: its key begins with the name of that."""
+        """The slot of a subscription's home: its key begins with the home's name."""
         home, _, _ = key.rsplit(".", 2)
         return slot_of(self.tables.identifier, self.tables.space.identifier_of(home))
 
@@ -193,7 +193,7 @@ class Pastry(OnCircle):
     # Repair ------------------------------------------------------------------------------------
 
     def _look_again(self) -> None:
-        """Compare what is known of each slot with what somebody there knows."""
+        """Compare the entries of each slot with those of a router in it."""
         for slot, _ in self.tables.rows():
             self._pull(slot, periodic=True)
         for range_ in [*self._spread.entries.received]:
@@ -209,7 +209,7 @@ class Pastry(OnCircle):
 
 
 class _Teller:
-    """How propagation has others told: by errands of a router."""
+    """Sends subscriptions for propagation: by errands of a router."""
 
     __slots__ = ("_router",)
 
@@ -218,15 +218,15 @@ class _Teller:
 
     @property
     def digits(self) -> int:
-        """Of an identifier."""
+        """The number of digits of an identifier."""
         return self._router.tables.space.digits
 
     def levels(self) -> list[int]:
-        """The lengths of slots in which anybody is, ascending."""
+        """The lengths of the slots with a router in them, ascending."""
         return self._router.errands.levels()
 
     def tell(self, own: Own, level: int) -> None:
-        """Have all in a level know of a subscription."""
+        """Send a subscription to all in a level."""
         router, task = self._router, self._router.errands.new_task()
         subscriber = router.tables.identifier[:level]
         key, wanted, reach = own.key, own.filter, own.reach
@@ -234,7 +234,7 @@ class _Teller:
         self._begin(own, errand, level)
 
     def cancel(self, own: Own, level: int) -> None:
-        """Have all in a level forget it."""
+        """Send the cancel of a subscription to all in a level."""
         router, task = self._router, self._router.errands.new_task()
         subscriber = router.tables.identifier[:level]
         self._begin(own, RangeCancel(task, EVERYTHING, False, subscriber, own.key), level)  # noqa: FBT003
@@ -246,5 +246,5 @@ class _Teller:
         errands.check(run)
 
     def in_force(self, key: str) -> None:
-        """Tell the client."""
+        """Notify the client."""
         self._router.say_in_force(key)

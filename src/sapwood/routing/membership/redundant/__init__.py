@@ -1,1 +1,1 @@
-"""Several trees for each source at once: what breaks on one path still comes on another."""
+"""Several trees for each source at once: a publication lost on one path still comes on another."""

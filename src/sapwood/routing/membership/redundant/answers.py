@@ -1,4 +1,4 @@
-"""What clients hear: what is said on all paths once it is said on each, of the rest the first."""
+"""The answers of several paths to clients: in force once on each path, others by the first path."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from sapwood.routing.membership.mesh.clients import Named
 
 
 class Answers:
-    """Which paths have said of a client's subscription, or advertisement, that it is in force.
+    """The paths on which a client's subscription, or advertisement, is in force.
 
-    #: _subscribed and _advertised have what some paths have said and others have not
+    #: _subscribed and _advertised have those that are in force on some paths and not on others
     """
 
     def __init__(self, paths: int) -> None:
@@ -32,9 +32,9 @@ class Answers:
         self._advertised: dict[Named, set[int]] = {}
 
     def asked(self, request: ClientInput) -> None:
-        """A client asks for something: what is withdrawn is not waited for any more.
+        """Take in a client's request: a withdrawn entry is not waited for any more.
 
-        What it subscribes to again, each path says again: it may be another filter.
+        A subscription that is repeated is answered again by each path: it may have another filter.
         """
         match request:
             case ClientSubscribe(client, id_):
@@ -55,7 +55,7 @@ class Answers:
                         del said[named]
 
     def said(self, path: int, effect: Effect) -> list[Effect]:
-        """What a client hears when one path has this to say."""
+        """The effects for clients of one effect on a path."""
         match effect:
             case Subscribed(client, id_):
                 ids: tuple[str, ...] = (id_,)

@@ -1,4 +1,4 @@
-"""The word `redundant`, and how many paths stand behind its colon."""
+"""The word `redundant`, with the number of paths as its argument."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _UNCOUNTED: Final = Rule(
 
 
 def redundant_by(argument: str | None = None) -> MembershipStrategy:
-    """The membership with as many paths as the argument says; two where there is none.
+    """The membership with the number of paths in the argument; two where there is none.
 
-    Raises `InputError` for what is no number of paths.
+    Raises `InputError` for an argument that is no number of paths.
     """
     count = 2 if argument is None else int(argument) if argument.isdecimal() else 0
     if not 2 <= count <= REDUNDANT_PATHS_MAX:

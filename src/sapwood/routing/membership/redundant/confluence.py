@@ -1,15 +1,16 @@
-"""How the publications of one source that come on several paths become one stream again.
+"""The confluence of the publications of one source that come on several paths into one stream.
 
-A *stream* is what comes on one path, on one branch there: numbered, in order, and *whole* from its
-first number on. That is: whatever of it is wanted here comes, unless the branch ends. `through` is
-the number up to which all that is wanted here was handed on. So a stream whose first number is not
-beyond the next one is *sure*: what it brings can be handed on at once, and what it brings again is
-known by its number. One number for each source is all the memory that duplicates cost.
+A *stream* comes on one path, on one branch there: numbered, in order, and *whole* from its first
+number on. That is: every publication of it that is wanted here comes, unless the branch ends.
+`through` is the number up to which all publications that are wanted here were handed on. So a
+stream whose first number is not beyond the next one is *sure*: its publications can be handed on at
+once, and repeated ones are recognized by their numbers. One number for each source is all the
+memory that duplicates cost.
 
 A stream that is not sure begins behind something that may still come on another path: its branch
-is new, and the last one broke. What it brings is held as long as there is a sure one, which brings
-it anyway, or brings the news that nothing is missing (`mark`); when there is none left, the stream
-that begins first becomes sure, as nothing better is to come.
+is new, and the last one broke. Its publications are held as long as there is a sure stream, which
+brings them anyway, or brings the news that nothing is missing (`mark`); when there is none left,
+the stream that begins first becomes sure, as nothing better is to come.
 
 Worked example, two paths. Path 0 has brought 1 to 4, path 1 has brought 1 and 2: `through` is 4,
 and 3 and 4 are dropped when path 1 brings them. Path 0 breaks and has another branch, whose first
@@ -28,32 +29,32 @@ from sapwood.model.publication import Publication
 
 
 class Number(NamedTuple):
-    """The place of a publication among those of its source: which life of it, and which there."""
+    """The place of a publication among those of its source: a life of it, and the place in that."""
 
     incarnation: int
     place: int
 
     def is_next(self, through: Number) -> bool:
-        """Whether nothing lies between a number and this one; of another life, that is unknown."""
+        """True if nothing lies between a number and this one; across lives, that is unknown."""
         if self.incarnation != through.incarnation:
             return self < through
         return self.place <= through.place + 1
 
     @property
     def before(self) -> Number:
-        """The one before this."""
+        """The number before this one."""
         return Number(self.incarnation, self.place - 1)
 
 
 NOTHING: Final = Number(-1, 0)
-"""Before all that was ever published."""
+"""The number before all publications."""
 
 
 @dataclass(slots=True)
 class _Stream:
-    """What comes on one path; `first` is `None` where nobody knows what came before.
+    """The stream of one path; `first` is `None` where the earlier publications are not known.
 
-    #: marked is the last number of which it is known that nothing before it is to come here
+    #: marked is the last number up to which nothing is to come here any more
     """
 
     first: Number | None
@@ -80,17 +81,17 @@ class Confluence:
     held: dict[Number, _Held] = field(default_factory=dict)
 
     def begin(self, path: int, first: Number | None) -> list[Publication]:
-        """A path has a branch; `first` is the number of the first publication on it."""
+        """Begin the stream of a path's branch; `first` is the number of its first publication."""
         self.streams[path] = _Stream(first)
         return self._settle()
 
     def end(self, path: int) -> list[Publication]:
-        """The branch of a path is no more; returns what has nothing to wait for now, in order."""
+        """End the stream of a path; returns what has nothing to wait for now, in order."""
         del self.streams[path]
         return self._settle()
 
     def mark(self, path: int, number: Number) -> list[Publication]:
-        """Nothing up to a number comes on a path any more; returns what waited for that."""
+        """Note that nothing up to a number comes on a path any more; returns what waited."""
         stream = self.streams.get(path)
         if stream is None:
             return []
@@ -98,7 +99,7 @@ class Confluence:
         return self._settle()
 
     def arrive(self, path: int, number: Number, publication: Publication) -> list[Publication]:
-        """Take what a path brings; returns what is to be handed on, in order."""
+        """Take a publication of a path; returns the publications to be handed on, in order."""
         if number <= self.through:
             return []
         stream = self.streams.get(path)
@@ -118,7 +119,7 @@ class Confluence:
             raise InvariantError("something is held that nothing will release")
 
     def _settle(self) -> list[Publication]:
-        """Let all streams be sure that can be; one is, if there are any."""
+        """Make all streams sure that can be; one is, if there are any."""
         released: list[Publication] = []
         while True:
             sure = [one.marked for one in self.streams.values() if one.is_sure]
@@ -138,7 +139,7 @@ class Confluence:
         return stream.first is not None and stream.first.is_next(self.through)
 
     def _trust(self, path: int) -> list[Publication]:
-        """Let a stream be sure: what it has brought is handed on, and what was before that."""
+        """Make a stream sure: what it has brought is handed on, and what was before that."""
         stream = self.streams[path]
         stream.is_sure = True
         brought = [number for number, held in self.held.items() if path in held.paths]
@@ -146,12 +147,12 @@ class Confluence:
         return self._release(max(brought, default=first))
 
     def _release(self, number: Number) -> list[Publication]:
-        """Hand on what is held up to a number, in order: nothing comes before it any more."""
+        """Hand on the held publications up to a number, in order: none comes before it any more."""
         ready = sorted(one for one in self.held if one <= number)
         self.through = max(self.through, number)
         return [self.held.pop(one).publication for one in ready]
 
 
 def _begins(stream: _Stream) -> tuple[bool, Number]:
-    """Orders streams by how early they begin, those of which nobody knows last."""
+    """A sort key of streams by how early they begin, those with an unknown first number last."""
     return (stream.first is None, stream.first or NOTHING)

@@ -1,7 +1,8 @@
-"""One path of several: a mesh whose publications are numbered, and branches say from where on.
+"""One path of several: a mesh, with numbers for its publications and for the starts of branches.
 
-A mesh knows no numbers. What it sends goes out with that of the publication which it was handed;
-what it keeps until an older branch has ended (`TreeVersions.held`) is remembered here with its own.
+A mesh knows no numbers. Its messages go out with the number of the publication which it was handed;
+publications that it keeps until an older branch has ended (`TreeVersions.held`) are remembered here
+with their own.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sapwood.routing.messages import Carry, MeshMessage, OnPlane, OnTree, Publis
 
 
 class Arrival(NamedTuple):
-    """A publication that clients of this router want, and what they are to have of it."""
+    """A publication that clients of this router subscribe to, and its deliveries."""
 
     source: str
     number: Number
@@ -31,7 +32,7 @@ class Arrival(NamedTuple):
 
 @dataclass(slots=True)
 class Step:
-    """What came of one input on one path; `begun` and `marked` are by source, `ended` are sources.
+    """The result of one input on one path; `begun` and `marked` are by source, `ended` are sources.
 
     `begun` has the first number of each stream, `None` where that is not known.
     """
@@ -41,16 +42,16 @@ class Step:
     ended: list[str] = field(default_factory=list)
     arrivals: list[Arrival] = field(default_factory=list)
     marked: dict[str, Number] = field(default_factory=dict)
-    #: what clients of this router are to have of what one of them publishes
+    #: the deliveries here of a publication by one of this router's clients
     own: list[Deliver] = field(default_factory=list)
-    #: the branch that carried what clients of this router publish, if that is another one now
+    #: the branch that carried this router's publications, if that is another one now
     old: TreeRouter | None = None
 
 
 class Path:
     """One path of a router.
 
-    #: _streams[s] is the epoch of the branch that brings what s publishes: the first one there is,
+    #: _streams[s] is the epoch of the branch that brings the publications of s: the first branch,
     #: once it carries
     #: _firsts has, by source and epoch, the first number of each branch that carries
     #: _marks has marks that came on branches whose turn is yet to come
@@ -73,10 +74,10 @@ class Path:
         published: int,
         said: MeshMessage | None = None,
     ) -> Step:
-        """Take an input with the number beside it; where a message is received, what it has `said`.
+        """Take an input with the number beside it; `said` is the message inside a `Receive`.
 
-        The number is that of a publication, or what goes with `Carry`, else 0. So many publications
-        of this router were `published` before.
+        The number is that of a publication, or the one beside `Carry`, else 0. `published` is the
+        number of this router's publications before.
         """
         mesh = self.mesh
         neighbor = input.neighbor if isinstance(input, Receive) else ""
@@ -111,7 +112,7 @@ class Path:
         return step
 
     def marks(self, branch: TreeRouter, count: int) -> list[Effect]:
-        """Say to those below a branch that so many publications came before it, or will not."""
+        """Send the children of a branch the number of publications before it, as a mark."""
         return [
             Send(child, OnPlane(self.number, count, Carry(branch.source, branch.epoch)))
             for child in branch.place.children
@@ -123,7 +124,7 @@ class Path:
         return None if trees is None else trees.below(neighbor, said.epoch)
 
     def _mark(self, branch: TreeRouter, count: int) -> Step:
-        """A branch that carries brings the news that nothing up to a number is to come there."""
+        """Take the mark of a branch that carries: nothing up to a number is to come there."""
         step = Step(self.marks(branch, count))
         number = Number(branch.version.incarnation, count)
         if self._streams.get(branch.source) == branch.epoch:
@@ -144,7 +145,7 @@ class Path:
         return None
 
     def _numbered(self, send: Send, count: int, published: int, *, is_new: bool) -> Send:
-        """What the mesh sends, with the number that belongs to it."""
+        """A message of the mesh, with the number that belongs to it."""
         message = send.message
         if not isinstance(message, MeshMessage):
             raise InvariantError(f"a mesh sends {type(message).__name__}, which no mesh receives")
@@ -160,7 +161,7 @@ class Path:
         return replace(send, message=OnPlane(self.number, beside, message))
 
     def _review(self, sources: Iterable[str], step: Step) -> None:
-        """Find out whose branches have changed that bring what is published."""
+        """Note the sources whose publications come on another branch now."""
         for source in sources:
             if source == self.mesh.name:
                 continue
@@ -185,7 +186,7 @@ class Path:
                     del kept[one]
 
     def _arrived(self, current: _Current | None, delivered: list[Deliver], step: Step) -> None:
-        """Number what clients are to have: what has just come, and what the mesh has let go."""
+        """Number the deliveries: of the present publication, and of those held before."""
         by_publication: dict[int, list[Deliver]] = {}
         for effect in delivered:
             by_publication.setdefault(id(effect.publication), []).append(effect)

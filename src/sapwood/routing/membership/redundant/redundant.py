@@ -1,21 +1,22 @@
 """Redundant paths: every publication takes several trees of its source at once.
 
-XNet 6.1.4 with trees in the place of single routes: what it asks for, that upstream links form no
-circle, each of the trees brings along, for one producer as for many (Figure 6.7). A router is part
-of several meshes (`sapwood.routing.membership.mesh`), one for each *path*, numbered from 0. All
-have the same links and clients; each has its own trees (`sapwood.overlay.disjoint`), with versions
-and changes of its own. On each, a subscription is told as if it were the only one: the same
-advertisement to all redundant neighbors, and others to those on the way to other sources. A
+XNet 6.1.4 with trees in the place of single routes: its condition, that upstream links form no
+circle, holds by itself for each of the trees, for one producer as for many (Figure 6.7). A router
+is part of several meshes (`sapwood.routing.membership.mesh`), one for each *path*, numbered from 0.
+All have the same links and clients; each has its own trees (`sapwood.overlay.disjoint`), with
+versions and changes of its own. On each, a subscription is sent as if it were the only one: the
+same advertisement to all redundant neighbors, and others to those on the way to other sources. A
 publication is numbered by its source and goes out on all paths, and clients get what comes first
 (`confluence.py`). So
 
-* what arrives on any path arrives, as soon as on that path alone: of K ways to a router, any K - 1
-  may break, and nothing is lost, and nothing waits. Those ways share routers and links only where
-  the overlay leaves no choice (of more than two: where no tree was found that avoids it);
+* a publication that arrives on any path arrives, as soon as on that path alone: of K ways to a
+  router, any K - 1 may break, and nothing is lost, and nothing waits. Those ways share routers and
+  links only where the overlay leaves no choice (of more than two: where no tree was found that
+  avoids it);
 * a broken way is replaced as under `mesh`, and other paths go on meanwhile;
-* what one client publishes arrives in order and once. A way that is new takes part in that when it
-  is known that nothing of before is missing: the source says on all paths how many publications
-  came before a tree that it changes over to.
+* the publications of one client arrive in order and once. A way that is new takes part in that when
+  it is known that nothing of before is missing: the source sends on all paths the number of
+  publications that came before a tree that it changes over to.
 
 A subscription is in force when it is so on all paths. A publication that one path would refuse, as
 its client's advertisement is not in force there yet, is refused.
@@ -67,7 +68,7 @@ class Redundant:
     `incarnation` is greater than that of any earlier router of the same name; there are `count`
     paths. `hold_s`: see `Mesh`.
 
-    #: _published is the number of the last publication that a client here got accepted
+    #: _published is the number of the last publication accepted from a client here
     #: _confluences has one for each source that ever had a branch here
     """
 
@@ -84,7 +85,7 @@ class Redundant:
         self.name = name
         self.protocol = protocol
         self.paths = tuple(
-            # clients hear from the first path who advertises: what all know, each knows
+            # the first path notifies clients of supply: it has the advertisements of all
             Path(
                 number,
                 Mesh(
@@ -108,7 +109,7 @@ class Redundant:
         match input:
             case Receive():
                 effects = self._receive(input, now)
-            case ReceiveMany():  # what comes on no path closes the link
+            case ReceiveMany():  # a batch, which comes on no path, closes the link
                 effects = self._receive(next(input.messages()), now)
             case ClientPublish():
                 return self._publish(input, now)
@@ -131,46 +132,46 @@ class Redundant:
         return self._close_all(effects, now)
 
     def refused(self, client: str, publications: Sequence[Publication]) -> Sequence[int]:
-        """The places of those that any path would refuse: see `Router.refused`."""
+        """The places of the publications that any path would refuse: see `Router.refused`."""
         refused: set[int] = set()
         for path in self.paths:
             refused.update(path.mesh.refused(client, publications))
         return sorted(refused)
 
     def stated(self, client: str) -> Stated:
-        """What an attached client has stated, by its ids."""
+        """The ids of an attached client's subscriptions and advertisements."""
         return self.paths[0].mesh.stated(client)
 
     def statements(self) -> Iterator[ClientInput]:
-        """Its clients, and what they have stated: see `Membership.statements`."""
+        """The inputs that restore its clients and their entries: see `Membership.statements`."""
         return self.paths[0].mesh.statements()
 
     def next_deadline(self) -> float | None:
-        """That of the path whose trees may change next."""
+        """The earliest deadline of the paths."""
         deadlines = (path.mesh.next_deadline() for path in self.paths)
         return min((at for at in deadlines if at is not None), default=None)
 
     @property
     def is_tree(self) -> bool:
-        """Links may form circles: else there is one path."""
+        """False: links may form circles, or else there is one path."""
         return False
 
     @property
     def finds(self) -> tuple[FindTree, ...]:
-        """How the tree of a source is found on each path."""
+        """The function that finds a source's tree on each path."""
         return tuple(path.mesh.map.find for path in self.paths)
 
     def behind(self) -> Collection[str]:
-        """The neighbors that are not told everything yet, on whatever path."""
+        """The neighbors whose backlog is not sent yet, on whatever path."""
         return {neighbor for path in self.paths for neighbor in path.mesh.behind()}
 
     def neighbors(self, source: str | None = None) -> tuple[str, ...]:
-        """Those on the trees of a source, on any path."""
+        """The neighbors on the trees of a source, on any path."""
         found = (one for path in self.paths for one in path.mesh.neighbors(source))
         return tuple(dict.fromkeys(found))
 
     def cores(self, source: str) -> tuple[OnOneTree | None, ...]:
-        """Those of all paths."""
+        """The cores of all paths."""
         return tuple(core for path in self.paths for core in path.mesh.cores(source))
 
     def tells_over(self) -> frozenset[str] | None:
@@ -178,7 +179,7 @@ class Redundant:
         return self.paths[0].mesh.tells_over()
 
     def table_sizes(self) -> dict[str, int]:
-        """Entries in each table, over all paths: see `Router.table_sizes`."""
+        """The number of entries in each table, over all paths: see `Router.table_sizes`."""
         sizes = Counter[str]()
         for path in self.paths:
             sizes.update(path.mesh.table_sizes())
@@ -186,19 +187,19 @@ class Redundant:
         return dict(sizes)
 
     def counters(self) -> dict[str, int]:
-        """What was counted on all paths: see `Router.counters`."""
+        """The counts of all paths: see `Router.counters`."""
         counted = Counter[str]()
         for path in self.paths:
             counted.update(path.mesh.counters())
         return dict(counted)
 
     def received(self) -> Iterator[LinkSubscription]:
-        """The subscriptions that came over links, on all paths."""
+        """The subscriptions received over links, on all paths."""
         for path in self.paths:
             yield from path.mesh.received()
 
     def told(self) -> Iterator[LinkSubscription]:
-        """The subscriptions that neighbors have been told of, on all paths."""
+        """The subscriptions sent to neighbors, on all paths."""
         for path in self.paths:
             yield from path.mesh.told()
 
@@ -226,19 +227,19 @@ class Redundant:
         return self._follow(path, step)
 
     def _take(self, paths: Iterable[Path], input: Input, now: float) -> list[Effect]:
-        """Let paths take an input that concerns all of them."""
+        """Let all given paths take an input."""
         effects: list[Effect] = []
         for path in paths:
             effects.extend(self._follow(path, path.take(input, now, 0, self._published)))
         return effects
 
     def _link_down(self, neighbor: str, now: float) -> list[Effect]:
-        """A link is gone on all paths: what one says while others have yet to hear is void."""
+        """Remove a link from all paths; what a path sends on it meanwhile is dropped."""
         effects = self._take(self.paths, LinkDown(neighbor), now)
         return [e for e in effects if not (isinstance(e, Send) and e.neighbor == neighbor)]
 
     def _publish(self, request: ClientPublish, now: float) -> list[Effect]:
-        """What a client publishes goes out on all paths, or on none."""
+        """Send a client's publication on all paths, or refuse it."""
         number = self._published + 1
         effects: list[Effect] = []
         for path in self.paths:
@@ -253,10 +254,10 @@ class Redundant:
         self._published = number
         return effects
 
-    # What comes of them ------------------------------------------------------------------------
+    # Results -----------------------------------------------------------------------------------
 
     def _follow(self, path: Path, step: Step) -> list[Effect]:
-        """What follows from a step on one path."""
+        """The effects of a step on one path."""
         effects: list[Effect] = []
         if step.old is not None:  # before `Leave` on the old branch, and on all other paths
             effects.extend(path.marks(step.old, self._published))
@@ -292,12 +293,12 @@ class Redundant:
         return effects
 
     def _deliveries(self, publications: Iterable[Publication]) -> list[Effect]:
-        """What clients are to have of publications that had to wait, as they are subscribed now."""
+        """The deliveries of publications that had to wait, as clients are subscribed now."""
         core = self.paths[0].mesh.forest.own.core
         return [one for publication in publications for one in core.deliveries(publication)]
 
     def _close_all(self, effects: list[Effect], now: float) -> list[Effect]:
-        """Take down on all paths what is to be closed on one, after what is still sent there."""
+        """Take a link down on all paths if one closes it, after what is still sent there."""
         closing = {one.neighbor: one for one in effects if isinstance(one, CloseLink)}
         kept: list[Effect] = [one for one in effects if not isinstance(one, CloseLink)]
         for neighbor, close in closing.items():

@@ -1,1 +1,1 @@
-"""Subscriptions from router to router on ways that routing on a circle takes."""
+"""Subscriptions that travel from router to router on the ways of routing on a circle."""

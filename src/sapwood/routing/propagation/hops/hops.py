@@ -1,23 +1,23 @@
 """Subscriptions on the ways of a circle: from each router to those that it routes by.
 
-The baselines that IRBR is compared with (dossier 004, 2.10) both keep, at each router, what the
-neighbors want who have told it, and tell others of that: Scribe a *parent*, the next router towards
-the rendezvous, of all; reverse path forwarding whoever stands for a slot, of what came from outside
-the range that the two have in common. `Leads` says for which of the neighbors told (*targets*) what
-came from a neighbor (a *source*) is. It makes no circles: a parent is nearer to the rendezvous, and
-slots get longer from one to the next.
+The baselines that IRBR is compared with (dossier 004, 2.10) both keep, at each router, the
+subscriptions of neighbors that have sent any, and pass them on: Scribe all of them to a *parent*,
+the next router towards the rendezvous; reverse path forwarding those from outside the range that
+two routers have in common, to the router that represents a slot. `Leads` determines for which of
+the receiving neighbors (*targets*) the subscriptions of a neighbor (a *source*) are. It makes no
+circles: a parent is nearer to the rendezvous, and slots get longer from one to the next.
 
-On each of these links, covering decides what is told (`propagation.covering`), and a subscription
-is in force when all whom it is for have confirmed it, as on a tree (`routing.confirmation`). Two
-things are not as on a tree:
+On each of these links, covering selects the subscriptions to propagate (`propagation.covering`),
+and a subscription is in force when all its targets have confirmed it, as on a tree
+(`routing.confirmation`). Two things are not as on a tree:
 
-* Ways change, and a subscription may come by two at once. So whoever passes it on gives it a name
-  of its own: nothing has one name on two links into a router.
-* A target may come or go while its link is up: it is told everything, or to forget it.
+* Ways change, and a subscription may come by two at once. So every router that passes it on gives
+  it a name of its own: no subscription has one name on two links into a router.
+* A target may come or go while its link is up: all its subscriptions are sent to it, or withdrawn.
 
-What a neighbor wants is kept as long as the link to it: no entry outlives it, so nothing is to be
-compared. That is also why what is wanted behind a router that crashes is not known beyond it until
-it has been told on another way.
+The subscriptions of a neighbor are kept as long as the link to it: no entry outlives the link, so
+no tables are compared. That is also why the subscriptions behind a router that crashes are missing
+beyond it until they have been sent on another way.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ from sapwood.routing.propagation.telling import How, Reason, Reasons
 from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry
 
 Leads: TypeAlias = Callable[[str, str], bool]
-"""Whether what came from a source is for a target."""
+"""True if the subscriptions of a source (first argument) are for a target (second)."""
 
 
 class HopPropagation(ClientEntries[Interest]):
-    """All subscriptions at one router, and what its targets have been told of them.
+    """All subscriptions at one router, and those propagated to its targets.
 
     #: links has the targets; the candidates of each are the clients' entries and those that lead
     #: there
-    #: entries.received has the neighbors from which anything came that is wanted still
-    #: _names and _named are inverse: candidates that were told, and the names they were told under
+    #: entries.received has the neighbors with at least one subscription here
+    #: _names and _named are inverse: propagated candidates, and the names they were sent under
     """
 
     __slots__ = ("_leads", "_named", "_names", "_sendings", "confirmations", "links")
@@ -79,45 +79,46 @@ class HopPropagation(ClientEntries[Interest]):
         self._named: dict[str, str] = {}
 
     def follow_circle(self, leads: Leads) -> None:
-        """Let routing on the circle say what is for whom; comes before anything else."""
+        """Set the function that selects the targets of a source; comes before anything else."""
         self._leads = leads
 
     # Clients -----------------------------------------------------------------------------------
 
     def _announce(self, entry: LocalEntry[Interest]) -> list[Effect]:
-        """Tell all targets."""
+        """Propagate a client's entry to all targets."""
         return self._propagate([(entry.key, entry.filter)], CLIENTS)
 
     def _announce_many(
         self, entries: Sequence[LocalEntry[Interest]], filters: Sequence[Interest]
     ) -> list[Effect]:
-        """Tell all targets of several at once."""
+        """Propagate several entries to all targets at once."""
         keys = [entry.key for entry in entries]
         return self._propagate(list(zip(keys, filters, strict=True)), CLIENTS)
 
     def _withdraw(self, entry: LocalEntry[Interest]) -> list[Effect]:
-        """Let all targets forget it."""
+        """Withdraw an entry from all targets."""
         return self._stop((entry.key,), CLIENTS)
 
     def _withdraw_many(self, entries: Sequence[LocalEntry[Interest]]) -> list[Effect]:
-        """Let them forget several at once."""
+        """Withdraw several entries from all targets at once."""
         return self._stop([entry.key for entry in entries], CLIENTS)
 
     def in_force(self, key: str) -> bool:
-        """Whether all whom it is for have confirmed it."""
+        """True if all targets of the entry have confirmed it."""
         return self.confirmations.in_force(key)
 
     @property
     def unconfirmed(self) -> int:
-        """What is not yet in force, of clients and of neighbors."""
+        """The number of entries, of clients and of neighbors, that are not yet in force."""
         return len(self.confirmations.awaited)
 
     # Targets and neighbors -----------------------------------------------------------------------
 
     def turn(self, targets: Sequence[str], peers: Collection[str]) -> list[Effect]:
-        """These are to be told from now on, and no others; `peers` are those with a link.
+        """Make `targets` the only targets; `peers` are the neighbors with a link.
 
-        Who comes is told before who goes forgets, and what was not in force waits for who comes.
+        Entries are sent to new targets before they are withdrawn from former ones, and entries that
+        were not in force wait for the new ones.
         """
         effects: list[Effect] = []
         for target in targets:
@@ -153,7 +154,7 @@ class HopPropagation(ClientEntries[Interest]):
                     yield key, entry.filter
 
     def gone(self, neighbor: str) -> list[Effect]:
-        """The link to a neighbor is gone, with all that it wanted."""
+        """Remove a neighbor whose link is gone, with all its subscriptions."""
         if neighbor not in self.entries.received:
             return []
         return self._stop(tuple(self.entries.link_down(neighbor)), neighbor)
@@ -161,7 +162,7 @@ class HopPropagation(ClientEntries[Interest]):
     # Messages ----------------------------------------------------------------------------------
 
     def on_message(self, neighbor: str, message: SubscriptionMessage) -> Outcome:
-        """A neighbor says something of subscriptions."""
+        """Carry out a neighbor's message about subscriptions."""
         match message:
             case Subscribe(key, wanted, sending):
                 return self._enter(neighbor, (key,), (wanted,), sending)
@@ -181,7 +182,7 @@ class HopPropagation(ClientEntries[Interest]):
     def _enter(
         self, neighbor: str, keys: Sequence[str], filters: Sequence[Interest], first: int
     ) -> Outcome:
-        """A neighbor wants something."""
+        """Register subscriptions of a neighbor."""
         for key in keys:
             if key in self.entries.by_key or self.entries.source_of(key) is not None:
                 return Outcome([], objection=f"{neighbor} said twice that it wants {key}")
@@ -198,7 +199,7 @@ class HopPropagation(ClientEntries[Interest]):
         return Outcome(self._propagate(some, neighbor))
 
     def _retract(self, neighbor: str, keys: Sequence[str]) -> list[Effect]:
-        """A neighbor wants something no more."""
+        """Withdraw subscriptions of a neighbor."""
         received = self.entries.received.get(neighbor, {})
         left = [key for key in keys if key in received]
         for key in left:
@@ -208,7 +209,7 @@ class HopPropagation(ClientEntries[Interest]):
         return self._stop(left, neighbor)
 
     def _confirmed(self, target: str, confirmed: Iterable[tuple[str, int]]) -> list[Effect]:
-        """A target has what it was told, and so have all beyond it."""
+        """Take in a target's confirmations; all routers beyond it have confirmed as well."""
         if target not in self.links:
             return []
         found: list[str] = []
@@ -219,7 +220,7 @@ class HopPropagation(ClientEntries[Interest]):
         return self._report(found)
 
     def _propagate(self, some: Sequence[tuple[str, Interest]], source: str) -> list[Effect]:
-        """Tell those whom new entries of a source, or of clients, are for."""
+        """Propagate new entries of a source, or of clients, to the targets that they are for."""
         effects: list[Effect] = []
         for target, link in self.links.items():
             if source == CLIENTS or self._leads(source, target):
@@ -230,7 +231,7 @@ class HopPropagation(ClientEntries[Interest]):
         return [*effects, *self._report(in_force)]
 
     def _stop(self, keys: Sequence[str], source: str) -> list[Effect]:
-        """Let those forget entries whom they were for."""
+        """Withdraw entries from the targets that they were for."""
         effects: list[Effect] = []
         if keys:
             for key in keys:
@@ -243,7 +244,7 @@ class HopPropagation(ClientEntries[Interest]):
         return effects
 
     def _emit(self, target: str, change: Change) -> list[Effect]:
-        """Say what a change of what a target knows comes to."""
+        """Turn a change of a target's propagated entries into messages."""
         effects: list[Effect] = []
         link = self.links[target]
         told = change.propagate
@@ -265,7 +266,7 @@ class HopPropagation(ClientEntries[Interest]):
         return [*effects, *self._report(settled)]
 
     def _name(self, key: str) -> str:
-        """The name under which this router tells others of something: nobody else uses it."""
+        """The name under which this router sends an entry on: no other router uses it."""
         name = self._names.get(key)
         if name is None:
             name = key
@@ -277,7 +278,7 @@ class HopPropagation(ClientEntries[Interest]):
         return name
 
     def _report(self, keys: Iterable[str]) -> list[Effect]:
-        """Say of entries that they are in force, to whoever they came from."""
+        """Report entries as in force to the clients and neighbors that they came from."""
         effects: list[Effect] = []
         confirmed: dict[str, list[tuple[str, int]]] = {}
         entries = self.entries
@@ -301,7 +302,7 @@ class HopPropagation(ClientEntries[Interest]):
                     effects.append(Send(source, ConfirmMany(named, sendings)))
         return effects
 
-    # What there is on trees, and not here ------------------------------------------------------
+    # Operations of trees, mostly without effect here -------------------------------------------
 
     @property
     def behind(self) -> Collection[str]:
@@ -309,34 +310,34 @@ class HopPropagation(ClientEntries[Interest]):
         return (CLIENTS,) if self.entries.leaving else ()
 
     def told(self) -> Iterable[tuple[str, str, Interest]]:
-        """Target, name and filter of all that targets have been told."""
+        """Target, name and filter of all entries sent to targets."""
         for target, link in self.links.items():
             for key, wanted in link.propagated.items():
                 yield target, self._names[key], wanted
 
     def why(self, neighbor: str, key: str) -> Reasons:
-        """How a target knows of an entry, or why it does not."""
+        """The reasons why a target has an entry, or does not have it."""
         if neighbor not in self.links or key not in dict(self._candidates(neighbor)):
             return (Reason(How.NOWHERE),)
         return self.links[neighbor].why(key)
 
     def held_as(self, neighbor: str, told: Reason) -> str | None:
-        """The key under which something came from a neighbor; `None` if it did not."""
+        """The key of the entry received from a neighbor; `None` if it is missing."""
         return told.key if told.key in self.entries.received.get(neighbor, ()) else None
 
     def link_up(self, neighbor: str, *, is_told: bool = True) -> None:
-        """A neighbor is nobody of itself: the circle says whether it is told."""
+        """Do nothing: the circle determines the targets, whichever links are up."""
 
     def replay(self, neighbor: str, at_once: int) -> list[Effect]:  # noqa: ARG002
-        """Nothing: `turn` tells whom it concerns."""
+        """Do nothing: `turn` sends the entries that a target needs."""
         return []
 
     def drained(self, neighbor: str, at_once: int) -> list[Effect]:
-        """Withdraw more of what clients have left behind; no neighbor is behind."""
+        """Withdraw more entries of clients that have gone; no neighbor has a backlog."""
         return self.clear(at_once) if neighbor == CLIENTS else []
 
     def link_down(self, neighbor: str, at_once: int | None = None) -> list[Effect]:  # noqa: ARG002
-        """Nothing: `turn` and `gone` say what is to be forgotten."""
+        """Do nothing: `turn` and `gone` forget the entries of a link."""
         return []
 
     def advertised(
@@ -346,7 +347,7 @@ class HopPropagation(ClientEntries[Interest]):
         filter: AdvertisedContent,  # noqa: ARG002
         at_once: int | None = None,  # noqa: ARG002
     ) -> list[Effect]:
-        """Subscriptions go their way, whatever is advertised where."""
+        """Do nothing: advertisements do not change the ways of subscriptions."""
         return []
 
     def unadvertised(
@@ -355,7 +356,7 @@ class HopPropagation(ClientEntries[Interest]):
         key: str,  # noqa: ARG002
         at_once: int | None = None,  # noqa: ARG002
     ) -> list[Effect]:
-        """Subscriptions go their way, whatever is advertised where."""
+        """Do nothing: advertisements do not change the ways of subscriptions."""
         return []
 
     def validate(

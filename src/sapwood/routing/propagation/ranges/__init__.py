@@ -1,1 +1,1 @@
-"""Subscriptions by identifier range: who knows what of whom on a circle."""
+"""Subscriptions by identifier range on a circle."""

@@ -1,23 +1,24 @@
-"""What becomes of a client's subscription on a circle: how far it is told, and who stands for it.
+"""The clients' subscriptions of a router on a circle: how far they travel, and what they rely on.
 
-A subscription *f* at router X is told to all routers, unless somebody whom they know stands for it.
-Let Z, in X's slot of m digits, want *g*, which covers *f*. Who shares fewer than m - 1 digits with
-X has X and Z in one slot, and knows of *g* there, or of what stands for it; so *f* goes only to the
-slots of m digits and more around X: it has the *reach* m (IRBR, 004, L185-196). If X has *g*
-itself, *f* goes nowhere: its reach is one more than there are digits.
+A subscription *f* at router X is sent to all routers, unless a subscription that they know stands
+for it. Let Z, in X's slot of m digits, have *g*, which covers *f*. A router that shares fewer than
+m - 1 digits with X has X and Z in one slot, and has *g* there, or a subscription that stands for
+it; so *f* goes only to the slots of m digits and more around X: it has the *reach* m (IRBR, 004,
+L185-196). If X has *g* itself, *f* goes nowhere: its reach is one more than there are digits.
 
-The work says nothing of what happens at once (L280). Here, this holds at any time, as long as links
-do: *for every subscription in force each router has, in the slot of its home, one that covers it*.
+The work leaves concurrency open (L280). Here, this holds at any time, as long as links do: *for
+every subscription in force each router has, in the slot of its home, one that covers it*.
 
-* It is told from the shortest slots to the longest, and only when all in one level have answered,
-  the next one hears of it. So who hears of *g* from Z is nearer to it than all who have to have it
-  for what is to rely on it: relying on what one has heard of is safe.
-* It is cancelled in the other order. Who relied on it looks for another, or is told itself as far
-  as is needed, before it answers; and only then are those asked who are farther away. So what a
-  cancel uncovers (L199-211) is there before what covered it goes. The work has the one who cancels
-  tell what it knows to be uncovered, in the same message: that loses what it does not know yet.
-* Nobody relies on what relies on it: only on what accepts strictly more, or the same under a lesser
-  key.
+* It is sent to the shortest slots first and to the longest last, and to the next level only when
+  all in one level have answered. So a router that has received *g* from Z is nearer to Z than all
+  that must have *g* before a subscription may rely on it: relying on a received one is safe.
+* It is cancelled in the other order. A subscription that relied on it finds another, or is itself
+  sent as far as needed, before the cancel is answered; and only then is the cancel sent farther. So
+  the subscriptions that a cancel uncovers (L199-211) are in place before their cover goes. In the
+  work the cancelling router sends the ones that it knows to be uncovered, in the same message: that
+  loses those that it does not know yet.
+* No subscription relies on one that relies on it: only on one that accepts strictly more, or the
+  same under a lesser key.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from sapwood.model.interest import Interest
 
 
 class Candidate(NamedTuple):
-    """Something that is wanted, and the digits of the slot in which it is.
+    """A subscription that others may rely on, and the number of digits of its slot.
 
-    What clients of the same router want has one more than there are.
+    The level of subscriptions of clients of the same router is one more than there are digits.
     """
 
     key: str
@@ -42,37 +43,37 @@ class Candidate(NamedTuple):
 
 
 class Telling(Protocol):
-    """How others are told: by whoever knows the routers around this one."""
+    """Sends subscriptions to other routers; implemented where the routers around are known."""
 
     @property
     def digits(self) -> int:
-        """Of an identifier."""
+        """The number of digits of an identifier."""
         ...
 
     def levels(self) -> list[int]:
-        """The lengths of slots in which anybody is, ascending."""
+        """The lengths of the slots with a router in them, ascending."""
         ...
 
     def tell(self, own: Own, level: int) -> None:
-        """Tell all in slots of so many digits of a subscription; `OwnSubscriptions.answered`."""
+        """Send a subscription to all in slots of `level` digits; `answered` follows."""
         ...
 
     def cancel(self, own: Own, level: int) -> None:
-        """Tell them that it is wanted no more; `OwnSubscriptions.answered` follows."""
+        """Send its cancel to all in these slots; `OwnSubscriptions.answered` follows."""
         ...
 
     def in_force(self, key: str) -> None:
-        """Every router knows of it, or of what stands for it."""
+        """Report that every router has the subscription, or one that stands for it."""
         ...
 
 
 @dataclass(slots=True, eq=False)
 class Own:
-    """A client's subscription, or one that others have yet to forget.
+    """A client's subscription, or a withdrawn one that others have yet to forget.
 
-    #: todo are levels, in the order in which they are to hear of it; lowest has heard of it
-    #: all levels from reach on know it, if it is settled
-    #: relies_on is the key of what stands for it below its reach; "" where nobody is below
+    #: todo are the levels still to be sent to, in order; lowest is the lowest level sent to
+    #: all levels from reach on have it, if it is settled
+    #: relies_on is the key of its cover below its reach; "" where no level is below
     """
 
     key: str
@@ -89,14 +90,14 @@ class Own:
     waiting: list[Callable[[], None]] = field(default_factory=list)
 
     def call(self) -> None:
-        """Tell those who wait for it that it is settled, or never will be."""
+        """Call the callbacks that wait for it: it is settled, or never will be."""
         waiting, self.waiting = self.waiting, []
         for then in waiting:
             then()
 
 
 def stands_for(candidate: Candidate, own: Own) -> bool:
-    """Whether something may be relied on for a subscription: see the module."""
+    """True if a subscription may rely on a candidate: see the module."""
     key, wanted, _ = candidate
     if key == own.key or type(wanted) is not type(own.filter) or not wanted.covers(own.filter):
         return False
@@ -104,9 +105,9 @@ def stands_for(candidate: Candidate, own: Own) -> bool:
 
 
 class OwnSubscriptions:
-    """What the clients of one router want, and how far others are told of it.
+    """The subscriptions of one router's clients, and how far each was sent.
 
-    `others` are what is known of others, the longest slots first.
+    `others` returns the subscriptions received from others, the longest slots first.
     """
 
     __slots__ = ("_others", "_telling", "records")
@@ -118,21 +119,21 @@ class OwnSubscriptions:
 
     @property
     def unsettled(self) -> int:
-        """How many are not told as far as they have to be, or not forgotten."""
+        """The number of subscriptions not yet sent, or cancelled, as far as they have to be."""
         return sum(not own.is_settled for own in self.records.values())
 
     def add(self, key: str, filter: Interest) -> None:
-        """A client wants something: tell others, as far as nobody stands for it."""
+        """Add a client's subscription, and send it as far as no other stands for it."""
         nowhere = self._telling.digits + 1
         own = self.records[key] = Own(key, filter, nowhere, nowhere)
         self._extend(own)
 
     def withdraw(self, key: str) -> None:
-        """A client does not want it any more; those who rely on it come first."""
+        """Withdraw a client's subscription, after those that rely on it have settled."""
         own = self.records[key]
         own.is_leaving, own.is_settled = True, False
         own.todo.clear()
-        relying = self.uncover(key)  # before those who wait hear that it is not coming
+        relying = self.uncover(key)  # before the waiting callbacks learn that it is withdrawn
         own.call()
 
         def uncovered() -> None:
@@ -142,7 +143,7 @@ class OwnSubscriptions:
         self.when_settled(relying, uncovered)
 
     def uncover(self, key: str) -> list[Own]:
-        """What stood for some subscriptions does so no more; returns those that it stood for."""
+        """Let the subscriptions that relied on a key extend their reach; returns them."""
         relying = [one for one in self.records.values() if one.relies_on == key]
         found = [one for one in relying if not one.is_leaving]
         for own in found:
@@ -150,7 +151,7 @@ class OwnSubscriptions:
         return found
 
     def when_settled(self, some: Iterable[Own], then: Callable[[], None]) -> None:
-        """Call once all of some subscriptions are told as far as they have to be."""
+        """Call `then` once all of some subscriptions are settled."""
         left = [own for own in some if not own.is_settled and not own.is_leaving]
         count = len(left)
         if not left:
@@ -166,12 +167,12 @@ class OwnSubscriptions:
             own.waiting.append(settled)
 
     def answered(self, own: Own) -> None:
-        """All in a level have answered."""
+        """Continue with a subscription after all in a level have answered."""
         own.is_busy = False
         self._step(own)
 
     def validate(self) -> None:
-        """Check what the fields say of each other; raises `InvariantError`."""
+        """Check the relations between the fields; raises `InvariantError`."""
         for key, own in self.records.items():
             if own.is_settled and (own.todo or own.is_busy or own.is_leaving or own.waiting):
                 raise InvariantError(f"{key} is settled, and something is to be done for it")
@@ -182,7 +183,7 @@ class OwnSubscriptions:
                 raise InvariantError(f"{key} relies on {beside.key}, which is going")
 
     def _extend(self, own: Own) -> None:
-        """See who stands for it, and have it told as far as is needed now."""
+        """Find a cover of a subscription, and have it sent as far as needed now."""
         found = next((one for one in self._candidates() if stands_for(one, own)), None)
         own.relies_on, reach = ("", 1) if found is None else (found.key, found.level)
         if reach < own.reach:
@@ -191,7 +192,7 @@ class OwnSubscriptions:
         self._step(own)
 
     def _candidates(self) -> Iterator[Candidate]:
-        """All that may stand for a subscription: what is told to the fewest for it first."""
+        """All candidates that a subscription may rely on: those that shorten its way most first."""
         beside = self._telling.digits + 1
         for own in self.records.values():
             if not own.is_leaving:
@@ -199,7 +200,7 @@ class OwnSubscriptions:
         yield from self._others()
 
     def _step(self, own: Own) -> None:
-        """Go on with what is to be done, if nothing is under way."""
+        """Do the next step for a subscription, unless one is under way."""
         if own.is_busy or self.records.get(own.key) is not own:
             return
         if own.is_leaving:
@@ -213,7 +214,7 @@ class OwnSubscriptions:
 
     def _leave(self, own: Own) -> None:
         if not own.is_cancelled:
-            return  # those who rely on it are not done
+            return  # the subscriptions that rely on it are not settled
         if own.lowest <= self._telling.digits and not own.todo:
             own.todo = [level for level in self._telling.levels() if level >= own.lowest]
             own.lowest = self._telling.digits + 1

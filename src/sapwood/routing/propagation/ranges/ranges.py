@@ -1,15 +1,15 @@
 """Subscriptions by range: the filter table of IRBR (004, L166-214), and its pull repair.
 
-`entries.received` is the table: for each slot of this router in which something is wanted, what
-routers in that range want, by key. Which slot that is follows from the key, as it begins with the
-name of the subscription's home. What a client of this router wants is there beside it.
+`entries.received` is the table: for each slot of this router with any subscription, those of the
+routers in that range, by key. The slot follows from the key, as it begins with the name of the
+subscription's home. The subscriptions of this router's clients are there beside it.
 
-What one has to know from another in a range is what it should have been told of: all that homes in
-the range want with a reach of as many digits as the range has, or fewer (`own`). Whoever is in the
-range knows that, at least when it knows of longer ranges what it should. So a table that is wrong,
-in whatever way, is right after as many comparisons as there are digits in which routers differ,
-longest ranges first, if nothing else happens (dossier 004, 2.9). Comparing is asking for more where
-a digest differs. What was missed `RANGES_STRIKES` times in a row is dropped.
+A router should have, of another one's range, all subscriptions that homes in the range have with a
+reach of as many digits as the range has, or fewer (`own`). A router in the range has these itself,
+at least if its entries of longer ranges are right. So a table that is wrong, in whatever way, is
+right after as many comparisons as there are digits in which routers differ, longest ranges first,
+if nothing else happens (dossier 004, 2.9). A comparison requests the entries where a digest
+differs. An entry that was missing `RANGES_STRIKES` times in a row is dropped.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ _DIGEST_BYTES: Final = 16
 class RangePropagation(ClientEntries[Interest]):
     """All subscriptions at one router of a circle.
 
-    #: entries.received has the ranges in which something is wanted, and what, with its reach
-    #: _since[key] is when it was told, for all of that
-    #: _missed[key] is how often in a row somebody who should know it did not
-    #: _reported[range] is what somebody there knows, as far as it has said so
+    #: entries.received has the ranges with any subscription, and these, with their reach
+    #: _since[key] is the time at which it was received, for all of these
+    #: _missed[key] is how often in a row a router that should have it did not
+    #: _reported[range] are the entries of a router there, as far as it has sent them
     """
 
     __slots__ = ("_missed", "_own", "_reported", "_since")
@@ -61,17 +61,17 @@ class RangePropagation(ClientEntries[Interest]):
         self._reported: dict[Range, dict[str, tuple[Interest, int]]] = {}
 
     def follow_circle(self, telling: Telling) -> None:
-        """Let this one tell others from now on; comes before anything else."""
+        """Set the object that sends subscriptions to others; comes before anything else."""
         self._own = OwnSubscriptions(telling, self._others)
 
     @property
     def own_subscriptions(self) -> OwnSubscriptions:
-        """What clients want."""
+        """The subscriptions of this router's clients."""
         assert self._own is not None, "a router on a circle can tell others"
         return self._own
 
     def _others(self) -> Iterator[Candidate]:
-        """What is known of others, the longest ranges first."""
+        """The subscriptions received from others, the longest ranges first."""
         for range_ in sorted(self.entries.received, key=len, reverse=True):
             for key, entry in self.entries.received[range_].items():
                 yield Candidate(key, entry.filter, len(range_))
@@ -79,37 +79,37 @@ class RangePropagation(ClientEntries[Interest]):
     # Clients -----------------------------------------------------------------------------------
 
     def _announce(self, entry: LocalEntry[Interest]) -> list[Effect]:
-        """Tell others of it, as far as nobody stands for it."""
+        """Send a subscription to others, as far as no other stands for it."""
         self.own_subscriptions.add(entry.key, entry.filter)
         return []
 
     def _withdraw(self, entry: LocalEntry[Interest]) -> list[Effect]:
-        """Let those who rely on it find another, then those forget it who were told."""
+        """Withdraw a subscription, after those that rely on it have found another cover."""
         self.own_subscriptions.withdraw(entry.key)
         return []
 
     def in_force(self, key: str) -> bool:
-        """Whether each router knows of it, or of what stands for it."""
+        """True if each router has the subscription, or one that stands for it."""
         own = self.own_subscriptions.records.get(key)
         return own is None or own.is_confirmed
 
     def why(self, neighbor: str, key: str) -> Reasons:  # noqa: ARG002
-        """Ranges are told, not neighbors."""
+        """One reason: subscriptions are sent to ranges, not to neighbors."""
         return (Reason(How.NOWHERE),)
 
     def held_as(self, neighbor: str, told: Reason) -> str | None:
-        """The key under which something came from a range; `None` if it did not."""
+        """The key of the entry received from a range; `None` if it is missing."""
         return told.key if told.key in self.entries.received.get(neighbor, ()) else None
 
     @property
     def unconfirmed(self) -> int:
-        """Subscriptions that are not told as far as they have to be, or not forgotten."""
+        """The number of subscriptions not yet sent, or cancelled, as far as they have to be."""
         return self.own_subscriptions.unsettled
 
     # The table ---------------------------------------------------------------------------------
 
     def learn(self, range_: Range, key: str, wanted: Interest, reach: int, now: float) -> None:
-        """Somebody in a range wants something."""
+        """Register a subscription of a range."""
         present = self.entries.received.get(range_)
         if present is None:
             self.entries.link_up(range_)
@@ -122,7 +122,7 @@ class RangePropagation(ClientEntries[Interest]):
         self._missed.pop(key, None)
 
     def unlearn(self, range_: Range, key: str) -> list[Own]:
-        """Nobody wants it any more; returns the own subscriptions that it stood for."""
+        """Remove a subscription of a range; returns the own subscriptions that relied on it."""
         present = self.entries.received.get(range_)
         if present is None or key not in present:
             return []
@@ -136,11 +136,11 @@ class RangePropagation(ClientEntries[Interest]):
     # Repair ------------------------------------------------------------------------------------
 
     def digest(self, range_: Range) -> bytes:
-        """Of what is known of a range from others."""
+        """The digest of a range's subscriptions as received from others."""
         return _digest(self.entries.received.get(range_, {}))
 
     def differing(self, range_: Range, digest: bytes) -> list[RangeEntries]:
-        """What this router, which is in a range, knows to be wanted there: if that is news."""
+        """The subscriptions here of a range that this router is in, if their digest differs."""
         known = self._within(range_)
         if _digest(known) == digest:
             return []
@@ -160,7 +160,7 @@ class RangePropagation(ClientEntries[Interest]):
         ]
 
     def _within(self, range_: Range) -> dict[str, tuple[Interest, int]]:
-        """What is wanted in a range that this router is in, as far as others have to know it."""
+        """The subscriptions of a range that this router is in, as far as others must have them."""
         length = len(range_)
         known = {
             own.key: (own.filter, own.reach)
@@ -175,7 +175,7 @@ class RangePropagation(ClientEntries[Interest]):
         return known
 
     def reconcile(self, message: RangeEntries, now: float) -> None:
-        """Take in what somebody in a range knows to be wanted there."""
+        """Compare the table with the entries of a range as a router in it has sent them."""
         range_ = message.range
         reported = self._reported.setdefault(range_, {})
         for (key, reach), wanted in zip(message.entries, message.filters.values, strict=True):
@@ -192,28 +192,28 @@ class RangePropagation(ClientEntries[Interest]):
                 self._miss(range_, key, now)
 
     def nobody_in(self, range_: Range, now: float) -> None:
-        """Nobody was found in a range."""
+        """Count all entries of a range as missing: no router was found in it."""
         for key in [*self.entries.received.get(range_, {})]:
             self._miss(range_, key, now)
 
     def found_equal(self, range_: Range) -> None:
-        """What is known of a range is what somebody there knows."""
+        """Reset the counts of missing entries: a router in the range has equal ones."""
         for key in self.entries.received.get(range_, ()):
             self._missed.pop(key, None)
 
     def _miss(self, range_: Range, key: str, now: float) -> None:
-        """Somebody should know something, and does not: drop it, unless that may be on its way."""
+        """Count an entry as missing; drop it after too many times, unless it may be under way."""
         if now - self._since[key] < RANGES_REPAIR_S:
             return
         self._missed[key] = self._missed.get(key, 0) + 1
         if self._missed[key] >= RANGES_STRIKES:
             self.unlearn(range_, key)
 
-    # What there is on trees, and not here ------------------------------------------------------
+    # Operations of trees, mostly without effect here -------------------------------------------
 
     @property
     def links(self) -> Mapping[str, ToldLink]:
-        """No neighbor is told of anything for itself."""
+        """Empty: subscriptions are sent to ranges, not to neighbors."""
         return {}
 
     @property
@@ -222,26 +222,26 @@ class RangePropagation(ClientEntries[Interest]):
         return (CLIENTS,) if self.entries.leaving else ()
 
     def told(self) -> Iterable[tuple[str, str, Interest]]:
-        """Nothing is told to one neighbor."""
+        """Empty: subscriptions are sent to ranges, not to neighbors."""
         return ()
 
     def link_up(self, neighbor: str, *, is_told: bool = True) -> None:
-        """A neighbor is nobody of itself: the circle says for which range it stands."""
+        """Do nothing: the circle determines the range of a neighbor."""
 
     def replay(self, neighbor: str, at_once: int) -> list[Effect]:  # noqa: ARG002
-        """Nothing: it asks for what it lacks."""
+        """Do nothing: a neighbor requests the entries that it lacks."""
         return []
 
     def drained(self, neighbor: str, at_once: int) -> list[Effect]:
-        """Withdraw more of what clients have left behind; no neighbor is behind."""
+        """Withdraw more entries of clients that have gone; no neighbor has a backlog."""
         return self.clear(at_once) if neighbor == CLIENTS else []
 
     def link_down(self, neighbor: str, at_once: int | None = None) -> list[Effect]:  # noqa: ARG002
-        """Nothing is known from it."""
+        """Do nothing: no entry was received from a neighbor as such."""
         return []
 
     def on_message(self, neighbor: str, message: SubscriptionMessage) -> Outcome:  # noqa: ARG002
-        """Nobody says such things on a circle."""
+        """Object: these messages do not exist on a circle."""
         return Outcome([], objection=unexpected_message(message))
 
     def advertised(
@@ -251,7 +251,7 @@ class RangePropagation(ClientEntries[Interest]):
         filter: AdvertisedContent,  # noqa: ARG002
         at_once: int | None = None,  # noqa: ARG002
     ) -> list[Effect]:
-        """Subscriptions go everywhere, whatever is advertised where."""
+        """Do nothing: subscriptions go everywhere, whatever is advertised where."""
         return []
 
     def unadvertised(
@@ -260,7 +260,7 @@ class RangePropagation(ClientEntries[Interest]):
         key: str,  # noqa: ARG002
         at_once: int | None = None,  # noqa: ARG002
     ) -> list[Effect]:
-        """Subscriptions go everywhere, whatever is advertised where."""
+        """Do nothing: subscriptions go everywhere, whatever is advertised where."""
         return []
 
     def validate(
@@ -283,7 +283,7 @@ class RangePropagation(ClientEntries[Interest]):
 
 
 def _digest(keys: Iterable[str]) -> bytes:
-    """The same for the same keys in any order."""
+    """A digest of keys that does not depend on their order."""
     found = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     for key in sorted(keys):
         found.update(key.encode())

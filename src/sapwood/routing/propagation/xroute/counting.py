@@ -1,10 +1,10 @@
-"""How subscriptions spread as counts: XRoute in a router (`propagation/xroute`).
+"""Subscriptions that spread as counts: XRoute in a router (`propagation/xroute`).
 
-Everything that changes a count at one router is one message to each neighbor, and each message
-that comes is one message to each other neighbor; so every change passes every router, in the order
-of its link. Confirmations take the same way back: a client's subscription is in force when every
-router has counted it. Under advertisements (`wanted`) a change goes on only where it is wanted, and
-is confirmed from where it ends; `core.py` argues why nothing is lost.
+Every change of a count at one router is one message to each neighbor, and each message that comes
+is one message to each other neighbor; so every change passes every router, in the order of its
+link. Confirmations take the same way back: a client's subscription is in force when every router
+has counted it. Under advertisements (`wanted`) a change goes on only where it is wanted, and is
+confirmed from where it ends; `answering.py` argues why nothing is lost.
 
 That is enough, and lasts. As soon as a router has counted a subscription, its table of the side
 that the subscription is on has a filter that accepts all that the subscription accepts; and a
@@ -12,8 +12,8 @@ message that takes this filter away brings back those that it hid, and is carrie
 when every router has counted it, a publication that any of them accepts from then on is sent on
 towards the subscription by every router on the way.
 
-A change is told apart from all others by the router at which it began (`origin`) and its number
-there. On a tree it comes to each router once; where it comes again the overlay has a cycle.
+A change is identified by the router at which it began (`origin`) and its number there. On a tree it
+comes to each router once; where it comes again the overlay has a cycle.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry
 class CountingPropagation(ClientEntries[Interest]):
     """All subscriptions at one router: those of clients one by one, those of neighbors as counts.
 
-    `make_index` makes an exact covering index of interests, `make_view` the view of a link: one
-    that is told of all (`View`), or of what something that came over it intersects (`WantedView`).
+    `make_index` makes an exact covering index of interests, `make_view` the view of a link: of all
+    filters (`View`), or of those that an advertisement from there intersects (`WantedView`).
 
     #: entries.received[n] has a key for each filter that neighbor n counts
-    #: links are those neighbors that are told anything
+    #: links are the neighbors that receive subscriptions
     #: the sides of the node are those keys' neighbors, and the clients, whose filters it counts
     """
 
@@ -77,17 +77,17 @@ class CountingPropagation(ClientEntries[Interest]):
 
     @property
     def links(self) -> Mapping[str, View]:
-        """What each neighbor is told."""
+        """The view of each neighbor that receives subscriptions."""
         return self._node.views
 
     @property
     def unconfirmed(self) -> int:
-        """Causes of messages that are not confirmed."""
+        """The number of causes of messages that are not confirmed."""
         waiting = self._receipts.waiting.values()
         return len({cause for causes in waiting for cause in causes.values()})
 
     def in_force(self, key: str) -> bool:
-        """Whether every router that it must reach has counted a client's subscription."""
+        """True if every router that a client's subscription must reach has counted it."""
         return key not in self._receipts.stated
 
     # Clients -----------------------------------------------------------------------------------
@@ -101,21 +101,21 @@ class CountingPropagation(ClientEntries[Interest]):
         return effects
 
     def _withdraw(self, entry: LocalEntry[Interest]) -> list[Effect]:
-        """Count one less."""
+        """Count one subscription of a client less."""
         self._receipts.forget(entry.key)
         return self._begin(self._node.unsubscribe(entry.filter))
 
     # Links -------------------------------------------------------------------------------------
 
     def link_up(self, neighbor: str, *, is_told: bool = True) -> None:
-        """A link is there, over which nothing was told so far, or never will be."""
+        """Add a link, over which nothing is sent yet, or nothing ever (not `is_told`)."""
         self._node.connect(neighbor, is_told=is_told)
         self._receipts.link_up(neighbor)
         self.entries.link_up(neighbor)
         self._keys[neighbor] = {}
 
     def replay(self, neighbor: str, at_once: int) -> list[Effect]:
-        """Tell a neighbor all that it has to count, `at_once` filters in a message."""
+        """Send a neighbor all filters that it has to count, `at_once` of them in a message."""
         if neighbor not in self.links:
             return []
         if (
@@ -127,7 +127,7 @@ class CountingPropagation(ClientEntries[Interest]):
 
     @property
     def behind(self) -> Collection[str]:
-        """The neighbors that are still to be told of filters that were here before their link.
+        """The neighbors with a backlog of filters that were there before their link.
 
         And `CLIENTS`, while clients that have gone have subscriptions here.
         """
@@ -135,7 +135,7 @@ class CountingPropagation(ClientEntries[Interest]):
         return [*late, CLIENTS] if self.entries.leaving else late
 
     def drained(self, neighbor: str, at_once: int) -> list[Effect]:
-        """Withdraw more of what clients have left behind, or tell a neighbor more."""
+        """Withdraw more entries of clients that have gone, or send more of a neighbor's backlog."""
         if neighbor == CLIENTS:
             return self.clear(at_once)
         if neighbor not in self.links:
@@ -143,10 +143,10 @@ class CountingPropagation(ClientEntries[Interest]):
         return self._tell(neighbor, self._node.go_on(neighbor, at_once), at_once)
 
     def link_down(self, neighbor: str, at_once: int | None = None) -> list[Effect]:  # noqa: ARG002
-        """A link is gone: give up all that was counted behind it, at once."""
+        """Remove a link, and at once all filters that were counted behind it."""
         self.entries.link_down(neighbor)
         del self._keys[neighbor]
-        # Whoever is behind it may have lost what it said, and say something else in its place.
+        # Routers behind it may have lost their last changes, and send others in their place.
         self._heard = {name: last for name, last in self._heard.items() if last[-1] != neighbor}
         effects = [
             effect for cause in self._receipts.link_down(neighbor) for effect in self._answer(cause)
@@ -158,7 +158,7 @@ class CountingPropagation(ClientEntries[Interest]):
     # Messages ----------------------------------------------------------------------------------
 
     def on_message(self, neighbor: str, message: SubscriptionMessage) -> Outcome:
-        """A neighbor says something of subscriptions."""
+        """Carry out a neighbor's message about subscriptions."""
         match message:
             case Update():
                 return self._update(neighbor, message)
@@ -175,7 +175,7 @@ class CountingPropagation(ClientEntries[Interest]):
         filter: AdvertisedContent,
         at_once: int | None = None,
     ) -> list[Effect]:
-        """An advertisement came over a link: what it makes wanted is said there."""
+        """Register an advertisement of a link, and send the filters that it makes wanted there."""
         if neighbor not in self.links:
             return []
         return self._tell(neighbor, self._node.advertised(neighbor, key, filter, at_once))
@@ -186,13 +186,13 @@ class CountingPropagation(ClientEntries[Interest]):
         key: str,
         at_once: int | None = None,  # noqa: ARG002
     ) -> list[Effect]:
-        """An advertisement of a link is gone, and with it what only it made wanted there."""
+        """Remove an advertisement of a link, and withdraw what only it made wanted there."""
         if neighbor not in self.links:
             return []
         return self._tell(neighbor, self._node.unadvertised(neighbor, key))
 
     def _update(self, neighbor: str, message: Update) -> Outcome:
-        """A neighbor tells of a change."""
+        """Carry out a neighbor's change."""
         if self._has_come(message, neighbor):
             what = f"change {message.number} of subscriptions at router {message.origin}"
             return Outcome([], objection=cycle_reason(what, "here", neighbor))
@@ -219,7 +219,7 @@ class CountingPropagation(ClientEntries[Interest]):
         return Outcome(effects, objection)
 
     def why(self, neighbor: str, key: str) -> Reasons:
-        """How a neighbor that is there knows of an entry, or why it does not."""
+        """The reasons why a neighbor has an entry, or does not have it."""
         if neighbor not in self.links:
             return (Reason(How.NOWHERE),)
         entry = self.entries.by_key.get(key)
@@ -234,11 +234,11 @@ class CountingPropagation(ClientEntries[Interest]):
         return (Reason(How.ITSELF if head == wanted else How.COVERED, "", head),)
 
     def held_as(self, neighbor: str, told: Reason) -> str | None:
-        """The key that the filter has here which a neighbor says it counts; `None` if none has."""
+        """The key here of the filter that a neighbor reports to count; `None` if missing."""
         return None if told.filter is None else self._keys[neighbor].get(told.filter)
 
     def told(self) -> Iterator[tuple[str, str, Interest]]:
-        """Neighbor and filter of all that neighbors have been told to count; keys are theirs."""
+        """Neighbor and filter of all filters that neighbors count; the keys are empty."""
         for neighbor, view in self.links.items():
             for filter_ in view.propagated:
                 yield neighbor, "", filter_
@@ -272,12 +272,12 @@ class CountingPropagation(ClientEntries[Interest]):
         if counted != stated:
             raise InvariantError("the clients' subscriptions are not counted as they are")
 
-    # What all have in common -------------------------------------------------------------------
+    # Updates -----------------------------------------------------------------------------------
 
     def _begin(
         self, told: Mapping[str, Sequence[Operation]], cause: Cause | None = None
     ) -> list[Effect]:
-        """Send what a change comes to that begins here."""
+        """Send the updates of a change that begins at this router."""
         self._began += 1
         return self._send(told, self._identity, self._began, cause)
 
@@ -287,7 +287,7 @@ class CountingPropagation(ClientEntries[Interest]):
         operations: Sequence[Operation],
         at_once: int = SUBSCRIPTIONS_AT_ONCE_MAX,
     ) -> list[Effect]:
-        """Send operations to one neighbor for whose sake they begin here, some in a message."""
+        """Send one neighbor operations that begin here for its sake, in chunks of `at_once`."""
         return [
             effect
             for start in range(0, len(operations), at_once)
@@ -304,7 +304,7 @@ class CountingPropagation(ClientEntries[Interest]):
         effects: list[Effect] = []
         for link, operations in told.items():
             if not operations:
-                continue  # nothing is wanted there, or what came was wrong from the first on
+                continue  # nothing is wanted there, or the first operation was wrong
             self._sendings += 1
             message = Update(origin, number, self._sendings, tuple(operations))
             effects.append(Send(link, message))
@@ -313,7 +313,7 @@ class CountingPropagation(ClientEntries[Interest]):
         return effects
 
     def _answer(self, cause: Cause) -> list[Effect]:
-        """Say to whoever caused messages that all of them are confirmed."""
+        """Confirm messages to the client or neighbor that caused them: all are confirmed."""
         if cause.link is not None:
             return [Send(cause.link, ConfirmUpdate(cause.sending))]
         entry = self.entries.by_key[cause.key]
@@ -322,7 +322,7 @@ class CountingPropagation(ClientEntries[Interest]):
         return [self.kind.in_force(entry.client, entry.id)]
 
     def _has_come(self, message: Update, neighbor: str) -> bool:
-        """Whether a change is one of this router or the last that came from its origin."""
+        """True if a change is one of this router or the last that came from its origin."""
         if message.origin == self._identity:
             return True
         name, _, _ = message.origin.rpartition(".")
@@ -333,7 +333,7 @@ class CountingPropagation(ClientEntries[Interest]):
     def _give_keys(
         self, neighbor: str, touched: Iterable[Interest], counted: Container[Interest]
     ) -> None:
-        """Give keys to filters that a neighbor has begun to count, take those of others."""
+        """Give keys to filters that a neighbor has begun to count; remove uncounted ones."""
         keys = self._keys[neighbor]
         for filter_ in touched:
             if filter_ in counted and filter_ not in keys:

@@ -1,7 +1,7 @@
-"""The table of one side: which filters a router has heard of from there (the thesis' T).
+"""The table of one side: the filters that a router has received from there (the thesis' T).
 
-It depends on what came from there alone, so all views share it. What came is *booked*: the booking
-says what changed, in the terms that views need.
+It depends on the messages from there alone, so all views share it. An operation is *booked*: the
+booking has its changes, in the terms that views need.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from sapwood.routing.propagation.xroute.triples import NO_COUNT, Count, Operatio
 class Registered:
     """Subscriptions were added, or some of several equal ones withdrawn.
 
-    `is_new` where the interface did not know the filter; then the `absorbed` filters, with what was
-    known of them there, are represented by it from now on (definition 1). `appended` concerns other
-    filters that the interface knows.
+    `is_new`: the interface did not have the filter. Then it represents the `absorbed` filters, with
+    their counts there, from now on (definition 1). `appended` concerns other filters of the
+    interface.
     """
 
     main: Triple
@@ -32,15 +32,15 @@ class Registered:
 
     @property
     def touched(self) -> tuple[Interest, ...]:
-        """The filters that the interface may know now and did not before, or the other way."""
+        """The filters that the operation may have added to the interface or removed from it."""
         return (self.main.filter, *(filter_ for filter_, _ in self.absorbed))
 
 
 @dataclass(frozen=True, slots=True)
 class Canceled:
-    """The last subscription of a filter is gone from the interface, which knew it with `count`.
+    """The last subscription of a filter is gone from the interface, where it had `count`.
 
-    `returned` are filters that it hid there and that count for themselves again.
+    `returned` are filters that it hid there and that are counted on their own again.
     """
 
     filter: Interest
@@ -49,19 +49,19 @@ class Canceled:
 
     @property
     def touched(self) -> tuple[Interest, ...]:
-        """The filters that the interface may know now and did not before, or the other way."""
+        """The filters that the operation may have added to the interface or removed from it."""
         return (self.filter, *(triple.filter for triple in self.returned))
 
 
 Booking: TypeAlias = Registered | Canceled
-"""What an operation did to an interface."""
+"""The result of an operation at an interface."""
 
 
 class Interface:
-    """What is known from one side: a neighbor, or the clients of the router.
+    """The filters of one side: a neighbor, or the clients of the router.
 
-    `search`, empty, finds what a new filter represents; without it nothing is represented, as
-    among the clients of a router, which knows them one by one.
+    `search`, empty, finds the filters that a new one represents; without it none is represented, as
+    among the clients of a router, which it has one by one.
 
     #: of counts, none has instances < 1 or hidden < 0
     #: search holds the filters of counts
@@ -76,7 +76,7 @@ class Interface:
     def book(self, operation: Operation) -> Booking:
         """Carry out an operation.
 
-        Raises `PeerError`, with nothing carried out, for one that no neighbor can mean.
+        Raises `PeerError`, with nothing carried out, for an operation that contradicts the table.
         """
         main, *rest = operation
         appended = tuple(rest)
@@ -106,10 +106,10 @@ class Interface:
     def _after(
         self, main: Triple | None, appended: Operation, gone: Mapping[Interest, Count]
     ) -> dict[Interest, Count]:
-        """The counts that triples change, as they are when others are gone; raises `PeerError`.
+        """The counts that triples change, as they are when `gone` is removed; raises `PeerError`.
 
-        With a main triple, which stands for all that is gone, the appended ones speak of filters
-        that are known.
+        With a main triple, which stands for all that is gone, the appended ones have to be of
+        filters of the interface.
         """
         after: dict[Interest, Count] = {}
         if main is not None:
@@ -127,7 +127,7 @@ class Interface:
         return after
 
     def _replace(self, gone: Iterable[Interest], counts: Mapping[Interest, Count]) -> None:
-        """Forget filters, and let these be counted like this."""
+        """Remove the filters `gone`, and set the counts of others."""
         for filter_ in gone:
             del self.counts[filter_]
             if self._search is not None:

@@ -1,4 +1,4 @@
-"""All that XRoute knows at one router: an interface for each side, a view for each neighbor."""
+"""The tables of XRoute at one router: an interface for each side, a view for each neighbor."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Node:
 
     `make_view` makes an empty view over a search for its tops.
 
-    A *side* is a neighbor or `CLIENTS`. What comes from one side is told to every neighbor that is
-    told at all, except to that side; each time as one operation, or more where covering is not
-    reported transitively.
+    A *side* is a neighbor or `CLIENTS`. Subscriptions of one side go to every neighbor with a view,
+    except to that side; each time as one operation, or more where covering is not reported
+    transitively.
 
-    #: the views are of sides; view v has taken in what all interfaces but that of v know
+    #: the views are of sides; view v includes the filters of all interfaces but that of v
     """
 
     __slots__ = ("_make_index", "_make_view", "interfaces", "views")
@@ -42,38 +42,39 @@ class Node:
         return self.interfaces[CLIENTS]
 
     def connect(self, neighbor: str, *, is_told: bool = True) -> None:
-        """A neighbor is there, which knows nothing and of which nothing is known.
+        """Add a neighbor, with empty tables on both ends.
 
-        `start` says what it has to be told. One that leads to no producer `is_told` nothing.
+        `start` returns its first operations. Nothing is sent to one that leads to no producer (not
+        `is_told`).
         """
         self.interfaces[neighbor] = Interface(Containment(self._make_index()))
         if is_told:
             self.views[neighbor] = self._make_view(Containment(self._make_index()))
 
     def start(self, neighbor: str) -> list[Operation]:
-        """All that a new neighbor has to be told."""
+        """All operations for a new neighbor."""
         known = [item for counts in self._seen_by(neighbor) for item in counts.items()]
         return self.views[neighbor].start(known)
 
     def begin(self, neighbor: str, count: int) -> list[Operation]:
-        """`start`, of so many filters; `go_on` says the rest."""
+        """`start`, for `count` filters; `go_on` returns the rest."""
         view = self.views[neighbor]
         view.put_off(one for counts in self._seen_by(neighbor) for one in counts)
         return self.go_on(neighbor, count)
 
     def size_without(self, neighbor: str) -> int:
-        """How many filters a neighbor could be told of at most."""
+        """An upper bound of the number of filters for a neighbor."""
         return sum(map(len, self._seen_by(neighbor)))
 
     def go_on(self, neighbor: str, count: int) -> list[Operation]:
-        """What a neighbor has to be told of so many filters that were put off."""
+        """The operations for a neighbor that bring up to `count` pending filters."""
         return self.views[neighbor].go_on(count, self._seen_by(neighbor))
 
     def bring(self, operation: Operation, source: str) -> dict[str, list[Operation]]:
-        """What neighbors have to be told before an operation of a side is carried out.
+        """The operations for neighbors that have to go before an operation of a side.
 
-        That is of filters that it names and that they were to be told of later: whoever waits for
-        the operation waits for nothing else then.
+        They bring the pending filters that it names, so that a sender that waits for the
+        operation's confirmation waits for nothing else.
         """
         named = [triple.filter for triple in operation]
         return {
@@ -85,9 +86,9 @@ class Node:
     def advertised(
         self, neighbor: str, key: str, filter: AdvertisedContent, at_once: int | None = None
     ) -> list[Operation]:
-        """A neighbor that is told has advertised something; returns what it has to be told.
+        """Register an advertisement of a neighbor with a view; returns the operations for it.
 
-        Of more than `at_once` filters that may be wanted some; `go_on` says the rest.
+        If more than `at_once` filters may be wanted, those of the first; `go_on` returns the rest.
         """
         view, seen = self.views[neighbor], self._seen_by(neighbor)
         known = [item for counts in seen for item in counts.items()]
@@ -99,31 +100,31 @@ class Node:
         return told if at_once is None else [*told, *view.go_on(at_once, seen)]
 
     def unadvertised(self, neighbor: str, key: str) -> list[Operation]:
-        """A neighbor has taken that back; returns what it has to be told."""
+        """Remove an advertisement of a neighbor; returns the operations for it."""
         return self.views[neighbor].unadvertised(key, self._seen_by(neighbor))
 
     def disconnect(self, neighbor: str) -> list[dict[str, list[Operation]]]:
-        """A neighbor is gone, and all that it told; returns what the others have to be told.
+        """Remove a neighbor, with all its filters; returns the operations for the others.
 
-        As the failover of 6.2 does it: every filter is canceled by itself, and nothing is
-        returned for it.
+        As in the failover of 6.2, every filter is canceled by itself, and nothing is returned for
+        it.
         """
         self.views.pop(neighbor, None)
         counts = self.interfaces.pop(neighbor).counts
         return [self.tell(Canceled(f, count, ()), neighbor) for f, count in counts.items()]
 
     def subscribe(self, filter: Interest) -> dict[str, list[Operation]]:
-        """A client subscribes; returns what neighbors have to be told."""
+        """Add a client's subscription; returns the operations for neighbors."""
         return self.take((Triple(filter, 1, 0),), CLIENTS)
 
     def unsubscribe(self, filter: Interest) -> dict[str, list[Operation]]:
-        """One of the clients that subscribed to a filter does so no longer."""
+        """Remove a client's subscription; returns the operations for neighbors."""
         return self.take((Triple(filter, -1, 0),), CLIENTS)
 
     def take(self, operation: Operation, source: str) -> dict[str, list[Operation]]:
-        """Carry out what came from a side; returns what neighbors have to be told.
+        """Carry out an operation of a side; returns the operations for neighbors.
 
-        Raises `PeerError`, with nothing carried out, for what no neighbor can mean.
+        Raises `PeerError`, with nothing carried out, for an operation that contradicts the tables.
         """
         told = self.bring(operation, source)
         for neighbor, more in self.tell(self.interfaces[source].book(operation), source).items():
@@ -131,7 +132,7 @@ class Node:
         return told
 
     def tell(self, booking: Booking, source: str) -> dict[str, list[Operation]]:
-        """What neighbors have to be told of what was booked at the interface of a side."""
+        """The operations for neighbors after a booking at the interface of a side."""
         return {
             neighbor: view.take(booking)
             for neighbor, view in self.views.items()
@@ -148,5 +149,5 @@ class Node:
             view.validate(self._seen_by(neighbor))
 
     def _seen_by(self, neighbor: str) -> list[Mapping[Interest, Count]]:
-        """What the interfaces of the view of a neighbor know."""
+        """The counts of the interfaces in the view of a neighbor."""
         return [one.counts for side, one in self.interfaces.items() if side != neighbor]

@@ -1,8 +1,8 @@
-"""Which of the messages that a router sent are not confirmed yet, and whose they were.
+"""The messages of a router that are not confirmed yet, and their causes.
 
 Where every message causes one message at most on each other link (`counting.py`), a message is
-confirmed to where it came from when all that it caused are confirmed; so confirmations come back
-from the edges of the overlay, or from where a change is wanted no further.
+confirmed to where it came from when all messages that it caused are confirmed; so confirmations
+come back from the edges of the overlay, or from where a change is wanted no further.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sapwood.errors import InvariantError
 
 @dataclass(slots=True, eq=False)
 class Cause:
-    """What messages were sent for: a client's statement (`key`), or message `sending` of `link`.
+    """The cause of messages: a client's request (`key`), or message `sending` of `link`.
 
     #: open: the numbers of the messages that are not confirmed, by the link they were sent on
     """
@@ -29,7 +29,7 @@ class Receipts:
     """Messages that wait for their confirmation.
 
     #: waiting[link][n] is the cause of the message that was sent on the link under number n
-    #: stated[key] is the cause of a client's statement for which something is open
+    #: stated[key] is the cause of a client's request with a message that is open
     #: waiting holds a cause exactly under its open numbers, of which there is one at least
     """
 
@@ -44,7 +44,7 @@ class Receipts:
         self.waiting[link] = {}
 
     def sent(self, link: str, number: int, cause: Cause) -> None:
-        """Let a message that was just sent be waited for."""
+        """Register a message that was just sent, to wait for its confirmation."""
         self.waiting[link][number] = cause
         cause.open[link] = number
         if cause.link is None:
@@ -53,7 +53,7 @@ class Receipts:
     def confirm(self, link: str, number: int) -> Cause | None:
         """Take in a confirmation; returns the cause for which nothing is open any more.
 
-        One of a message that nobody waits for says nothing.
+        The confirmation of a message that is not registered has no effect.
         """
         cause = self.waiting[link].pop(number, None)
         return self._settled(cause, link) if cause is not None else None
@@ -61,7 +61,7 @@ class Receipts:
     def link_down(self, link: str) -> list[Cause]:
         """Give up a link; returns the causes for which nothing is open any more because of that.
 
-        What came over it is not waited for any more: nobody is left to hear of it.
+        Causes that came over it are dropped: no neighbor is left to confirm them to.
         """
         settled = [self._settled(cause, link) for cause in self.waiting.pop(link).values()]
         unheard = {one for causes in self.waiting.values() for one in causes.values()}
@@ -71,7 +71,7 @@ class Receipts:
         return [cause for cause in settled if cause is not None and cause.link != link]
 
     def forget(self, key: str) -> None:
-        """A client's statement is withdrawn: nobody waits for it any more."""
+        """Forget the cause of a client's request that is withdrawn."""
         cause = self.stated.pop(key, None)
         if cause is not None:
             self._drop(cause)
@@ -91,7 +91,7 @@ class Receipts:
             raise InvariantError("something is waited for that came over a link which is gone")
 
     def _drop(self, cause: Cause) -> None:
-        """Let nobody wait for a cause any more."""
+        """Forget a cause with all its open messages."""
         for link, number in cause.open.items():
             del self.waiting[link][number]
 

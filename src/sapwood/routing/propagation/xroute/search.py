@@ -1,4 +1,4 @@
-"""Which of a set of filters strictly contain a given one, or are strictly contained in it.
+"""Search in a set of filters for those that strictly contain a given one, or are contained in it.
 
 *Strictly* means that covering is reported one way and not the other. Of different filters that
 accept the same publications neither contains the other, or they would stand for each other.
@@ -15,8 +15,8 @@ from sapwood.errors import InvariantError
 from sapwood.model.interest import Interest
 
 MakeIndex: TypeAlias = Callable[[], CoveringIndex[Interest]]
-"""Makes an empty covering index. What it reports may depend on the two filters alone, so that the
-routers at both ends of a link come to the same answer: an exact one does that."""
+"""Makes an empty covering index. Its answers may depend on the two filters alone, so that the
+routers at both ends of a link come to the same answer: an exact index fulfils that."""
 
 
 class Containment:
@@ -45,24 +45,24 @@ class Containment:
         return iter(self._keys)
 
     def add(self, filter: Interest) -> None:
-        """Hold one more filter."""
+        """Add a filter."""
         key = heapq.heappop(self._free) if self._free else len(self._filters)
         self._keys[filter] = key
         self._filters[key] = filter
         self._index.add(key, filter)
 
     def remove(self, filter: Interest) -> None:
-        """Give up a filter."""
+        """Remove a filter."""
         key = self._keys.pop(filter)
         del self._filters[key]
         self._index.remove(key)
         heapq.heappush(self._free, key)
 
     def containing(self, filter: Interest) -> Interest | None:
-        """Some filter that strictly contains `filter`; `None` if there is none."""
+        """A filter that strictly contains `filter`; `None` if there is none."""
         first = self._index.cov(filter, 1)
         found = self._strictly_above(filter, first)
-        if found is None and first:  # the first was another form of the same: look at all
+        if found is None and first:  # the first was another form of the same: check all
             return self._strictly_above(filter, self._index.cov(filter, len(self)))
         return found
 

@@ -1,4 +1,4 @@
-"""What XRoute's messages are made of."""
+"""The elements of XRoute's messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sapwood.model.interest import Interest
 
 
 class Triple(Struct, array_like=True, frozen=True, gc=False):
-    """A change of what the sender's side wants: `(S; n; r)` in the thesis.
+    """A change of the subscriptions of the sender's side: `(S; n; r)` in the thesis.
 
     There are `instances` more subscriptions of exactly `filter` (fewer, if negative), and it stands
     for `hidden` more subscriptions of other filters, which it covers.
@@ -23,13 +23,13 @@ class Triple(Struct, array_like=True, frozen=True, gc=False):
 
 
 Operation: TypeAlias = Annotated[tuple[Triple, ...], Meta(min_length=1)]
-"""Triples that belong together, at least one: the first says what happened, the others, appended,
-what follows for filters that the first one hid or would hide."""
+"""Triples that belong together, at least one: the first is the change itself, the others, appended,
+are its consequences for filters that the first one hid or would hide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """What an interface knows of a filter: `(x, z)` in the thesis.
+    """The counts of a filter at an interface: `(x, z)` in the thesis.
 
     `instances` subscriptions have exactly this filter, at least one, and it stands for `hidden`
     others.
@@ -40,12 +40,12 @@ class Count:
 
     @property
     def total(self) -> int:
-        """All subscriptions that are served through the filter."""
+        """The number of subscriptions that are served through the filter."""
         return self.instances + self.hidden
 
     @property
     def is_sound(self) -> bool:
-        """Whether an interface may know a filter with this count."""
+        """True if an interface may hold a filter with this count."""
         return self.instances >= 1 and self.hidden >= 0
 
     def plus(self, instances: int, hidden: int) -> Count:

@@ -1,17 +1,17 @@
-"""What one neighbor is to be told: the filters of all other sides, and which stand for which.
+"""The filters for one neighbor: those of all other sides, and which stand for which.
 
-The thesis' R and P, per upstream interface (2.13 of its appendix A in words): a view sees the
-interfaces of all sides but its neighbor's, and a filter exists in it iff some of those know it.
-Filters without a substitute are *tops*: the neighbor knows exactly them, each with the instances
-here (its x there) and what it stands for (its z there).
+The thesis' R and P, per upstream interface (2.13 of its appendix A in words): a view includes the
+interfaces of all sides but its neighbor's, and a filter exists in it iff one of those has it.
+Filters without a substitute are *tops*: the neighbor has exactly them, each with the instances here
+(its x there) and the count of what it stands for (its z there).
 
 A change of a filter that is known costs a step for each substitute above it, in a chain as long as
 filters that contain each other have come, each wider than the last. A new filter costs a search
 for a top that contains it, and one for those it contains if there is none; when a top goes, a
 search for each filter that it was the substitute of.
 
-A neighbor need not be told of all at once. What is *pending* is cut out of what is booked, as if it
-were not wanted there, and is brought in bit by bit; so is what somebody waits for, before the rest.
+A neighbor need not get all filters at once. *Pending* ones are cut out of bookings, as if they were
+not wanted there, and are brought in chunk by chunk; a filter that a sender waits for comes first.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Entry:
 
     @property
     def total(self) -> int:
-        """All subscriptions that are served through the filter."""
+        """The number of subscriptions that are served through the filter."""
         return self.instances + self.hidden
 
     def ancestors(self) -> Iterator[Entry]:
@@ -69,7 +69,7 @@ class Entry:
         return entry
 
     def count(self, instances: int, hidden: int) -> None:
-        """Count more (or less) here, and therefore above."""
+        """Add to the counts here, and therefore to those above."""
         for above in self.ancestors():
             above.hidden += instances + hidden
         self.instances += instances
@@ -77,14 +77,13 @@ class Entry:
 
 
 class View:
-    """The filters that one neighbor is told of, over an empty search for tops.
+    """The filters for one neighbor, over an empty search for tops.
 
-    Every method that takes something in returns what the neighbor has to be told, in order.
+    Every method that takes something in returns the operations for the neighbor, in order.
 
-    #: pending are filters that interfaces may know and that the neighbor is told of later: no entry
-    #: is among them
-    #: an entry has instances > 0; its hidden is what interfaces say of it, plus the total of each
-    #: of its children
+    #: pending are filters that interfaces may have and that are sent to the neighbor later: no
+    #: entry is among them
+    #: an entry has instances > 0; its hidden is that of the interfaces, plus its children's totals
     #: tops holds the filters of the entries that have no substitute
     #: following substitutes ends at a top
     """
@@ -100,12 +99,12 @@ class View:
 
     @property
     def propagated(self) -> Mapping[Interest, Count]:
-        """What the neighbor knows: each top with what it counts there."""
+        """The filters that the neighbor has: each top with its counts there."""
         tops = (self.entries[filter_] for filter_ in self._tops)
         return {top.filter: Count(top.instances, top.hidden) for top in tops}
 
     def take(self, booking: Booking) -> list[Operation]:
-        """Take in what was booked at an interface of the view, as far as it is wanted now."""
+        """Enter a booking at an interface of the view, as far as it is wanted now."""
         if self.pending:
             return self._take_partly(booking)
         match booking:
@@ -115,17 +114,17 @@ class View:
                 return [self._cancel(booking)]
 
     def put_off(self, filters: Iterable[Interest]) -> None:
-        """Let filters that are no entries be told of later, by `go_on`."""
+        """Make filters that are no entries pending; `go_on` brings them later."""
         self.pending.update(dict.fromkeys(filters))
 
     def go_on(self, count: int, interfaces: Sequence[Mapping[Interest, Count]]) -> list[Operation]:
-        """Take in so many of what is pending, as far as the interfaces of the view know it."""
+        """Enter up to `count` pending filters, as far as the interfaces of the view have them."""
         return self.bring([*islice(self.pending, count)], interfaces)
 
     def bring(
         self, filters: Iterable[Interest], interfaces: Sequence[Mapping[Interest, Count]]
     ) -> list[Operation]:
-        """Take in now what of some filters is pending."""
+        """Enter those of some filters that are pending."""
         told: list[Operation] = []
         for filter_ in filters:
             if filter_ not in self.pending:
@@ -139,11 +138,11 @@ class View:
         return summed(told)
 
     def _is_wanted(self, filter: Interest) -> bool:
-        """Whether the neighbor is to know of a filter by now."""
+        """True if the neighbor is to have a filter by now."""
         return filter not in self.pending
 
     def _take_partly(self, booking: Booking) -> list[Operation]:
-        """Take in what was booked where not all that interfaces know is here."""
+        """Enter a booking where filters of the interfaces are missing here."""
         match booking:
             case Registered():
                 return self._take_registered(booking)
@@ -176,13 +175,13 @@ class View:
         return tuple(triple for triple in triples if triple.filter in self.entries)
 
     def _recount(self, triples: Operation) -> list[Operation]:
-        """Count more or less of filters that are known, all at once."""
+        """Change the counts of filters that are known, all at once."""
         if not triples:
             return []
         return self._register(Registered(triples[0], False, (), triples[1:]))  # noqa: FBT003
 
     def start(self, counts: Iterable[tuple[Interest, Count]]) -> list[Operation]:
-        """Take in all that the interfaces know, for a neighbor that knows nothing."""
+        """Enter all filters of the interfaces, for a neighbor that has none."""
         for filter_, count in counts:
             main = Triple(filter_, count.instances, count.hidden)
             self._register(Registered(main, True, (), ()))  # noqa: FBT003 - a field
@@ -197,7 +196,7 @@ class View:
         filter: AdvertisedContent,  # noqa: ARG002
         counts: Iterable[tuple[Interest, Count]],  # noqa: ARG002
     ) -> list[Operation]:
-        """The neighbor has advertised something: say nothing, as it is told of all anyway."""
+        """Return no operations: the neighbor gets all filters, whatever it advertises."""
         return []
 
     def unadvertised(
@@ -205,18 +204,18 @@ class View:
         key: str,  # noqa: ARG002
         interfaces: Sequence[Mapping[Interest, Count]],  # noqa: ARG002
     ) -> list[Operation]:
-        """The neighbor has taken an advertisement back: say nothing."""
+        """Return no operations."""
         return []
 
     def is_unwanted(self, filter: Interest) -> bool:  # noqa: ARG002
-        """Whether the neighbor is not told of a filter, as it advertised nothing for it."""
+        """True if a filter is kept from the neighbor because it advertised nothing for it."""
         return False
 
     def check_advertisements(self, advertisements: Mapping[str, AdvertisedContent]) -> None:
-        """See that exactly those are known that came from the neighbor: none are looked at."""
+        """Check that exactly the neighbor's advertisements are known: this view ignores them."""
 
     def validate(self, interfaces: Iterable[Mapping[Interest, Count]]) -> None:
-        """Work everything out again from the interfaces' counts; raises `InvariantError`."""
+        """Compute the view again from the interfaces' counts; raises `InvariantError`."""
         self._tops.validate()
         if not self.entries.keys().isdisjoint(self.pending):
             raise InvariantError("the neighbor was told of what it is to be told of later")
@@ -260,7 +259,7 @@ class View:
         return [*before, (main, *extra, *appended)]
 
     def _update(self, triple: Triple) -> Triple:
-        """Count more or less of a filter that its interface knew already (algorithm 3)."""
+        """Change the counts of a filter that its interface had already (algorithm 3)."""
         entry = self.entries[triple.filter]
         entry.count(triple.instances, triple.hidden)
         if entry.substitute is None:
@@ -270,11 +269,11 @@ class View:
     def _represent(
         self, main: Triple, absorbed: Iterable[tuple[Interest, Count]]
     ) -> tuple[list[Operation], Operation]:
-        """Take in a filter that is new at an interface (algorithms 4 and 5).
+        """Enter a filter that is new at an interface (algorithms 4 and 5).
 
-        Returns what is to be told before, and what is to be told of it. What it represents there
-        moves from where it was counted to the new filter, and, where that makes a difference to
-        the neighbor, from the head there to the head here.
+        Returns the operations before it, and its own. The filters that it represents there move
+        from where they were counted to the new filter, and, where that makes a difference to the
+        neighbor, from the head there to the head here.
         """
         entry = self.entries.get(main.filter) or self._create(main.filter)
         before, absorbed, moved = self._cancel_tops(absorbed)
@@ -300,13 +299,14 @@ class View:
     def _cancel_tops(
         self, absorbed: Iterable[tuple[Interest, Count]]
     ) -> tuple[list[Operation], list[tuple[Interest, Count]], int]:
-        """Cancel what is represented now and has no substitute here.
+        """Cancel filters that are represented now and have no substitute here.
 
-        Where covering is found transitively there is nothing of that kind: the head of the new
-        filter would have become the substitute. Where it is not, such a filter is canceled as if
-        its interface had said so, which can leave others without a substitute.
+        Where covering is found transitively there are none: the head of the new filter would have
+        become the substitute. Elsewhere such a filter is canceled as if its interface had canceled
+        it, which can leave others without a substitute.
 
-        Returns what is to be told, what was not canceled, and how many subscriptions were.
+        Returns the operations, the filters that are not canceled, and the number of subscriptions
+        that are.
         """
         told: list[Operation] = []
         rest, canceled = list(absorbed), 0
@@ -330,14 +330,14 @@ class View:
         return entry
 
     def _substitute(self, entry: Entry, by: Entry) -> None:
-        """Let one top stand for another (definition 2)."""
+        """Make one top the substitute of another (definition 2)."""
         self._tops.remove(entry.filter)
         _join(entry, by)
 
     # Cancellation ------------------------------------------------------------------------------
 
     def _cancel(self, booked: Canceled) -> Operation:
-        """Give up what an interface knew of a filter (algorithms 6 and 8)."""
+        """Cancel a filter of an interface (algorithms 6 and 8)."""
         entry = self.entries[booked.filter]
         instances, hidden = booked.count.instances, booked.count.hidden
         kept, extra = self._take_back(entry, booked.returned)
@@ -352,9 +352,9 @@ class View:
         return (Triple(entry.filter, -instances, 0), *extra, *self._reinsert(entry))
 
     def _take_back(self, entry: Entry, returned: Operation) -> tuple[int, list[Triple]]:
-        """Count filters for themselves again that `entry` hid at an interface.
+        """Count filters on their own again that `entry` hid at an interface.
 
-        Returns how many subscriptions stay with its head, and what else is to be told.
+        Returns the number of subscriptions that stay with its head, and the other triples to send.
         """
         head = entry.head
         for triple in returned:
@@ -373,7 +373,7 @@ class View:
         return kept, extra
 
     def _reinsert(self, entry: Entry) -> list[Triple]:
-        """Remove a top; what it stood for looks for other tops, or becomes one (algorithm 7)."""
+        """Remove a top; its children find other tops, or become tops (algorithm 7)."""
         orphans = list(entry.children.values())
         for orphan in orphans:
             orphan.substitute = None
@@ -394,7 +394,7 @@ class View:
         return told
 
     def _remove_substituted(self, entry: Entry) -> None:
-        """Remove an entry that counts nothing; its substitute stands for what it stood for."""
+        """Remove an entry that counts nothing; its substitute becomes that of its children."""
         above = entry.substitute
         assert above is not None, "a top is not removed without a word"
         del above.children[entry.filter]
@@ -405,7 +405,7 @@ class View:
 
 
 def _join(entry: Entry, by: Entry) -> None:
-    """Put a tree below an entry; totals are counted there and above."""
+    """Put a tree below an entry; totals are added there and above."""
     entry.substitute = by
     by.children[entry.filter] = entry
     by.hidden += entry.total
@@ -414,7 +414,7 @@ def _join(entry: Entry, by: Entry) -> None:
 
 
 def summed(operations: Iterable[Operation]) -> list[Operation]:
-    """The same in fewer: what follows upon each other for what is hidden by one filter is added."""
+    """Join operations: successive hidden counts of one filter are added up."""
     told: list[Operation] = []
     sums: dict[Interest, int] = {}
     for operation in operations:

@@ -1,17 +1,17 @@
-"""What one neighbor is to be told under advertisements: what some that came from it intersect.
+"""The filters for one neighbor under advertisements: those that one from it intersects.
 
 The thesis knows its producers: an interface is upstream iff it leads to one (4.2.6). Here a
-neighbor leads to producers of what it has advertised, and a filter is *wanted* there iff some of
-that intersects it. The neighbor's view has exactly the wanted filters, so all that it says of
-substitutes holds among these; what is booked at an interface is cut down to them before the view
-takes it in. Three things have to be minded:
+neighbor leads to producers of what it has advertised, and a filter is *wanted* there iff one of its
+advertisements intersects it. The neighbor's view has exactly the wanted filters, so all its
+substitutes are among these; a booking at an interface is cut down to them before the view enters
+it. Three facts follow:
 
-* A filter that is wanted may represent, at an interface, one that is not: what it hides there is
-  counted for it all the same. So the neighbor may count more for a filter than it is told of; it
-  counts, and is told to cancel, the same number.
+* A filter that is wanted may represent, at an interface, one that is not: the hidden count there
+  includes it all the same. So the neighbor may count more for a filter than it receives; it counts,
+  and later cancels, the same number.
 * What a filter gives back when it goes may belong to one that stays, which need not be below it.
-  So it is told of although the filter that went was never wanted.
-* `intersects` errs by saying yes. So what covers a wanted filter may not be wanted, which costs a
+  So it is sent although the filter that went was never wanted.
+* `intersects` errs by being true. So a cover of a wanted filter may not be wanted, which costs a
   message, as the two accept no publication of the advertisement in truth.
 """
 
@@ -46,7 +46,7 @@ class WantedView(View):
         self._reasons: dict[Interest, str] = {}
 
     def take(self, booking: Booking) -> list[Operation]:
-        """Take in what was booked at an interface of the view, as far as it is wanted."""
+        """Enter a booking at an interface of the view, as far as it is wanted."""
         told = self._take_partly(booking)
         for filter_ in booking.touched:
             if filter_ not in self.entries:
@@ -54,13 +54,13 @@ class WantedView(View):
         return told
 
     def start(self, counts: Iterable[tuple[Interest, Count]]) -> list[Operation]:  # noqa: ARG002
-        """Say nothing: a neighbor whose link has just come up has advertised nothing."""
+        """Return no operations: a neighbor whose link has just come up has advertised nothing."""
         return []
 
     def advertised(
         self, key: str, filter: AdvertisedContent, counts: Iterable[tuple[Interest, Count]]
     ) -> list[Operation]:
-        """The neighbor has advertised something; `counts` is all that the interfaces know."""
+        """Register an advertisement of the neighbor; `counts` are those of all interfaces."""
         self.advertisements[key] = filter
         if self.pending:  # an answer is under way already: this one comes with it
             self.put_off(wanted for wanted, _ in counts if wanted not in self.entries)
@@ -84,13 +84,13 @@ class WantedView(View):
     def unadvertised(
         self, key: str, interfaces: Sequence[Mapping[Interest, Count]]
     ) -> list[Operation]:
-        """The neighbor has taken an advertisement back; `interfaces` are those of the view."""
+        """Remove an advertisement of the neighbor; `interfaces` are those of the view."""
         del self.advertisements[key]
         concerned = [wanted for wanted, reason in self._reasons.items() if reason == key]
         for wanted in concerned:
             del self._reasons[wanted]
         unwanted = [wanted for wanted in concerned if not self._is_wanted(wanted)]
-        # What has no other below it goes first, or else it would be told of before it goes.
+        # A filter with none below it goes first, or else one below would be sent before it goes.
         unwanted.sort(key=lambda wanted: sum(1 for _ in self.entries[wanted].ancestors()))
         return summed(
             self._cancel(Canceled(wanted, counts[wanted], ()))
@@ -100,16 +100,16 @@ class WantedView(View):
         )
 
     def is_unwanted(self, filter: Interest) -> bool:
-        """Whether the neighbor is not told of a filter, as it advertised nothing for it."""
+        """True if a filter is kept from the neighbor because it advertised nothing for it."""
         return filter not in self._reasons
 
     def check_advertisements(self, advertisements: Mapping[str, AdvertisedContent]) -> None:
-        """See that exactly these came from the neighbor; raises `InvariantError`."""
+        """Check that exactly these came from the neighbor; raises `InvariantError`."""
         if self.advertisements != advertisements:
             raise InvariantError("a view knows other advertisements than came over its link")
 
     def validate(self, interfaces: Iterable[Mapping[Interest, Count]]) -> None:
-        """Work out by the rule what is wanted, and let the view check that it has just that."""
+        """Compute the wanted filters by the rule, and let the view check that it has just these."""
         wanted = [
             {
                 one: count
@@ -129,7 +129,7 @@ class WantedView(View):
                 raise InvariantError(f"{one} is wanted because of {reason}, which is apart from it")
 
     def _is_wanted(self, filter: Interest) -> bool:
-        """Whether an advertisement intersects a filter; remembers the first that does."""
+        """True if an advertisement intersects a filter; remembers the first that does."""
         if filter in self.pending:
             return False
         if filter in self._reasons:

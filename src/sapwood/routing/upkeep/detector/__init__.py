@@ -1,1 +1,1 @@
-"""Failure detectors: who has not given a sign of life for too long. Time is an argument."""
+"""Failure detectors: peers that have been silent for too long. Time is an argument."""

@@ -1,9 +1,9 @@
-"""A failure detector: which of the peers that are watched are suspected to have failed.
+"""A failure detector: the watched peers that are suspected to have failed.
 
-It is told what happens (`watch`, `heard`, `forget`) and says when to ask it (`next_deadline`) and
-whom it suspects (`suspected`). It never sends anything: who watches sees to it that peers give
-signs of life. It can be *misled*: made to suspect a peer until some time whatever it hears, so
-that whoever relies on it can be tested with suspicions that are wrong.
+The caller reports what happens (`watch`, `heard`, `forget`) and gets the time of the next check
+(`next_deadline`) and the suspected peers (`suspected`). The detector never sends anything: the
+caller sees to it that peers give signs of life. It can be *misled*: made to suspect a peer until
+some time whatever it sends, to test with wrong suspicions the code that relies on it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from sapwood.limits.failures import PHI_THRESHOLD, SUSPICION_TIMEOUT_S
 from sapwood.routing.upkeep.detector.patience import AccruedPatience, FixedPatience, Patience
 
 MakePatience: TypeAlias = Callable[[float], Patience]
-"""Makes the patience with one peer, of whom there was a sign of life at a time."""
+"""Makes the patience with one peer, given the time of its first sign of life."""
 
 
 class Detector:
     """Watches peers by name.
 
     #: _patience is that with each peer that is watched
-    #: _misled are peers, watched or not, and until when they are suspected for no reason
+    #: _misled are peers, watched or not, and until when they are suspected without cause
     """
 
     __slots__ = ("_make", "_misled", "_patience")
@@ -34,7 +34,7 @@ class Detector:
         self._misled: dict[str, float] = {}
 
     def watch(self, peer: str, now: float) -> None:
-        """Begin with a peer afresh; that is a sign of life."""
+        """Begin to watch a peer afresh; that counts as a sign of life."""
         self._patience[peer] = self._make(now)
 
     def forget(self, peer: str) -> None:
@@ -42,28 +42,28 @@ class Detector:
         self._patience.pop(peer, None)
 
     def heard(self, peer: str, now: float) -> None:
-        """A peer gave a sign of life; nothing follows if it is not watched."""
+        """Record a sign of life of a peer; no effect if it is not watched."""
         patience = self._patience.get(peer)
         if patience is not None:
             patience.heard(now)
 
     def mislead(self, peer: str, until: float) -> None:
-        """Suspect a peer until a time, whatever is heard of it."""
+        """Suspect a peer until a time, whatever signs of life come from it."""
         self._misled[peer] = max(until, self._misled.get(peer, until))
 
     def suspects(self, peer: str, now: float) -> bool:
-        """Whether a peer that is watched is suspected."""
+        """True if a peer is watched and suspected."""
         patience = self._patience.get(peer)
         if patience is None:
             return False
         return patience.deadline <= now or self._misled.get(peer, now) > now
 
     def suspected(self, now: float) -> tuple[str, ...]:
-        """All that are suspected, in the order in which they were first watched."""
+        """All suspected peers, in the order in which they were first watched."""
         return tuple(peer for peer in self._patience if self.suspects(peer, now))
 
     def next_deadline(self, now: float) -> float | None:
-        """When a peer that is trusted becomes suspected, or a wrong suspicion ends."""
+        """The time at which a trusted peer becomes suspected, or a wrong suspicion ends."""
         deadlines = [
             patience.deadline
             for peer, patience in self._patience.items()
@@ -75,7 +75,7 @@ class Detector:
         return min(deadlines, default=None)
 
     def validate(self) -> None:
-        """Check its own relations; raises `InvariantError`."""
+        """Check the detector's relations; raises `InvariantError`."""
         if not all(one.deadline < float("inf") for one in self._patience.values()):
             raise InvariantError("a peer that is silent for ever would never be suspected")
 
@@ -83,7 +83,7 @@ class Detector:
 def detector_named(text: str) -> Callable[[], Detector]:
     """Makes detectors of a name: `timeout`, `timeout:SECONDS`, `phi` or `phi:THRESHOLD`.
 
-    Raises `InputError` with what can be said.
+    Raises `InputError` with the valid forms.
     """
     make = patience_named(text)
     return lambda: Detector(make)
@@ -92,10 +92,10 @@ def detector_named(text: str) -> Callable[[], Detector]:
 def patience_named(
     text: str, first_s: float = SUSPICION_TIMEOUT_S, shortest_s: float = 0.0
 ) -> MakePatience:
-    """Makes the patience with one peer that a detector of this name has.
+    """Make the patience with one peer, from the name of a detector.
 
-    One that learns is patient for `first_s` before, and learns of intervals from `shortest_s` on.
-    Raises `InputError`.
+    A patience that learns is fixed at `first_s` before, and learns from intervals of at least
+    `shortest_s`. Raises `InputError`.
     """
     name, _, argument = text.partition(":")
     defaults = {"timeout": SUSPICION_TIMEOUT_S, "phi": PHI_THRESHOLD}
@@ -113,5 +113,5 @@ def patience_named(
             return FixedPatience(now, value)
         return AccruedPatience(now, value, first_s, shortest_s)
 
-    patience(0.0)  # refuses what makes no sense
+    patience(0.0)  # refuses invalid values
     return patience

@@ -1,9 +1,8 @@
-"""How long one peer may be silent: for a fixed time, or as long as it has been silent before.
+"""The time that one peer may be silent: fixed, or derived from its earlier silences.
 
-Whatever is chosen, a detector is *eventually complete*: the deadline is finite and moves with
-signs of life only, so a peer that is silent for ever is suspected in the end. None can be
-*accurate* where delays have no bound: a slow peer is suspected as well, and trusted again with its
-next sign.
+With any choice, a detector is *eventually complete*: the deadline is finite and moves with signs of
+life only, so a peer that is silent for ever is suspected in the end. None can be *accurate* where
+delays have no bound: a slow peer is suspected as well, and trusted again with its next sign.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ from sapwood.limits.failures import (
 
 
 class Patience(Protocol):
-    """What is known of the signs of life of one peer."""
+    """The record of one peer's signs of life."""
 
     def heard(self, now: float) -> None:
-        """The peer gave a sign of life."""
+        """Record a sign of life of the peer."""
         ...
 
     @property
     def deadline(self) -> float:
-        """When the peer is suspected, if it gives no sign before."""
+        """The time at which the peer is suspected, if it gives no sign before."""
         ...
 
 
 class FixedPatience:
-    """The same for everybody: a peer may be silent for `timeout_s` seconds."""
+    """The same for every peer: it may be silent for `timeout_s` seconds."""
 
     __slots__ = ("_heard", "timeout_s")
 
@@ -48,12 +47,12 @@ class FixedPatience:
         self._heard = now
 
     def heard(self, now: float) -> None:
-        """Wait anew."""
+        """Restart the timeout."""
         self._heard = max(self._heard, now)
 
     @property
     def deadline(self) -> float:
-        """So many seconds after the last sign."""
+        """`timeout_s` seconds after the last sign."""
         return self._heard + self.timeout_s
 
 
@@ -62,11 +61,11 @@ class AccruedPatience:
 
     Phi at a time is `-log10` of the probability that the next sign of life comes later still, where
     intervals between signs are distributed normally with the mean and the deviation of the last
-    `PHI_INTERVALS_MAX`. The peer is suspected when phi exceeds `threshold`: of 1 suspicion is wrong
-    in 10, of 8 in 100,000,000, as far as intervals go on as they were. Before there are two
-    intervals it is as a fixed timeout of `first_s`. Intervals below `shortest_s` teach nothing:
-    where a peer is asked for a sign of life after so many seconds, signs that come before say how
-    much it has to say, and not how long it is silent.
+    `PHI_INTERVALS_MAX`. The peer is suspected when phi exceeds `threshold`: with 1, one suspicion
+    in 10 is wrong, with 8 one in 100,000,000, as far as intervals go on as they were. Before there
+    are two intervals it is as a fixed timeout of `first_s`. Intervals below `shortest_s` are left
+    out: where a peer is asked for a sign of life after a number of seconds, earlier signs measure
+    how much it has to send, and not how long it is silent.
 
     Worked example: signs of life at 0, 1.0, 2.2 and 3.0 s, intervals 1.0, 1.2 and 0.8 s, mean 1.0,
     deviation 0.163 s. Phi exceeds 8 where the normal distribution leaves 1e-8, 5.61 deviations
@@ -86,7 +85,7 @@ class AccruedPatience:
             raise InputError(
                 f"phi is more than 0 and at most {PHI_THRESHOLD_MAX:g}, not {threshold!r}"
             )
-        #: so many deviations above the mean phi exceeds the threshold
+        #: the number of deviations above the mean at which phi exceeds the threshold
         self._deviations = -NormalDist().inv_cdf(10.0**-threshold)
         self._first_s = first_s
         self._shortest_s = shortest_s
@@ -94,7 +93,7 @@ class AccruedPatience:
         self._intervals: deque[float] = deque(maxlen=PHI_INTERVALS_MAX)
 
     def heard(self, now: float) -> None:
-        """Learn how long it was silent."""
+        """Record the interval since the last sign."""
         if now > self._heard:
             if now - self._heard >= self._shortest_s:
                 self._intervals.append(now - self._heard)
@@ -102,7 +101,7 @@ class AccruedPatience:
 
     @property
     def deadline(self) -> float:
-        """When phi exceeds the threshold."""
+        """The time at which phi exceeds the threshold."""
         count = len(self._intervals)
         if count < 2:
             return self._heard + self._first_s

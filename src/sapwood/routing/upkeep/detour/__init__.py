@@ -1,1 +1,1 @@
-"""Detours: a link that is down for long is gone round, where other links lead to its other end."""
+"""Detours: messages for a link that is long down go round it, over other links to its other end."""

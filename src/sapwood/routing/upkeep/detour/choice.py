@@ -1,4 +1,4 @@
-"""Detours where links form circles: in front of an upkeep that goes on where it stopped."""
+"""Detours where links form circles: in front of an upkeep that continues its conversations."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class MakeDetour:
     inner: Callable[[Kept], Conversing]
 
     def __call__(self, router: Kept) -> Detour:
-        """Those of one router."""
+        """The detours of one router."""
         return Detour(router, self.inner(router))
 
 
 def with_detours(strategy: UpkeepStrategy, inner: Callable[[Kept], Conversing]) -> UpkeepStrategy:
-    """The same upkeep, made by `inner`, with detours."""
+    """An upkeep strategy like the given one, made by `inner`, with detours in front."""
     return replace(strategy, make=MakeDetour(inner))

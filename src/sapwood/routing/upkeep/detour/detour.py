@@ -1,26 +1,26 @@
-"""A link that is down for long is gone round: what it owes travels by other routers.
+"""Detours round links that are long down: the messages owed on a link travel by other routers.
 
-Under `recover` a link that is down only delays: its two ends go on with their conversation when it
-is back. Where links form circles nobody has to wait for that. The conversation does not care what
-carries it, as long as that brings messages in order and without a gap: so when a link has been down
-for `DETOUR_S`, its ends go on over a *detour*, packets that other routers pass on, and over the
-link again when that is up. Trees, tables and numbers stay as they are. Nothing is lost, comes twice
-or in another order, for each end says what it has whenever one carrier takes the place of another
-(`recover.notes.Back`); that is the argument for this instead of another tree, which would have to
-know what the old one still owes to whom.
+Under `recover` a link that is down only delays: its two ends continue their conversation when it is
+back. Where links form circles no router has to wait for that. The conversation does not depend on
+its carrier, as long as that brings messages in order and without a gap: so when a link has been
+down for `DETOUR_S`, its ends continue over a *detour*, packets that other routers pass on, and over
+the link again when that is up. Trees, tables and numbers stay as they are. Nothing is lost, comes
+twice or in another order, for each end sends what it has taken whenever one carrier takes the place
+of another (`recover.notes.Back`); that is the argument for this instead of another tree, for which
+the messages that each router owes on the old one would have to be known.
 
-* Routers say which of their links are up, and in which session (`notes.Links`); everybody passes
-  that on, so all know all ways. The end whose name comes first opens the detour, on a way with as
-  few links as can be, when the other end knows that the link is down as well.
-* A detour is a promise of order without a gap: packets are numbered, and one that is not the next
-  ends it, as does a link of its way that was down, in whatever session it is up again. Whoever
+* Routers announce which of their links are up, and in which session (`notes.Links`); every router
+  passes that on, so all know all ways. The end whose name comes first opens the detour, on a way
+  with as few links as can be, when the other end has noticed as well that the link is down.
+* A detour promises order without a gap: packets are numbered, and one that is not the next ends the
+  detour, as does a link of its way that was down, in whatever session it is up again. The end that
   opened it opens another one, if there is a way; of two detours only the later counts.
-* Who passes a packet on keeps nothing: what gets lost there is owed, and sent again on the next
-  detour. So packets need no numbers of links, no acknowledgement and no store.
+* A router that passes a packet on keeps nothing: a packet lost there is owed, and sent again on the
+  next detour. So packets need no numbers of links, no acknowledgement and no store.
 * Nothing is polled: detours are opened, and opened again, when links come and go. Only the patience
   with a link that is down is a time.
 
-A router that is down is not gone round: what is to pass it waits for its store.
+There is no detour round a router that is down: the messages that are to pass it wait for its store.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ from sapwood.routing.upkeep.protocol import Action, Kept, Upkeep
 
 
 class Conversing(Upkeep, Protocol):
-    """An upkeep that goes on with a neighbor where it stopped, whatever carries their messages."""
+    """An upkeep that continues its conversation with a neighbor, whatever carries the messages."""
 
     def neighbors(self) -> Iterable[str]:
-        """Those that routing believes linked."""
+        """The neighbors that routing takes for linked."""
         ...
 
 
@@ -69,7 +69,7 @@ class Conversing(Upkeep, Protocol):
 class _Way:
     """One end of a detour.
 
-    #: so many packets were sent, and taken; is_open: the other end has answered
+    #: sent and taken count the packets; is_open: the other end has answered
     """
 
     id: Numbered
@@ -81,10 +81,10 @@ class _Way:
 
 
 class Detour:
-    """What one router knows of links, and its detours.
+    """The links that one router knows, and its detours.
 
-    #: _up has the links that are up, and their sessions; _down those that routing believes up and
-    #: that are not, and since when; a link is in one of them at most
+    #: _up has the links that are up, and their sessions; _down those that routing takes for up
+    #: and that are not, with the times since when; a link is in one of them at most
     #: _ways are for links that are down; those that are open are links, to the inner upkeep
     """
 
@@ -92,34 +92,34 @@ class Detour:
         self._router = router
         self._inner = inner
         self._life = router.incarnation
-        #: numbers sessions, detours and what is said of links, all in one
+        #: numbers sessions, detours and announcements of links, all in one
         self._count = 0
         self._known = KnownLinks()
         self._up: dict[str, int] = {}
         self._down: dict[str, float] = {}
         self._ways: dict[str, _Way] = {}
-        #: the last detour of each neighbor that this end has known
+        #: the last detour of each neighbor that this end has seen
         self._last: dict[str, Numbered] = {}
 
     @property
     def is_passive(self) -> bool:
-        """It has messages of its own."""
+        """False: it has messages of its own."""
         return False
 
     @property
     def takes_batches(self) -> bool:
-        """As the inner upkeep."""
+        """The value of the inner upkeep."""
         return self._inner.takes_batches
 
     @property
     def inner(self) -> Conversing:
-        """The upkeep that goes on with neighbors."""
+        """The upkeep that holds the conversations with neighbors."""
         return self._inner
 
     # Links -------------------------------------------------------------------------------------
 
     def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:
-        """The link itself carries messages again: a detour ends."""
+        """End a detour: the link itself carries messages again."""
         neighbor = link.neighbor
         actions = self._end(neighbor, now)
         self._up[neighbor] = self._next()
@@ -129,7 +129,7 @@ class Detour:
         return [*actions, *self._tell(now)]
 
     def link_down(self, link: LinkDown, now: float) -> Sequence[Action]:
-        """Patience with a link begins, unless it is given up."""
+        """Begin the patience with a link, unless it is given up."""
         neighbor = link.neighbor
         actions: list[Action] = []
         if link.for_good:
@@ -140,13 +140,13 @@ class Detour:
         return [*actions, *self._lost(neighbor, now)]
 
     def closed(self, link: LinkDown, now: float) -> Sequence[Action]:
-        """Routing has closed a link, and has forgotten it."""
+        """Forget a link that routing has closed and forgotten."""
         self._ways.pop(link.neighbor, None)
         actions = self._through(self._inner.closed(link, now), now)
         return [*actions, *self._lost(link.neighbor, now)]
 
     def _lost(self, neighbor: str, now: float) -> list[Action]:
-        """A link is not up, if it was."""
+        """Note that a link is down, if it was up."""
         if neighbor not in self._inner.neighbors():
             self._down.pop(neighbor, None)
         elif neighbor not in self._down:
@@ -156,11 +156,11 @@ class Detour:
     # Inputs ------------------------------------------------------------------------------------
 
     def asked(self, request: Change | ClientPublishMany, now: float) -> Sequence[Action]:
-        """Nothing to do with detours."""
+        """Pass a request to the inner upkeep."""
         return self._through(self._inner.asked(request, now), now)
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
-        """Take off what is said of links, pass packets on, and take those for this router."""
+        """Take in announcements of links, pass packets on, and take those for this router."""
         message = received.message if isinstance(received, Receive) else None
         if isinstance(message, UpkeepMessage):
             packet, links = packet_in(message), links_in(message)
@@ -172,29 +172,29 @@ class Detour:
         return self._through(self._inner.arrived(received, now), now)
 
     def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:
-        """What goes to a neighbor, by whatever way there is."""
+        """Send a message to a neighbor, by the way there is."""
         return [one for effect in self._inner.sent(send, now) for one in self._on_way(effect)]
 
     def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:
-        """Nothing to do with detours."""
+        """Pass recalled publications to the inner upkeep."""
         return self._through(self._inner.recalled(recalled, now), now)
 
     def restored(self, restored: Restored, now: float) -> Iterator[Action]:
-        """Links are down at first; patience with them begins."""
+        """Restore the inner upkeep; links are down at first, and the patience with them begins."""
         yield from self._inner.restored(restored, now)
         self._down = dict.fromkeys(self._inner.neighbors(), now)
 
-    # What is known of links --------------------------------------------------------------------
+    # Known links -------------------------------------------------------------------------------
 
     def _tell(self, now: float) -> list[Action]:
-        """Tell everybody which links are up here."""
+        """Announce to all routers which links are up here."""
         version = Numbered(self._life, self._next())
         said = Links(self._router.name, version, dict(self._up))
         self._known.take(said)
         return [*(Send(neighbor, note_of(said)) for neighbor in self._up), *self._look(now)]
 
     def _heard(self, neighbor: str, links: Links, now: float) -> list[Action]:
-        """A router says which of its links are up: pass that on if it is news."""
+        """Take in a router's announcement of its links, and pass it on if it is new."""
         if neighbor not in self._up or links.router == self._router.name:
             return []
         if not self._known.take(links):
@@ -205,25 +205,25 @@ class Detour:
     # Detours -----------------------------------------------------------------------------------
 
     def tick(self, now: float) -> Sequence[Action]:
-        """Patience with a link may have ended."""
+        """Open the detours of links whose patience has ended."""
         return [*self._through(self._inner.tick(now), now), *self._look(now)]
 
     def next_deadline(self) -> float | None:
-        """When the next patience ends, or that of the inner upkeep."""
+        """The end of the next patience, or the deadline of the inner upkeep."""
         ours = [since + DETOUR_S for n, since in self._down.items() if self._is_waiting(n)]
         theirs = self._inner.next_deadline()
         return min([*ours, *(() if theirs is None else (theirs,))], default=None)
 
     def _is_waiting(self, neighbor: str) -> bool:
-        """Whether the patience with a link goes on: it is infinite once it is over."""
+        """True if the patience with a link goes on: its start is minus infinity once it is over."""
         return self._opens(neighbor) and self._down[neighbor] > float("-inf")
 
     def _opens(self, neighbor: str) -> bool:
-        """Whether detours to a neighbor are opened at this end."""
+        """True if detours to a neighbor are opened at this end."""
         return self._router.name < neighbor
 
     def _look(self, now: float) -> list[Action]:
-        """Open the detours that can be opened, anew those of which a link was down."""
+        """Open the detours that can be opened, and reopen those of which a link was down."""
         actions: list[Action] = []
         for neighbor in [one for one in self._down if self._opens(one)]:
             if self._down[neighbor] + DETOUR_S > now:
@@ -237,7 +237,7 @@ class Detour:
         return actions
 
     def _open(self, neighbor: str) -> list[Action]:
-        """Open a detour, if there is a way, and the neighbor knows that there has to be one."""
+        """Open a detour, if there is a way, and the neighbor has noticed that the link is down."""
         own = self._router.name
         route = self._known.route(own, neighbor)
         if route is None or self._known.claims(neighbor, own):
@@ -256,7 +256,7 @@ class Detour:
     def _packet(
         self, sender: str, packet: Packet, message: RouterMessage | UpkeepNote, now: float
     ) -> list[Action]:
-        """Pass a packet on, or take it."""
+        """Pass a packet on, or take it at its last router."""
         route, at = packet.route, packet.at
         is_here = 0 < at < len(route) and route[at] == self._router.name
         if not is_here or route[at - 1] != sender or sender not in self._up:
@@ -268,7 +268,7 @@ class Detour:
         return self._take(route[0], packet, message, now)
 
     def _take(self, neighbor: str, packet: Packet, message: Message, now: float) -> list[Action]:
-        """Take a packet of the other end of a link that is down."""
+        """Take a packet from the other end of a link that is down."""
         if neighbor not in self._down:
             return []
         actions: list[Action] = []
@@ -289,7 +289,7 @@ class Detour:
         return [*actions, *self._through(self._inner.arrived(received, now), now)]
 
     def _answer(self, neighbor: str, packet: Packet, now: float) -> list[Action]:
-        """The other end has opened a detour, which takes the place of an earlier one."""
+        """Answer the other end's new detour, which takes the place of an earlier one."""
         if packet.id <= self._last.get(neighbor, Numbered(0, 0)):
             return []
         self._last[neighbor] = packet.id
@@ -298,7 +298,7 @@ class Detour:
         return actions
 
     def _broken(self, neighbor: str, now: float) -> list[Action]:
-        """A detour has a gap: it is opened anew, or the end that opened it is to notice."""
+        """Reopen a detour with a gap, or notify the end that opened it."""
         if self._opens(neighbor):
             return [*self._end(neighbor, now), *self._open(neighbor)]
         way = self._ways[neighbor]
@@ -309,7 +309,7 @@ class Detour:
     # Ways --------------------------------------------------------------------------------------
 
     def _through(self, actions: Iterable[Action], now: float) -> list[Action]:
-        """What the inner upkeep says, by the ways there are."""
+        """Carry out the actions of the inner upkeep; messages go on detours where they are."""
         done: list[Action] = []
         for action in actions:
             match action:
@@ -326,11 +326,11 @@ class Detour:
         return done
 
     def _is_round(self, neighbor: str) -> bool:
-        """Whether a link is gone round, and routing knows it still."""
+        """True if a link has a detour, and routing still takes it for linked."""
         return neighbor in self._ways and neighbor in self._inner.neighbors()
 
     def _on_way(self, effect: Effect) -> list[Effect]:
-        """What is sent to a neighbor, on the detour if there is one."""
+        """The effects of sending to a neighbor: on the detour if there is one."""
         match effect:
             case Send(neighbor, message):
                 way = self._ways.get(neighbor)
@@ -344,7 +344,7 @@ class Detour:
                 return [effect]
 
     def _send(self, way: _Way, message: Message) -> list[Effect]:
-        """A message as a packet; one that cannot go is missed at the other end."""
+        """Send a message as a packet; the other end notices one that is not sent."""
         assert not isinstance(message, Stamped), "a message has one stamp"
         packet = Packet(way.route, 1, way.id, way.sent)
         way.sent += 1
@@ -358,7 +358,7 @@ class Detour:
     # Looks -------------------------------------------------------------------------------------
 
     def table_sizes(self) -> dict[str, int]:
-        """`detours`: links that are gone round."""
+        """`detours`: the number of links that have one."""
         detours = sum(way.is_open for way in self._ways.values())
         return {**self._inner.table_sizes(), "detours": detours}
 

@@ -1,4 +1,4 @@
-"""The links that are up, as all routers say, and the ways that they make."""
+"""The links that are up, as all routers announce them, and the ways that they make."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sapwood.routing.upkeep.detour.notes import Links, Numbered
 
 
 class KnownLinks:
-    """What every router said last of its links that are up.
+    """The last announcement of every router about its links that are up.
 
-    A link counts when both its ends say that it is up. Its *sessions* are what both say of it: they
-    change whenever it was down in between, and then what was on it may be lost.
+    A link counts when both its ends announce it. Its *sessions* are those of both announcements:
+    they change whenever it was down in between, and then the messages on it may be lost.
     """
 
     __slots__ = ("_said",)
@@ -23,11 +23,11 @@ class KnownLinks:
         self._said: dict[str, Links] = {}
 
     def __iter__(self) -> Iterator[Links]:
-        """What all routers said last."""
+        """The last announcements of all routers."""
         return iter(self._said.values())
 
     def take(self, said: Links) -> bool:
-        """Take in what a router says; whether that is news."""
+        """Take in a router's announcement; true if it is new."""
         known = self._said.get(said.router)
         if known is not None and known.version >= said.version:
             return False
@@ -37,7 +37,7 @@ class KnownLinks:
         return True
 
     def claims(self, router: str, neighbor: str) -> bool:
-        """Whether a router says that its link to another one is up."""
+        """True if a router announces its link to another one."""
         said = self._said.get(router)
         return said is not None and neighbor in said.sessions
 
@@ -51,7 +51,7 @@ class KnownLinks:
         return tuple(found)
 
     def route(self, start: str, end: str) -> tuple[str, ...] | None:
-        """A way with as few links as can be, and not too many; `None` where there is none."""
+        """A shortest way within the bound of hops; `None` where there is none."""
         before: dict[str, str] = {start: start}
         edge = [start]
         for _ in range(DETOUR_HOPS_MAX):

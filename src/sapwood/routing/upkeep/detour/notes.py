@@ -1,8 +1,8 @@
-"""What routers say for the sake of detours, beside what they route.
+"""The notes of routers for detours, beside the messages that they route.
 
-`Links` travels to everybody: which links a router has that are up. A *packet* is a message for a
+`Links` travels to every router: the links of a router that are up. A *packet* is a message for a
 router that is not a neighbor at the moment, passed on from neighbor to neighbor: stamped with its
-way, and where on it the packet is.
+way, and with the place on it where the packet is.
 
 ::
 
@@ -37,7 +37,7 @@ class Numbered(NamedTuple):
 class Links(Struct, array_like=True, frozen=True, tag="l"):
     """The links of a router that are up, each with the number of the session that it is in.
 
-    `version` says which of two is the later one.
+    `version` orders the announcements of one router.
     """
 
     router: Name
@@ -48,7 +48,8 @@ class Links(Struct, array_like=True, frozen=True, tag="l"):
 class Packet(Struct, array_like=True, frozen=True, tag="p"):
     """The way of a message, from its first router to its last, and the place of the next one on it.
 
-    `id` is that of the detour, and `number` counts what each end sends on it: 0, 1, 2 and so on.
+    `id` is that of the detour, and `number` counts the packets that each end sends on it: 0, 1, 2
+    and so on.
     """
 
     route: Annotated[tuple[Name, ...], Meta(min_length=2, max_length=DETOUR_HOPS_MAX + 1)]
@@ -62,16 +63,16 @@ _LINKS: Final[msgspec.msgpack.Decoder[Links]] = msgspec.msgpack.Decoder(Links)
 _PACKET: Final[msgspec.msgpack.Decoder[Packet]] = msgspec.msgpack.Decoder(Packet)
 
 NOTHING: Final = UpkeepNote(b"")
-"""What the first packet of a detour brings, and one that says that the detour is broken."""
+"""The content of a detour's first packet, and of one that reports the detour broken."""
 
 
 def note_of(links: Links) -> UpkeepNote:
-    """What travels."""
+    """Encode an announcement as a note."""
     return UpkeepNote(_ENCODER.encode(links))
 
 
 def links_in(message: UpkeepMessage) -> Links | None:
-    """What a note says of links; `None` where it is of another strategy."""
+    """The announcement in a note; `None` where it is of another strategy."""
     if not isinstance(message, UpkeepNote) or not message.note:
         return None
     try:
@@ -81,12 +82,12 @@ def links_in(message: UpkeepMessage) -> Links | None:
 
 
 def stamped(packet: Packet, message: RouterMessage | UpkeepNote) -> Stamped:
-    """What travels."""
+    """Stamp a message with its packet."""
     return Stamped(_ENCODER.encode(packet), message)
 
 
 def packet_in(message: UpkeepMessage) -> Packet | None:
-    """The way of a message; `None` where the stamp is of another strategy."""
+    """The packet in a message's stamp; `None` where it is of another strategy."""
     if not isinstance(message, Stamped):
         return None
     try:

@@ -1,1 +1,1 @@
-"""A router whose way to the others is gone for long attaches to a backup."""
+"""Failover: a router whose way to the others is gone for long attaches to a backup."""

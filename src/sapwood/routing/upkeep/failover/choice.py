@@ -1,4 +1,4 @@
-"""The word `failover`, how long it is patient, and the plans of an overlay's routers."""
+"""The word `failover`, its patience, and the plans of an overlay's routers."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ FAILOVER: Final = Strategy(
 def failover_over(
     inner: UpkeepStrategy, argument: str | None, *, is_default: bool
 ) -> UpkeepStrategy:
-    """Failover in front of an upkeep, after so many seconds as the argument says.
+    """Failover in front of an upkeep, with the seconds of patience in the argument.
 
-    `is_default`: the name of the other goes without saying. Raises `InputError` for what is no
-    number of seconds, and where the other upkeep has nothing in front of it.
+    `is_default`: the inner upkeep is the default, and is left out of the name. Raises `InputError`
+    for an argument that is no number of seconds, and where the inner upkeep excludes failover.
     """
     for rule in inner.excludes:
         if NAME in rule.words:
@@ -78,7 +78,7 @@ def failover_over(
 
 
 def planned(protocol: Protocol, plans: Mapping[str, Plan]) -> Protocol:
-    """The same protocol with plans for its routers, if its upkeep wants any."""
+    """A protocol like the given one, with plans for its routers if its upkeep uses plans."""
     make = protocol.upkeep.make
     if not isinstance(make, MakeFailover):
         return protocol
@@ -86,13 +86,13 @@ def planned(protocol: Protocol, plans: Mapping[str, Plan]) -> Protocol:
 
 
 def has_plans(protocol: Protocol) -> bool:
-    """Whether a protocol knows the plans of its routers."""
+    """True if a protocol has the plans of its routers."""
     make = protocol.upkeep.make
     return isinstance(make, MakeFailover) and bool(make.plans)
 
 
 def is_planned(protocol: Protocol) -> bool:
-    """Whether the upkeep of a protocol wants plans."""
+    """True if the upkeep of a protocol uses plans."""
     return isinstance(protocol.upkeep.make, MakeFailover)
 
 

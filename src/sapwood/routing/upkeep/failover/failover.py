@@ -1,38 +1,38 @@
-"""Crash/Failover (XNet 6.1.3): who has lost its upstream for long attaches to a backup.
+"""Crash/Failover (XNet 6.1.3): a router that has lost its upstream for long attaches to a backup.
 
-What happens below the threshold is another upkeep's business, which this one stands in front of:
-`replay` forgets a link that is down and begins afresh when it is up again. A router that its
-upstream, R, has left alone for longer than the failure detector is patient
+Below the threshold another upkeep is in charge, which this one stands in front of: `replay` forgets
+a link that is down and begins afresh when it is up again. A router whose upstream, R, has been
+silent for longer than the failure detector is patient
 
 1. gives R up (`Disconnect`), so that R, should it come back, comes back without it;
-2. asks for a link to a backup (`Connect`): those that it was given, in order; then what R has said
-   of itself, which is R's own upstream, or for want of one the *heir*, one of those below R that
-   has no backups, to which the others go and which goes nowhere; then the upstream that was
-   planned, if that is another;
-3. tells the backup all that it would tell a neighbor that comes: of what its routers and clients
-   want the part that nothing covers, the tops, and no more.
+2. requests a link to a backup (`Connect`): those that it was given, in order; then the one that R
+   has announced, which is R's own upstream, or for want of one the *heir*, one of those below R
+   that has no backups, to which the others go and which goes nowhere; then the planned upstream, if
+   that is another;
+3. sends the backup all that it would send to a neighbor that comes: of the subscriptions of its
+   routers and clients those that no other covers, the tops, and no more.
 
-At R's upstream nothing is to be done: it forgot what came over the link when that went down, as if
-R had withdrawn it. So a router that was suspected wrongly is left by one neighbor and does the
-same: state is right afterwards, for more messages. Publications that were on the way to R, or came
-while the way was cut, are lost as they are when a link fails under `replay`.
+R's upstream has nothing to do: it forgot the entries of the link when that went down, as if R had
+withdrawn them. So a router that was suspected wrongly is left by one neighbor and does the same:
+state is right afterwards, for more messages. Publications that were on the way to R, or came while
+the way was cut, are lost as they are when a link fails under `replay`.
 
-Where the link to a router that is suspected is still up, the backup is asked for only after the
-same patience once more: what R withdraws has to travel first, for a router that hears of the new
-way before would take the two for a circle. For that reason patience has to be longer than news
-takes through the overlay.
+Where the link to a suspected router is still up, the backup is requested only after the same
+patience once more: the withdrawals of R have to travel first, for a router that receives entries on
+the new way before would take the two ways for a circle. For that reason patience has to be longer
+than messages take through the overlay.
 
-A router that starts, and is not linked to the upstream that was planned, has the same patience and
-does the same.
+A router that starts, and is not linked to its planned upstream, has the same patience and does the
+same.
 
 A backup that does not answer within the same patience is given up for the next one. When all have
-been tried, R is: then the router waits, however long it takes, for R or somebody else to link to
+been tried, R is: then the router waits, however long it takes, for R or another router to link to
 it. A backup whose link would close a circle is not linked by the shell, and counts as one that does
 not answer.
 
-Which of the ends of a link is upstream was planned (`plans.py`), or it is whoever was dialed; a
-router that does not know, having started again elsewhere than planned, takes for its upstream the
-neighbor that does not say it is below.
+The upstream end of a link was planned (`plans.py`), or is the one that was dialed; a router that
+knows neither, having started again elsewhere than planned, takes for its upstream the neighbor that
+does not announce to be below it.
 """
 
 from __future__ import annotations
@@ -60,18 +60,18 @@ from sapwood.routing.upkeep.failover.plans import Plan
 from sapwood.routing.upkeep.protocol import Action, Kept, Upkeep
 
 _NOBODY: Final = ""
-"""Who is sought while an upstream that was left alive has time to withdraw what came from here."""
+"""The name sought while an upstream that was left alive withdraws the entries of this router."""
 
 
 class Failover:
-    """The upstream of one router, and where to go without it.
+    """The upstream of one router, and the backups that take its place.
 
     #: _links are up, in the order in which they came up
     #: _upstream is the one that is linked, or the last that was, or is planned; or empty
-    #: _said is what neighbors said last, those that are gone included while that may be needed
-    #: _seeking is what the router asked for in place of its upstream, and what is still to be
-    #: tried; `None` while the upstream is linked or waited for
-    #: the detector watches the upstream while it is not linked, and what is sought
+    #: _said are the last notes of neighbors, gone ones included while they may be needed
+    #: _seeking is the backup requested in place of the upstream, and those still to be tried;
+    #: `None` while the upstream is linked or waited for
+    #: the detector watches the upstream while it is not linked, and the backup that is sought
     """
 
     def __init__(self, router: Kept, plan: Plan, detector: Detector, inner: Upkeep) -> None:
@@ -84,30 +84,30 @@ class Failover:
         self._said: dict[str, Standing] = {}
         self._told: dict[str, Standing] = {}
         self._seeking: tuple[str, list[tuple[str, str]]] | None = None
-        #: a link that was asked for, by the name it was asked for under, and who answered
+        #: a requested link, by the name it was requested under, and the router that answered
         self._asked: dict[str, str] = {}
-        #: the time of the last input that had to do with links; `None` before any
+        #: the time of the last input about links; `None` before any
         self._now: float | None = None
 
     @property
     def is_passive(self) -> bool:
-        """It has messages of its own."""
+        """False: it has messages of its own."""
         return False
 
     @property
     def takes_batches(self) -> bool:
-        """Publications are another's business."""
+        """The value of the inner upkeep."""
         return self._inner.takes_batches
 
     @property
     def inner(self) -> Upkeep:
-        """The upkeep below the threshold."""
+        """The upkeep in charge below the threshold."""
         return self._inner
 
     # Links -------------------------------------------------------------------------------------
 
     def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:
-        """A neighbor is there: the upstream again, a backup, or somebody below."""
+        """Take in a neighbor: the upstream again, a backup, or one below."""
         neighbor = link.neighbor
         self._see(now)
         self._links[neighbor] = None
@@ -117,11 +117,11 @@ class Failover:
         return [*self._tell(), *self._inner.link_up(link, now)]
 
     def link_down(self, link: LinkDown, now: float) -> Iterable[Action]:
-        """A link is gone; if it led to the upstream, patience begins."""
+        """Take in that a link is gone; if it led to the upstream, patience begins."""
         return self._lost(link, self._inner.link_down, now)
 
     def closed(self, link: LinkDown, now: float) -> Iterable[Action]:
-        """Routing has closed a link: it is gone as well."""
+        """Take in that routing has closed a link: it is gone as well."""
         return self._lost(link, self._inner.closed, now)
 
     def _lost(
@@ -140,9 +140,9 @@ class Failover:
         return [*tell(link, now), *self._tell()]
 
     def suspect(self, suspicion: Suspicion, now: float) -> Sequence[Action]:
-        """Somebody says that a neighbor has failed, whatever is heard of it.
+        """Take in a suspicion from outside, whatever signs of life the neighbor gives.
 
-        One whose link is down is suspected soon, and not sooner for that.
+        A neighbor whose link is down is suspected soon anyway, and not sooner for that.
         """
         if suspicion.neighbor != self._upstream or self._upstream not in self._links:
             return ()
@@ -150,10 +150,10 @@ class Failover:
         self._detector.mislead(self._upstream, now + suspicion.seconds)
         return self.tick(now)
 
-    # Where to go -------------------------------------------------------------------------------
+    # Choice of the upstream --------------------------------------------------------------------
 
     def tick(self, now: float) -> Sequence[Action]:
-        """Give up whom the detector suspects, and go on to the next."""
+        """Give up a suspected upstream or backup, and go on to the next one."""
         self._see(now)
         actions: list[Action] = [*self._inner.tick(now)]
         for suspected in self._detector.suspected(now):
@@ -166,13 +166,13 @@ class Failover:
         return actions
 
     def _see(self, now: float) -> None:
-        """Time passes: with the first of it begins the patience with the planned upstream."""
+        """Note the time; the first time begins the patience with the planned upstream."""
         if self._now is None and self._upstream:
             self._detector.watch(self._upstream, now)
         self._now = now
 
     def _attach(self, neighbor: str) -> None:
-        """A neighbor is the upstream from now on."""
+        """Make a neighbor the upstream."""
         sought = "" if self._seeking is None else self._seeking[0]
         for watched in (self._upstream, sought, neighbor):
             self._detector.forget(watched)
@@ -181,7 +181,7 @@ class Failover:
         self._upstream, self._seeking = neighbor, None
 
     def _candidates(self) -> list[tuple[str, str]]:
-        """Where to go without the upstream."""
+        """The backups to try without the upstream, by name and address."""
         found = list(self._plan.backups)
         said = self._said.get(self._upstream)
         if said is not None:
@@ -193,7 +193,7 @@ class Failover:
         return [one for one in dict.fromkeys(found) if one[0] not in own]
 
     def _leave(self, now: float) -> Sequence[Action]:
-        """The upstream is suspected: go to the first backup, if there is any."""
+        """Leave the suspected upstream for the first backup, if there is any."""
         candidates = self._candidates()
         upstream = self._upstream
         self._detector.forget(upstream)
@@ -211,7 +211,7 @@ class Failover:
         return [*self._inner.link_down(given_up, now), Disconnect(upstream)]
 
     def _go_on(self, now: float) -> Sequence[Action]:
-        """Seek the next one; the last of them is waited for without end."""
+        """Seek the next backup; the last of them is waited for without end."""
         assert self._seeking is not None, "something is sought"
         sought, rest = self._seeking
         actions: list[Action] = []
@@ -222,7 +222,7 @@ class Failover:
         self._seeking = (name, rest)
         if rest:
             self._detector.watch(name, now)
-            if name in self._links:  # it hangs here: it counts as one that does not answer
+            if name in self._links:  # it is below: as one that does not answer
                 return actions
         return [*actions, Connect(name, address)]
 
@@ -230,10 +230,10 @@ class Failover:
         said = self._said.get(neighbor)
         return "" if said is None else said.address
 
-    # What neighbors say ------------------------------------------------------------------------
+    # Notes of neighbors ------------------------------------------------------------------------
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
-        """Take off what is said about failover; the rest is for others."""
+        """Take in notes about failover; other messages go to the inner upkeep."""
         if isinstance(received, ReceiveMany):
             return self._inner.arrived(received, now)
         message = received.message
@@ -254,9 +254,10 @@ class Failover:
         return self._tell()
 
     def _tell(self) -> list[Action]:
-        """Tell neighbors how this router stands, those that do not know.
+        """Send this router's standing to the neighbors that do not have it.
 
-        A link to the upstream that is down is no news: who stops may lose that one first.
+        That the link to the upstream is down is not sent: a stopping router may lose that one
+        first.
         """
         below = sorted(n for n in self._links if n in self._said and self._said[n].is_below)
         upstream = self._upstream
@@ -277,37 +278,37 @@ class Failover:
                 actions.append(Send(neighbor, note_of(standing)))
         return actions
 
-    # What is another's business ----------------------------------------------------------------
+    # Passed to the inner upkeep ----------------------------------------------------------------
 
     def asked(self, request: Change | ClientPublishMany, now: float) -> Iterable[Action]:
-        """Nothing to do with failover."""
+        """Pass a request to the inner upkeep."""
         return self._inner.asked(request, now)
 
     def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:
-        """Nothing to do with failover."""
+        """Pass a sent message to the inner upkeep."""
         return self._inner.sent(send, now)
 
     def restored(self, restored: Restored, now: float) -> Iterable[Action]:
-        """Nothing to do with failover: neighbors say how they stand when their links are up."""
+        """Restore the inner upkeep: neighbors send their standing when their links are up."""
         return self._inner.restored(restored, now)
 
     def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:
-        """Nothing to do with failover."""
+        """Pass recalled publications to the inner upkeep."""
         return self._inner.recalled(recalled, now)
 
     def next_deadline(self) -> float | None:
-        """When patience ends, or that of another; at once, for it to begin with the planned one."""
+        """The end of patience, or the inner deadline; at once before the first patience."""
         if self._now is None:
             return 0.0 if self._upstream else self._inner.next_deadline()
         deadlines = (self._detector.next_deadline(self._now), self._inner.next_deadline())
         return min((one for one in deadlines if one is not None), default=None)
 
     def table_sizes(self) -> dict[str, int]:
-        """What is under way: a backup that is sought."""
+        """The tables of the inner upkeep, and `sought`: 1 while a backup is sought."""
         return {**self._inner.table_sizes(), "sought": int(self._seeking is not None)}
 
     def validate(self) -> None:
-        """Check its own relations; raises `InvariantError`."""
+        """Check the relations above; raises `InvariantError`."""
         self._inner.validate()
         self._detector.validate()
         if self._told.keys() - self._links.keys():

@@ -1,4 +1,4 @@
-"""What routers under failover say to their neighbors: where they hang, and where to go."""
+"""The notes of routers under failover: their place, and where neighbors below them may go."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from sapwood.errors import PeerError
 from sapwood.routing.messages import UpkeepNote
 
 _MARK = b"F"
-"""The first byte of such a note, which no other upkeep begins with."""
+"""The first byte of such a note, with which no note of another upkeep begins."""
 
 
 class Standing(msgspec.Struct, array_like=True, frozen=True):
-    """How a router stands, as it says itself.
+    """The standing of a router, as it announces it itself.
 
     `is_below`: the receiver is its upstream. `upstream` and `heir` are where those below may go
     when the sender is gone: its own upstream, or else one of them, which goes nowhere. Both are
@@ -34,12 +34,12 @@ _DECODER = msgspec.msgpack.Decoder(Standing)
 
 
 def note_of(standing: Standing) -> UpkeepNote:
-    """The note that says it."""
+    """Encode a standing as a note."""
     return UpkeepNote(_MARK + _ENCODER.encode(standing))
 
 
 def standing_in(note: UpkeepNote) -> Standing | None:
-    """What a note says, if it is one of these; raises `PeerError` for one that is damaged."""
+    """The standing in a note, if it has one; raises `PeerError` for a damaged note."""
     if note.note[:1] != _MARK:
         return None
     try:

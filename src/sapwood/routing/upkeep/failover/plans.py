@@ -1,9 +1,9 @@
-"""Where each router hangs, and where it goes when that is gone: given, and checked, beforehand.
+"""The plan of each router: its upstream, and its backups; given, and checked, beforehand.
 
 An overlay has a *root*; each other router has an *upstream*, the neighbor on the way there, and
 may have *backups*, to be tried in this order. Whatever fails, routers that go to their upstream or
 to a backup never form a circle if all these together form none: that is checked here, for a
-circle that only certain failures bring about is one that nobody finds in time.
+circle that only certain failures bring about would not be noticed in time.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from sapwood.overlay.topology import Overlay
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one router is told: its upstream, and its backups as (name, address).
+    """The plan of one router: its upstream, and its backups as (name, address).
 
     `upstream` is empty where there is none, or where it is known only when the link is there: the
     neighbor that the router has dialed. An address, in the terms of the shell, may be empty where
-    the name is enough, and stands for the name where that is not known. `address` is its own.
+    the name is enough, and stands for the name where that is not known. `address` is the router's
+    own.
     """
 
     upstream: str = ""

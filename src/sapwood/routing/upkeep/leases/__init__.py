@@ -1,1 +1,1 @@
-"""Soft state: whatever is in a routing table runs out, unless it is renewed from where it began."""
+"""Soft state: every entry of a routing table runs out, unless it is renewed from where it began."""

@@ -1,4 +1,4 @@
-"""The word `leases`, and what may stand behind it: `leases:20`, `leases:20:uncertainty=200`."""
+"""The word `leases` and its arguments, as in `leases:20` and `leases:20:uncertainty=200`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def leases_on(terms: Terms, name: str = NAME) -> UpkeepStrategy:
 
 
 def _chosen(argument: str) -> UpkeepStrategy:
-    """Leases as an argument says; raises `InputError` for one that says nothing."""
+    """Leases by an argument; raises `InputError` for an unknown one."""
     seconds, _, extension = argument.partition(":")
     interval_s = _interval(seconds, argument)
     terms = Terms(interval_s, interval_s / LEASE_RENEWALS, _extension(extension, argument))

@@ -1,8 +1,8 @@
-"""By how much a lease is longer than the interval that its owner asked for.
+"""The extension of a lease beyond the interval that its owner requested.
 
 XSiena 7.2.3 and 7.2.4. A renewal was under way, and the next one may be for as much longer as this
-one was shorter. What is known of that is the age of a renewal: at most so many nanoseconds have
-passed since its owner made it, by bounds that need no common clock.
+one was shorter. The age of a renewal is known: at most that many nanoseconds have passed since its
+owner made it, by bounds that need no common clock.
 
 * *Conservative*: the age. The next renewal may take that long where this one took no time at all.
 * *Uncertainty*: the largest minus the smallest age on the same path within a window. On a path with
@@ -33,36 +33,36 @@ class Extension(Protocol):
     """Extends the leases of one router."""
 
     def of(self, path: str, age_ns: int | None, now: float) -> int:
-        """By how many nanoseconds to extend what a renewal of this age renews.
+        """The nanoseconds by which a renewal of this age extends a lease.
 
-        `path` is the router that it comes from, however far. Nothing is known where the age is
-        `None`.
+        `path` is the router that it comes from, however far. The age is `None` where it is not
+        known.
         """
         ...
 
 
 def capped(age_ns: int | None) -> int:
-    """An age as far as it is believed, in nanoseconds."""
+    """An age within the bound to which ages are believed, in nanoseconds."""
     return EXTENSION_MAX_NS if age_ns is None else min(max(age_ns, 0), EXTENSION_MAX_NS)
 
 
 class Conservative:
-    """By the age."""
+    """Extension by the age."""
 
     __slots__ = ()
 
     def of(self, path: str, age_ns: int | None, now: float) -> int:  # noqa: ARG002
-        """The age, as far as it is believed."""
+        """The age within its bound."""
         return capped(age_ns)
 
 
 class Unextended:
-    """By nothing."""
+    """No extension."""
 
     __slots__ = ()
 
     def of(self, path: str, age_ns: int | None, now: float) -> int:  # noqa: ARG002
-        """Nothing."""
+        """Zero."""
         return 0
 
 
@@ -70,9 +70,8 @@ class Unextended:
 class _Window:
     """The ages of one path, in order of time, and those that could be the smallest or largest.
 
-    Ages 5, 3, 4, 2 that came one after the other: no later one is below the 2, which is the
-    smallest, and `lows` is (2); `highs` is (5, 4, 2), for when the 5 leaves the window the 4 is
-    the largest.
+    Example: ages 5, 3, 4, 2, in this order. No later one is below the 2, which is the smallest, and
+    `lows` is (2); `highs` is (5, 4, 2), since when the 5 leaves the window the 4 is the largest.
 
     #: lows ascend, highs descend; each is a part of samples, in their order
     """
@@ -82,7 +81,7 @@ class _Window:
     highs: deque[tuple[float, int]] = field(default_factory=deque)
 
     def add(self, now: float, age_ns: int) -> None:
-        """Take in one more age."""
+        """Append an age."""
         sample = (now, age_ns)
         self.samples.append(sample)
         while self.lows and self.lows[-1][1] >= age_ns:
@@ -101,9 +100,9 @@ class _Window:
 
 
 class Uncertainty:
-    """By how far the ages of a path lie apart: those of a time, or a number of the last ones.
+    """Extension by the spread of a path's ages: those of a time, or a number of the last ones.
 
-    #: _paths are in the order in which they were heard of last; none has an empty window
+    #: _paths are in the order of their last renewals; none has an empty window
     """
 
     __slots__ = ("_paths", "_samples_max", "_window_s")
@@ -116,7 +115,7 @@ class Uncertainty:
         self._paths: dict[str, _Window] = {}
 
     def of(self, path: str, age_ns: int | None, now: float) -> int:
-        """How far the ages of the path lie apart; the age itself where it is the first one."""
+        """The spread of the path's ages; the age itself where it is the first one."""
         if age_ns is None:
             return EXTENSION_MAX_NS
         window = self._paths.pop(path, None) or _Window()

@@ -1,20 +1,19 @@
-"""Soft state: what is in a routing table runs out, unless it is renewed from where it began.
+"""Soft state: every entry of a routing table runs out, unless it is renewed from where it began.
 
-XSiena chapter 7. A router renews what its own clients want and advertise, each `period_s`, on every
-link on which it has told of it; whoever holds the entry extends its lease and passes the renewal on
-at once, over the links on which it has told of it in turn. What is not renewed is withdrawn from
-routing, as if the neighbor had withdrawn it.
+XSiena chapter 7. A router renews the subscriptions and advertisements of its own clients, each
+`period_s`, on every link on which they were sent; a router that holds the entry extends its lease
+and passes the renewal on at once, over the links on which it has sent the entry in turn. An entry
+that is not renewed is withdrawn from routing, as if the neighbor had withdrawn it.
 
-* *Expiry is private*: what follows from it for others is not said to them. Their own leases run
-  out, and what was covered by what expired is told of when it is renewed next. So a failure causes
-  no storm, and tables are right a period later than they could be.
-* *Renewals are short*: keys and digests of filters (`notes`). Who lacks an entry, or has another
-  filter under its key, asks for it. So entries that were lost, or damaged, are right again with the
-  next renewal, and nothing but renewals travels where all is right.
+* *Expiry is private*: its consequences are not sent to others. Their own leases run out, and
+  entries that the expired one covered are sent when they are renewed next. So a failure causes no
+  storm, and tables are right a period later than they could be.
+* *Renewals are short*: keys and digests of filters (`notes`). A router that lacks an entry, or has
+  another filter under its key, requests it. So entries that were lost, or damaged, are right again
+  with the next renewal, and nothing but renewals travels where all is right.
 * *Leases are as long as renewals may be late* (`extension`): the interval plus a bound of the age
-  of what came, which links know without common clocks. Both are capped, so that whatever a lease
-  says it ends.
-* *Confirmations* are asked for until they come: who renews says what it has not seen confirmed.
+  of the renewal, which links know without common clocks. Both are capped, so that every lease ends.
+* *Confirmations* are requested until they come: a renewal marks entries that wait for theirs.
 * A key that is known from another side already is not believed: either entry may be the wrong one,
   and the wrong one is not renewed. Where both are, for longer than leases last, links form a
   circle, and routing closes this one.
@@ -24,7 +23,8 @@ Explicit withdrawals, and links that are seen to fail, only make things faster: 
 them. So nothing here is persisted, and nothing is kept of a neighbor whose link is down.
 
 For a link with the delay d, a period t and an interval T, an entry outlives its renewals as long as
-t, plus by how much the next renewal is slower than this one was, is at most T plus the extension.
+t, plus the amount by which the next renewal is slower than this one, is at most T plus the
+extension.
 """
 
 from __future__ import annotations
@@ -86,29 +86,29 @@ from sapwood.routing.upkeep.protocol import Action, Kept
 SUBSCRIPTIONS: Final = 0
 ADVERTISEMENTS: Final = 1
 _KINDS: Final = (ADVERTISEMENTS, SUBSCRIPTIONS)
-"""In the order in which they are looked at: what is advertised makes subscriptions wanted."""
+"""The kinds in the order of processing: advertisements make subscriptions wanted."""
 
 _WORDS: Final = (SUBSCRIPTION_WORDS, ADVERTISEMENT_WORDS)
-"""How routers say it, by kind."""
+"""The messages of entries, by kind."""
 
 
 @dataclass(slots=True)
 class _Onward:
-    """What a router has to say on one link, by kind."""
+    """The renewals for one link, by kind."""
 
     entries: tuple[list[Renewed], list[Renewed]]
 
     @staticmethod
     def nothing() -> _Onward:
-        """Nothing yet."""
+        """Empty lists of both kinds."""
         return _Onward(([], []))
 
 
 class Leases:
-    """The leases of what one router knows from its neighbors, and the renewals of what it began.
+    """The leases of the entries that one router has from neighbors, and the renewals of its own.
 
-    #: _tables have leases of links that are up, and of entries that routing has, or had; those that
-    #: it has without a lease get one at the next renewal
+    #: _tables have leases of links that are up, and of entries that routing has, or had; entries
+    #: without a lease get one at the next renewal
     #: _gates has the links that are lossy
     """
 
@@ -121,11 +121,11 @@ class Leases:
         self._sessions = 0
         #: when the next renewals are due; `None` before the first input
         self._due: float | None = None
-        #: whether what routing says now follows from an expiry, and is nobody's business
+        #: true while routing sends the consequences of an expiry, which are private
         self._is_private = False
-        #: how old what routing says now is, in nanoseconds
+        #: the age of what routing sends now, in nanoseconds
         self._age_ns: int | None = 0
-        #: kind and key -> since when it has come from two sides, and until when
+        #: kind and key -> the times of its first and its last appearance on a second side
         self._disputed: dict[tuple[int, str], tuple[float, float]] = {}
         self._counts = dict.fromkeys(
             ("renewed", "expired", "missed", "overtaken", "disputed", "unread"), 0
@@ -134,24 +134,24 @@ class Leases:
 
     @property
     def is_passive(self) -> bool:
-        """It sees everything."""
+        """False: every input and message passes it."""
         return False
 
     @property
     def takes_batches(self) -> bool:
-        """On links that are not lossy they pass."""
+        """True: on links that are not lossy, batches pass."""
         return True
 
     @property
     def utilization(self) -> float:
-        """The share of leases that had elapsed when they were renewed, on the average; 0 to 1."""
+        """The average share of leases that had elapsed when they were renewed; 0 to 1."""
         renewed = self._counts["renewed"]
         return self._utilized / renewed if renewed else 0.0
 
     # Links and clients -------------------------------------------------------------------------
 
     def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:
-        """Routing tells the neighbor everything; on a lossy link all is numbered."""
+        """Hand on a link; routing sends the neighbor all entries; lossy links get numbers."""
         self._see(now)
         if link.is_lossy:
             self._sessions += 1
@@ -161,33 +161,33 @@ class Leases:
         return (link,)
 
     def link_down(self, link: LinkDown, now: float) -> Sequence[Action]:
-        """Routing forgets what came over the link."""
+        """Hand on the end of a link; routing forgets the entries received over it."""
         self._see(now)
         self._forget(link.neighbor)
         return (link,)
 
     def closed(self, link: LinkDown, now: float) -> Sequence[Action]:  # noqa: ARG002
-        """Routing has forgotten it."""
+        """Forget a link that routing has forgotten."""
         self._forget(link.neighbor)
         return ()
 
     def asked(self, request: Change | ClientPublishMany, now: float) -> Sequence[Action]:
-        """As it is."""
+        """Hand on a request as it is."""
         self._see(now)
         return (request,)
 
     def restored(self, restored: Restored, now: float) -> Sequence[Action]:  # noqa: ARG002
-        """Nothing was persisted: neighbors renew what they have told."""
+        """Return nothing: nothing was persisted; neighbors renew the entries they have sent."""
         return ()
 
     def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:  # noqa: ARG002
-        """Nothing was asked for."""
+        """Return nothing: no publication was recalled."""
         return ()
 
-    # What arrives ------------------------------------------------------------------------------
+    # Arrivals ----------------------------------------------------------------------------------
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
-        """Give leases to what is stated and renewed, and hand on what changes routing."""
+        """Give leases to entries that are sent or renewed, and hand on changes of routing."""
         self._see(now)
         if isinstance(received, ReceiveMany):
             if received.neighbor not in self._gates:
@@ -233,7 +233,7 @@ class Leases:
         return None
 
     def _noted(self, received: Receive, note: UpkeepNote, now: float) -> Iterator[Action]:
-        """A neighbor's leases say something."""
+        """Take in a note of a neighbor's leases."""
         said = said_in(note)
         match said:
             case Renewal():
@@ -243,7 +243,7 @@ class Leases:
             case None:
                 self._counts["unread"] += 1  # damaged, or of another strategy
 
-    # Statements --------------------------------------------------------------------------------
+    # Entries -----------------------------------------------------------------------------------
 
     def _stated(
         self,
@@ -251,7 +251,7 @@ class Leases:
         message: Subscribe | Replace | SubscribeMany | Advertise,
         now: float,
     ) -> Iterator[Action]:
-        """A neighbor states something: new, again, or against what somebody else has stated."""
+        """Take in a neighbor's entry: new, again, or in conflict with another side's."""
         match message:
             case SubscribeMany(keys, filters, first):
                 entries = self._entries(SUBSCRIPTIONS)
@@ -279,7 +279,7 @@ class Leases:
     def _is_new(
         self, kind: int, neighbor: str, message: Subscribe | Replace | Advertise, now: float
     ) -> Generator[Action, None, bool]:
-        """Whether routing is to hear of a statement; one that it has is confirmed again."""
+        """True if routing is to receive an entry; one that it has is confirmed again."""
         entries, key = self._entries(kind), message.key
         if entries is None or neighbor not in entries.neighbors():
             return True
@@ -297,17 +297,17 @@ class Leases:
         return True
 
     def _begin(self, kind: int, neighbor: str, key: str, sending: int, now: float) -> None:
-        """Lease what was stated for an interval of this router's own: renewals know better."""
+        """Lease an entry for this router's own interval, until a renewal brings the owner's."""
         extension_ns = self._extension.of(f"stated {neighbor}", self._age_ns, now)
         length_s = self._terms.length_s(self._terms.interval_s, extension_ns)
         lease = Lease(now, now + length_s, self._age_ns, sending)
         self._tables[kind].begin(neighbor, key, lease)
 
     def _is_doubtful(self, kind: int, key: str, now: float) -> bool:
-        """Whether a neighbor cannot have a key, as far as this router knows.
+        """True if a neighbor cannot have a key, as far as this router knows.
 
-        It is there from another side, and has not been for longer than any lease lasts; or it is
-        one that this router gives, to what its own clients state.
+        It is there from another side, and has not been for longer than any lease lasts; or it is of
+        the form that this router gives to the entries of its own clients.
         """
         entries = self._entries(kind)
         if entries is not None and entries.side_of(key) is not None:
@@ -315,16 +315,16 @@ class Leases:
         return self._is_own(key)
 
     def _is_own(self, key: str) -> bool:
-        """Whether a key is one that this router gives, or may give."""
+        """True if a key has the form that this router gives."""
         own = f"{self._router.name}.{self._router.incarnation}."
         return key.startswith(own) and "." not in key[len(own) :]
 
     def _is_plain(self, entries: Table, key: str) -> bool:
-        """Whether nothing speaks against a new key."""
+        """True if a new key is on no side, and is not this router's."""
         return entries.side_of(key) is None and not self._is_own(key)
 
     def _is_circle(self, kind: int, key: str, now: float) -> bool:
-        """Whether a key has come from two sides for longer than any lease lasts."""
+        """True if a key has come from two sides for longer than any lease lasts."""
         longest_s = self._terms.longest_s + self._terms.period_s
         since, last = self._disputed.get((kind, key), (now, now))
         if now - last > longest_s:
@@ -338,7 +338,7 @@ class Leases:
     def _renewed(
         self, neighbor: str, renewal: Renewal, age_ns: int | None, now: float
     ) -> Iterator[Action]:
-        """Renew what is here, ask for what is not, and pass on what others were told."""
+        """Renew present entries, request missing ones, and pass on the renewals of sent ones."""
         extension_ns = self._extension.of(renewal.origin, age_ns, now)
         length_s = self._terms.length_s(renewal.interval_us / 1e6, extension_ns)
         onward: dict[str, _Onward] = {}
@@ -380,7 +380,7 @@ class Leases:
     def _prolong(
         self, kind: int, neighbor: str, renewed: Renewed, lease: Lease, extension_s: float
     ) -> None:
-        """Let the new lease of an entry take the place of the old one, whichever is longer."""
+        """Replace the lease of an entry by the new one, even if that is shorter."""
         present = self._tables[kind].get(neighbor, renewed.key)
         lease.sending = renewed.awaited
         if present is not None:
@@ -396,7 +396,7 @@ class Leases:
     def _renew(
         self, neighbor: str, origin: str, interval_us: int, said: _Onward, age_ns: int | None
     ) -> Iterator[Effect]:
-        """Renew entries on a link, in as many notes as it takes."""
+        """Renew entries on a link, in as many notes as are needed."""
         gate = self._gates.get(neighbor)
         for subscriptions, advertisements in portions(*said.entries):
             number = None if gate is None else gate.number()
@@ -404,7 +404,7 @@ class Leases:
             yield Send(neighbor, note_of(note), age_ns)
 
     def _ask(self, neighbor: str, missing: tuple[list[str], list[str]]) -> Iterator[Effect]:
-        """Ask for entries that were renewed and are not here."""
+        """Request entries that were renewed and are missing here."""
         gate = self._gates.get(neighbor)
         named = ([Renewed(key, b"") for key in keys] for keys in missing)
         for subscriptions, advertisements in portions(*named):
@@ -413,7 +413,7 @@ class Leases:
             yield Send(neighbor, note_of(Missing(number, *keys)))
 
     def _restated(self, neighbor: str, missing: Missing, now: float) -> Iterator[Action]:
-        """State again what a neighbor was told of and does not have."""
+        """Send a neighbor entries again that it has lost."""
         for kind in _KINDS:
             entries = self._entries(kind)
             if entries is None:
@@ -426,7 +426,7 @@ class Leases:
                     yield self._send(neighbor, message, self._age_of(kind, entries, key, now))
 
     def _age_of(self, kind: int, entries: Table, key: str, now: float) -> int | None:
-        """How old what is known of an entry is: since its owner renewed it last, at most."""
+        """The age of an entry: the time since its owner renewed it last, at most."""
         source = entries.side_of(key)
         if source is None or source == CLIENTS:
             return 0
@@ -438,7 +438,7 @@ class Leases:
     # Time --------------------------------------------------------------------------------------
 
     def tick(self, now: float) -> Iterable[Action]:
-        """Withdraw what has run out, and renew what began here when that is due."""
+        """Withdraw the entries that have run out, and renew own ones when that is due."""
         self._see(now)
         for kind in _KINDS:
             gone: dict[str, list[str]] = {}
@@ -453,12 +453,12 @@ class Leases:
             yield from self._begin_renewals()
 
     def next_deadline(self) -> float | None:
-        """When something runs out or is to be renewed."""
+        """The time of the next expiry or renewal."""
         times = (self._due, *(table.next_expiry() for table in self._tables))
         return min((one for one in times if one is not None), default=None)
 
     def _begin_renewals(self) -> Iterator[Effect]:
-        """Renew on each link what began here: what clients state, and what merges that."""
+        """Renew on each link the entries that began here: those of clients, and their mergers."""
         onward: dict[str, _Onward] = {}
         for kind in _KINDS:
             entries = self._entries(kind)
@@ -474,7 +474,7 @@ class Leases:
             yield from self._renew(neighbor, self._router.name, interval_us, said, 0)
 
     def _adopt(self, now: float) -> None:
-        """Lease what is in tables without a lease, however it came there, for one interval."""
+        """Lease entries that have no lease, however they came there, for one interval."""
         longest_s = self._terms.longest_s + self._terms.period_s
         over = [one for one, (_, last) in self._disputed.items() if now - last > longest_s]
         for one in over:
@@ -491,7 +491,7 @@ class Leases:
                     table.begin(neighbor, key, Lease(now, now + length_s, None))
 
     def _withdraw(self, kind: int, neighbor: str, keys: Sequence[str]) -> Iterator[Change]:
-        """Let routing forget entries of a neighbor, and tell nobody what follows from it."""
+        """Let routing forget entries of a neighbor; the consequences are sent to no neighbor."""
         entries, words = self._entries(kind), _WORDS[kind]
         if entries is None:
             return
@@ -507,10 +507,10 @@ class Leases:
             yield Receive(neighbor, message)
             self._is_private = False
 
-    # What routing says -------------------------------------------------------------------------
+    # Messages of routing -----------------------------------------------------------------------
 
     def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:  # noqa: ARG002
-        """Number it on a lossy link; what follows from an expiry is not said."""
+        """Number a message on a lossy link; drop one that follows from an expiry."""
         if isinstance(send, SendMany):
             if send.neighbor not in self._gates:
                 return (send,)
@@ -521,7 +521,7 @@ class Leases:
         return (self._send(send.neighbor, self._numbered(send), self._age_ns),)
 
     def _numbered(self, send: Send) -> Message:
-        """A confirmation with the numbers that the neighbor has sent entries under since."""
+        """A confirmation with the numbers under which the neighbor has sent the entries since."""
         message, of = send.message, send.neighbor
         match message:
             case Confirm(key, sending):
@@ -550,41 +550,41 @@ class Leases:
             message = Stamped(stamp_of(gate.number()), message)
         return Send(neighbor, message, age_ns)
 
-    # What it keeps -----------------------------------------------------------------------------
+    # State -------------------------------------------------------------------------------------
 
     def table_sizes(self) -> dict[str, int]:
-        """The leases there are."""
+        """The number of leases."""
         return {"leased": sum(map(len, self._tables))}
 
     def counters(self) -> dict[str, int]:
-        """What was counted since the router was made."""
+        """The counts since the router was made."""
         return {f"leases_{word}": count for word, count in self._counts.items()}
 
     def validate(self) -> None:
-        """Check that every lease is looked after; raises `InvariantError`."""
+        """Check that every lease is due in time; raises `InvariantError`."""
         for table in self._tables:
             table.validate()
         if self._is_private:
             raise InvariantError("what follows from an expiry is over when it was handed in")
 
     def _see(self, now: float) -> None:
-        """Time passes; a deadline that no renewal can have is not believed."""
+        """Note the time; a deadline that no renewal can have is not believed."""
         latest = now + self._terms.period_s
         if self._due is None or self._due > latest:
             self._due = latest
 
     def _forget(self, neighbor: str) -> None:
-        """A link is gone, and its leases with it."""
+        """Forget a link that is gone, with its leases."""
         self._gates.pop(neighbor, None)
         for table in self._tables:
             table.link_down(neighbor)
 
     def _entries(self, kind: int) -> Table | None:
-        """The entries of a kind, as far as the router routes on one tree, one by one."""
+        """The entries of a kind, if the router routes on one tree, one by one."""
         return self._router.tables.get(_WORDS[kind].noun)
 
 
 def _again(entries: Table, neighbor: str, stated: Statement, digest: bytes) -> Renewed:
-    """How what a neighbor was told is renewed there."""
+    """The renewal of an entry that was sent to a neighbor."""
     awaited = 0 if entries.is_confirmed(neighbor, stated.key) else stated.sending
     return Renewed(stated.key, digest, awaited)

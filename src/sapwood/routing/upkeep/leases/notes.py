@@ -1,9 +1,9 @@
-r"""What routers under leases say to their neighbors, and how messages are numbered on lossy links.
+r"""The notes of routers under leases, and the numbers of messages on lossy links.
 
 A renewal does not repeat filters. It names each subscription by its key and eight bytes of a digest
-of its filter, and who does not have it, or has another one under that key, asks for it (RFC 2961
-makes the refreshes of RSVP short in the same way). The two subscriptions of a client, one of which
-the neighbor has not confirmed::
+of its filter, and a router that does not have it, or has another one under that key, requests it
+(RFC 2961 makes the refreshes of RSVP short in the same way). The two subscriptions of a client, one
+of which the neighbor has not confirmed::
 
     Renewal(None, "r1", 60_000_000, subscriptions=(("r1.0.1", b"\x8f...", 0),
                                                    ("r1.0.2", b"\x02...", 17)))
@@ -28,13 +28,13 @@ from sapwood.model.kept import Kept, kept
 from sapwood.routing.messages import UpkeepNote
 
 DIGEST_BYTES: Final = 8
-"""Of a filter's digest: two filters under one key have the same one once in 2^64 times."""
+"""Bytes of a filter's digest: two filters under one key have equal ones once in 2^64 times."""
 
 _ENTRY_BYTES: Final = 32
-"""What an entry of a renewal takes beside its key, at most."""
+"""The size of a renewal's entry beside its key, at most."""
 
 _DIGESTS_KEPT: Final = 4096
-"""Digests of filters that have to be printed for it."""
+"""The number of kept digests of filters that have to be printed for them."""
 
 
 class Number(NamedTuple):
@@ -46,10 +46,10 @@ class Number(NamedTuple):
 
 
 class Renewed(NamedTuple):
-    """An entry that is still wanted.
+    """An entry that is still registered.
 
-    `awaited` is the number that it was sent under, where the sender awaits its confirmation, else
-    0; numbers begin with 1.
+    `awaited` is the number that it was sent under, where the sender waits for its confirmation,
+    else 0; numbers begin with 1.
     """
 
     key: str
@@ -62,7 +62,7 @@ _Keys: TypeAlias = tuple[str, ...]
 
 
 class Renewal(Struct, array_like=True, frozen=True, tag="r"):
-    """These entries are valid for an interval more, as their clients say at the router `origin`."""
+    """The entries are valid for an interval more, as the router `origin` renews them."""
 
     number: Number | None
     origin: Name
@@ -72,7 +72,7 @@ class Renewal(Struct, array_like=True, frozen=True, tag="r"):
 
 
 class Missing(Struct, array_like=True, frozen=True, tag="m"):
-    """The sender does not have these entries, which were renewed: state them again."""
+    """The sender does not have these entries, which were renewed: send them again."""
 
     number: Number | None
     subscriptions: _Keys = ()
@@ -87,12 +87,12 @@ _NUMBERS: Final[msgspec.msgpack.Decoder[Number]] = msgspec.msgpack.Decoder(Numbe
 
 
 def note_of(said: Said) -> UpkeepNote:
-    """What travels; renewals are said for ever."""
+    """Encode a note; renewals are repeated for ever."""
     return UpkeepNote(_ENCODER.encode(said), periodic=isinstance(said, Renewal))
 
 
 def said_in(note: UpkeepNote) -> Said | None:
-    """What a note says; `None` where it is of another strategy."""
+    """The renewal or request in a note; `None` where it is of another strategy."""
     try:
         return _DECODER.decode(note.note)
     except (msgspec.DecodeError, UnicodeDecodeError):  # msgspec lets the latter through
@@ -105,7 +105,7 @@ def stamp_of(number: Number) -> bytes:
 
 
 def number_in(stamp: bytes) -> Number | None:
-    """The place that a stamp says; `None` where it is of another strategy."""
+    """The place in a stamp; `None` where it is of another strategy."""
     try:
         return _NUMBERS.decode(stamp)
     except (msgspec.DecodeError, UnicodeDecodeError):  # msgspec lets the latter through
@@ -113,7 +113,7 @@ def number_in(stamp: bytes) -> Number | None:
 
 
 def digest_of(content: AdvertisedContent | Kept) -> bytes:
-    """Eight bytes that are the same for equal content, whatever router works them out."""
+    """Eight bytes that are the same for equal content, on whichever router."""
     whole = content if isinstance(content, bytes) else kept(content)
     return _digest(whole) if isinstance(whole, bytes) else _printed(content)
 
@@ -121,7 +121,7 @@ def digest_of(content: AdvertisedContent | Kept) -> bytes:
 def portions(
     subscriptions: Sequence[Renewed], advertisements: Sequence[Renewed]
 ) -> Iterator[tuple[_Entries, _Entries]]:
-    """The entries in order, advertisements first, in as many parts as there have to be notes."""
+    """The entries in order, advertisements first, split into as many parts as notes are needed."""
     part: tuple[list[Renewed], list[Renewed]] = ([], [])
     size = 0
     for kind, entries in ((1, advertisements), (0, subscriptions)):

@@ -13,9 +13,9 @@ from sapwood.errors import InvariantError
 class Lease(Struct, gc=False):
     """One entry's lease.
 
-    `begun` and `expires` are times of the router's clock. What was renewed was `age_ns` old then at
-    most, nobody knows where it is `None`; `sending` is the number that the neighbor last sent the
-    entry under, 0 where it is not known. `ticket` is that of its place in the order of expiries.
+    `begun` and `expires` are times of the router's clock. The renewal was at most `age_ns` old
+    then, `None` where that is not known; `sending` is the number under which the neighbor last sent
+    the entry, 0 where it is not known. `ticket` is that of its place in the order of expiries.
     """
 
     begun: float
@@ -26,12 +26,12 @@ class Lease(Struct, gc=False):
 
     @property
     def length_s(self) -> float:
-        """How long it lasts in all."""
+        """Its length as a whole."""
         return self.expires - self.begun
 
 
 class LeaseTable:
-    """Neighbor -> key -> lease.
+    """Leases by neighbor and key.
 
     #: for each lease the heap has one entry with its ticket, due when it expires, or before;
     #: entries with other tickets mean nothing
@@ -53,7 +53,7 @@ class LeaseTable:
         return None if leases is None else leases.get(key)
 
     def begin(self, neighbor: str, key: str, lease: Lease) -> None:
-        """Let an entry have a lease, in the place of the one that it had."""
+        """Give an entry a lease, in the place of an earlier one."""
         leases = self.of.setdefault(neighbor, {})
         present = leases.get(key)
         leases[key] = lease
@@ -77,7 +77,7 @@ class LeaseTable:
             del leases[key]
 
     def next_expiry(self) -> float | None:
-        """When the next lease runs out, if nothing is renewed before."""
+        """The time at which the next lease runs out, if nothing is renewed before."""
         while self._heap:
             due, ticket, neighbor, key = self._heap[0]
             lease = self.get(neighbor, key)
@@ -89,14 +89,14 @@ class LeaseTable:
         return None
 
     def expired(self, now: float) -> Iterator[tuple[str, str]]:
-        """Neighbor and key of what has run out, and forget its lease; the earliest first."""
+        """Remove the leases that have run out, earliest first; yields their neighbors and keys."""
         while (due := self.next_expiry()) is not None and due <= now:
             _, _, neighbor, key = heapq.heappop(self._heap)
             self.drop(neighbor, key)
             yield neighbor, key
 
     def validate(self) -> None:
-        """Check that no lease can be forgotten about; raises `InvariantError`."""
+        """Check that every lease is in the order of expiries; raises `InvariantError`."""
         due = {ticket: time for time, ticket, _, _ in self._heap}
         for leases in self.of.values():
             for key, lease in leases.items():
@@ -104,7 +104,7 @@ class LeaseTable:
                     raise InvariantError(f"nobody looks when the lease of {key} runs out")
 
     def _await(self, neighbor: str, key: str, lease: Lease) -> None:
-        """Give a lease its place in the order of expiries."""
+        """Enter a lease in the order of expiries."""
         self._ticket += 1
         lease.ticket = self._ticket
         heapq.heappush(self._heap, (lease.expires, self._ticket, neighbor, key))

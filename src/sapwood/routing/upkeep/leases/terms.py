@@ -1,4 +1,4 @@
-"""The terms of leases, and what is seen of them when they are renewed."""
+"""The terms of leases, and the observation of their renewals."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _DRIFT: Final = Drift()
 
 
 class Seen(NamedTuple):
-    """A lease that was renewed in time: when, for which entry, from where, and its new extension.
+    """A lease that was renewed in time: when, of which entry, from where, and its new extension.
 
-    `utilization` is the share of the lease that had elapsed (XSiena 7.2.4; its equation 7.1 says
+    `utilization` is the share of the lease that had elapsed (XSiena 7.2.4; its equation 7.1 has
     the share that was left, against the text and the figures). Times in seconds.
     """
 
@@ -29,10 +29,10 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a router asks for its clients' entries, and how it extends leases.
+    """The terms that a router sets for its clients' entries, and for the extension of leases.
 
     `interval_s` is XSiena's T_I and `period_s` its tau. A lease is longer by the `drift` that a
-    clock may have that is fast. `observe` is told of every lease that is renewed.
+    fast clock may have. `observe` is called with every lease that is renewed.
     """
 
     interval_s: float = LEASE_INTERVAL_S
@@ -42,19 +42,19 @@ class Terms:
     observe: Callable[[Seen], None] | None = None
 
     def length_s(self, interval_s: float, extension_ns: int) -> float:
-        """How long a lease lasts on this router's clock, which may be fast."""
+        """The length of a lease on this router's clock, which may be fast."""
         return (interval_s + extension_ns / 1e9) * (1 + self.drift.ppm / PER)
 
     @property
     def longest_s(self) -> float:
-        """How long a lease lasts at most, where all routers have these terms."""
+        """The greatest length of a lease, where all routers have these terms."""
         return self.length_s(self.interval_s, int(LEASE_EXTENSION_MAX_S * 1e9))
 
     @property
     def healed_s(self) -> float:
-        """How long after the last fault tables are right at the latest, delays aside.
+        """The time after the last fault by which tables are right, delays aside.
 
-        What is wrong is noticed within a period, runs out, and what it hid is renewed within the
-        next one; one more for what that one hid elsewhere.
+        A wrong entry is noticed within a period, runs out, and the entries that it hid are renewed
+        within the next one; one more period for entries that those hid elsewhere.
         """
         return self.longest_s + 3 * self.period_s

@@ -1,17 +1,16 @@
-"""Checkpoints: what a router's log came to, in the place of the log.
+"""Checkpoints: the state that results from a router's log, in the place of the log.
 
-A router's state is what came of its records, so the log of a large one takes minutes to go through
-again, and grows for as long as clients come and go. A checkpoint has the state as it was at a
-*mark* (`marks`), before which nothing is owed: what clients and neighbors have stated, what
-neighbors were told and under which keys and numbers, what is confirmed, and what covers what. It is
-the image (`image`) of all that the membership holds but the index that publications are matched
-with: that follows from the rest, and no message from it. So a router that is restored from it says
-from then on what the router says that never stopped: of the same keys, in the same order, with the
-same numbers.
+A router's state follows from its records, so replaying the log of a large one takes minutes, and
+the log grows for as long as clients come and go. A checkpoint has the state as it was at a *mark*
+(`marks`), before which nothing is owed: the entries of clients and neighbors, the entries sent to
+neighbors with their keys and numbers, confirmations, and covers. It is the image (`image`) of all
+that the membership holds except the index that publications are matched with: that follows from the
+rest, and no message from it. So a router that is restored from it sends from then on what the
+router sends that never stopped: the same keys, in the same order, with the same numbers.
 
-Nobody has to interrupt a router for it. Whoever has its records makes a router of them, up to the
+No router has to be interrupted for it. The holder of its records makes a router of them, up to the
 mark, and takes the image of that one (`compacted`): beside the loop, and from the last checkpoint
-on, so that each record is gone through once more and not more often.
+on, so that each record is replayed once more and not more often.
 
 ::
 
@@ -20,7 +19,7 @@ on, so that each record is gone through once more and not more often.
     checkpoint    ----------------------| made of the one at 100, and s100 .. s179
     restored                            s180 ..
 
-A checkpoint's first part says where it stands; the others are the image.
+A checkpoint's first part is its head; the others are the image.
 """
 
 from __future__ import annotations
@@ -55,15 +54,15 @@ from sapwood.routing.tables import Entries, LocalEntry, ReceivedEntry
 from sapwood.routing.upkeep.recover.image import Form, Reader, Unwritable, Writer
 
 _COLUMN: Final = 4096
-"""Entries that are written together."""
+"""The number of entries that are written together."""
 
 
 class Head(Struct, array_like=True, frozen=True):
-    """Where a checkpoint stands: behind so many state records.
+    """The head of a checkpoint: its place behind the first `states` state records.
 
-    `links` are those that routing believes up, in the order in which they came up. `incarnation` is
-    that of the router, if it is not the first one that its log is of. Of so many filters engines
-    were `prepared`, and saved beside it.
+    `links` are those that routing takes for up, in the order in which they came up. `incarnation`
+    is that of the router, if it is not the first one of its log. `prepared` is the number of
+    filters whose engines are saved beside it.
     """
 
     states: int
@@ -78,7 +77,7 @@ _HEAD: Final = msgspec.msgpack.Decoder(Head)
 def checkpoint_of(membership: Membership, head: Head) -> Iterator[bytes]:
     """The parts of the checkpoint of a router. Raises `Unwritable`.
 
-    There is none while a neighbor whose link has just come up is told of what was there before.
+    There is none while a backlog is sent to a neighbor whose link has just come up.
     """
     if not isinstance(membership, Given | Mesh):
         raise Unwritable(type(membership).__name__)
@@ -87,18 +86,18 @@ def checkpoint_of(membership: Membership, head: Head) -> Iterator[bytes]:
 
 
 def head_of(parts: Sequence[bytes]) -> Head:
-    """Where a checkpoint stands."""
+    """The head of a checkpoint."""
     return _HEAD.decode(parts[0])
 
 
 def with_prepared(parts: Sequence[bytes], filters: int) -> Sequence[bytes]:
-    """The same checkpoint, beside which there are engines of so many filters."""
+    """The same checkpoint, with saved engines of `filters` filters beside it."""
     head = msgspec.structs.replace(head_of(parts), prepared=filters)
     return [msgspec.msgpack.encode(head), *parts[1:]]
 
 
 def refill(membership: Membership, parts: Sequence[bytes]) -> tuple[str, ...]:
-    """Let a new membership be what a checkpoint says; returns the clients that it has.
+    """Fill a new membership with the state of a checkpoint; returns the clients that it has.
 
     Raises `FileFormatError`.
     """
@@ -114,35 +113,35 @@ def refill(membership: Membership, parts: Sequence[bytes]) -> tuple[str, ...]:
 
 
 def cores_of(membership: Membership) -> Sequence[RoutingCore]:
-    """What routes on each tree of a membership that can have checkpoints; of others, nothing."""
+    """The cores of a membership that can have checkpoints, one for each tree; of others, none."""
     if isinstance(membership, Mesh):
         return [branch.core for branch in membership.forest]
     return [membership] if isinstance(membership, RoutingCore) else []
 
 
 def _put_off(membership: Mesh) -> RoutingCore:
-    """The core of a branch that will be told much, and is asked nothing before `caught_up`."""
+    """The empty core of a branch, whose forwarding is deferred until `caught_up`."""
     core = membership.forest.new_core("")
     core.put_off()
     return core
 
 
 def _patterns(core: RoutingCore) -> dict[type[Any], Any]:
-    """Objects of the classes of which something is configured."""
+    """A pattern of each class that has configured fields."""
     found: dict[type[Any], Any] = {type(one): one for one in core.advertisements.pattern()}
     if isinstance(core.subscriptions, EntryPropagation):
         found |= {type(one): one for one in core.subscriptions.pattern()}
     return found
 
 
-# What is written otherwise than field by field --------------------------------------------------
+# Classes that are not written field by field ----------------------------------------------------
 
 
 def _write_entries(entries: Entries[Any]) -> Iterator[Sequence[Iterable[Any]]]:
-    """Columns: first the clients, the side's names; then entries, those of clients as they came.
+    """Columns: first the clients and the links' names; then entries, those of clients in order.
 
-    The owner of an entry is a number: of a client, or below 0 of what is leaving. What was set
-    aside comes before what a client has under the same id now.
+    The owner of an entry is a number: of a client, or below 0 of a client that is leaving. An entry
+    set aside comes before the client's present one under the same id.
     """
     clients = list(entries.by_client)
     yield clients, [len(entries.leaving)], list(entries.received)
@@ -213,14 +212,14 @@ def _read_entries(entries: Entries[Any], columns: list[list[Any]]) -> None:
 
 
 def _runs(owners: list[int]) -> Iterator[tuple[int, int, int]]:
-    """Each owner of what stands together, and where that begins and ends."""
+    """Each owner of a run of entries, with the run's begin and end."""
     changes = np.flatnonzero(np.diff(owners)) + 1
     bounds = [0, *changes.tolist(), len(owners)]
     return ((owners[first], first, last) for first, last in pairwise(bounds))
 
 
 def _names(clients: list[str], owner: int, left: list[str | None]) -> Iterable[str]:
-    """Whose entries those of an owner are; `left` are those of clients that have gone."""
+    """The clients of an owner's entries; `left` are the names of clients that have gone."""
     return (name or clients[owner] for name in left)
 
 
@@ -284,9 +283,9 @@ FORMS: Final[Mapping[type[Any], Form]] = MappingProxyType(
         XSearchIndex: Form(write=_write_patterns, read=_read_patterns, make=XSearchIndex),
     }
 )
-"""What is not written field by field."""
+"""The classes that are not written field by field."""
 
 ALONE: Final[Mapping[type[Any], Form]] = MappingProxyType(
     {**FORMS, Entries: replace(FORMS[Entries], single=frozenset({_ID, _KEY}))}
 )
-"""The same where there are no links, which would know of entries by their keys."""
+"""The same forms where there are no links, which would hold entries by their keys as well."""

@@ -1,18 +1,18 @@
-"""What was said over one link since both ends began afresh, whatever happened to the link since.
+"""The messages of one link since both ends began afresh, whatever happened to the link since.
 
 Each end gives a conversation an id of its own. `Back` has both ids as the sender knows them, which
-tells an end that goes on from one that has lost its state, or has older one:
+distinguishes an end that continues from one that has lost its state, or has older one:
 
-* both know both: they go on, each from what the other has taken;
-* an end learns a new id of the other's while it has taken nothing and nothing that it said is
+* both know both ids: they continue, each from what the other has taken;
+* an end receives a new id of the other's while it has taken nothing and none of its messages is
   missing: it takes the id over;
-* the other has heard of an id that this end never gave, or has taken what this end never made: this
-  end has an older state than it once had. Whatever it says may contradict what it has said: it
-  begins afresh with everybody;
+* the other has an id that this end never gave, or has taken messages that this end never made: this
+  end has an older state than it once had. Whatever it sends may contradict what it has sent: it
+  begins afresh with every neighbor;
 * all else: what came from there is void. The end begins afresh, under a new id.
 
-Whoever changes what it knows says `Back` again, and sends nothing that is counted until the other
-has said that it knows the present ids. An end that begins afresh has taken nothing, so each end
+An end whose ids change sends `Back` again, and sends nothing that is counted until the other has
+confirmed that it knows the present ids. An end that begins afresh has taken nothing, so each end
 does so once at most while the link is up, unless the other loses its state again.
 """
 
@@ -27,7 +27,7 @@ from sapwood.routing.upkeep.recover.owed import Owed
 
 
 class Verdict(Enum):
-    """What a `Back` comes to."""
+    """The result of a `Back`."""
 
     AGREED = "both ends mean the same: send what the other lacks"
     WAIT = "the other does not know this end's id yet: it will answer"
@@ -37,16 +37,16 @@ class Verdict(Enum):
 
 @dataclass(slots=True)
 class Conversation:
-    """One router's end of it.
+    """One router's end of a conversation.
 
-    #: taken messages of the neighbor's were applied; owed has what the neighbor may lack
-    #: while the link is up and the neighbor has said `From`, `expected` is its next number; it is
+    #: the first `taken` messages of the neighbor were applied; owed has what the neighbor may lack
+    #: while the link is up and the neighbor has sent `From`, `expected` is its next number; it is
     #: at most taken + 1 (below that it repeats something)
     #: while both agree, the messages up to `sent` were put on the link; is_live: these are all
     #: restored is what had been made when this life of the router began, until the neighbor has
-    #: said what it has: that cannot be more
+    #: sent what it has: that cannot be more
     #: answered is what the neighbor knows to be taken
-    #: reading: what is to be sent next was let go, and is being read
+    #: reading: the messages to be sent next were let go, and are being read
     """
 
     mine: ConversationId
@@ -62,21 +62,21 @@ class Conversation:
 
     @property
     def is_live(self) -> bool:
-        """Whether what is to be sent goes out at once."""
+        """True if new messages are sent at once."""
         return self.sent == self.owed.made
 
     def back(self) -> Back:
-        """What this end says when the link comes up."""
+        """The note that this end sends when the link comes up."""
         self.answered = self.taken
         return Back(self.mine, self.theirs, self.taken)
 
     def link_down(self) -> None:
-        """Whatever was on the link is gone."""
+        """Forget the state of the link: whatever was on it is gone."""
         self.has_heard = False
         self.expected = self.sent = None
 
     def hear(self, back: Back) -> Verdict:
-        """Take in what the other end says of the conversation."""
+        """Take in the other end's `Back`."""
         self.has_heard = True
         self.expected = self.sent = None
         is_known, is_new = back.theirs == self.mine, back.mine != self.theirs
@@ -85,7 +85,7 @@ class Conversation:
         if is_known and not self._can_have(back.taken):
             return Verdict.AFRESH
         if not is_known and self.owed.acknowledged:
-            return Verdict.AFRESH  # what it has had is not there to be sent again
+            return Verdict.AFRESH  # the messages it has taken cannot be sent again
         if is_new and self.taken:
             return Verdict.AFRESH
         self.theirs = back.mine
@@ -105,13 +105,13 @@ class Conversation:
         return known
 
     def answer(self) -> Taken:
-        """What this end says now and then: all that came is applied and kept."""
+        """The acknowledgement of this end: all that came is applied and kept."""
         assert self.sent is not None, "the other end has heard what was taken before"
         self.answered = self.taken
         return Taken(self.taken, self.sent)
 
     def answered_by(self, taken: Taken) -> str | None:
-        """Take in the other end's answer; returns what is wrong with it."""
+        """Take in the other end's acknowledgement; returns what is wrong with it, if anything."""
         if self.expected is None or self.sent is None:
             return None  # of before one end began afresh
         if not self.owed.acknowledged <= taken.number <= self.sent:
@@ -137,12 +137,12 @@ class Conversation:
             raise InvariantError(f"{self.sent} messages were sent of {self.owed.made}")
 
     def _is_behind(self, back: Back) -> bool:
-        """Whether the other end knows what only a later life of this one can have said."""
+        """True if the other end has received what only a later life of this one can have sent."""
         if back.theirs is None or back.theirs != self.mine:
             return back.theirs is not None and back.theirs > self.mine
         return self.restored is not None and back.taken > self.restored
 
     def _can_have(self, taken: int) -> bool:
-        """Whether the other end may have taken so many messages of this one."""
+        """True if the other end may have taken `taken` messages of this one."""
         made = self.owed.made if self.restored is None else self.restored
         return self.owed.acknowledged <= taken <= made

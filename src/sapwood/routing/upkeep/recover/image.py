@@ -1,26 +1,27 @@
-"""Images: an object, and all that it consists of, as bytes; and an equal one from these.
+"""Images: an object, with all that it consists of, as bytes; and an equal one from these.
 
-What strategies decide depends on more than what they know: on the order in which it came, on who
-stood for whom, on which numbers are free. An image has all of that to the letter, so what is made
-of it decides as the original does. It is written in parts of some hundred kilobytes, and read one
-after the other: nothing is held but what is made.
+The decisions of strategies depend on more than their entries: on the order in which these came, on
+their representatives, on the numbers that are free. An image has all of that to the letter, so an
+object made of it decides as the original does. It is written in parts of some hundred kilobytes,
+and read one after the other: nothing is held but the object.
 
-Only classes of a few rooms have images, and their constructors are not asked. What follows from the
-rest, or was configured, is left out (`Form.without`, and functions): it comes from a *pattern*, an
-object of the same class that was made the usual way, or from `Form.make`. A part names each class
-once with its fields; an image whose fields are not those of today was written by another version.
+Only classes of a few rooms have images, and their constructors are not called. Fields that follow
+from others, or are configured, are left out (`Form.without`, and functions): they come from a
+*pattern*, an object of the same class that was made the usual way, or from `Form.make`. A part
+names each class once with its fields; an image whose fields are not those of today was written by
+another version.
 
 A part is an array of MessagePack of *pieces*; of a large dictionary there are several. An integer
 names a *node*, something that can change and may be shared; all else is a value and stands inline::
 
     [node, items]        of a dictionary (key, value, key, ...), list, set, deque, object
-    [0, node, kind]      in the place of a value: a node; `kind` says what it is made as
+    [0, node, kind]      in the place of a value: a node; `kind` is the type that it is made as
     [1, values]          a tuple        [2, values]   a frozen set
     [3, kind, values]    a value of a class
     [4, kind, name]      a member of an enumeration
     [5, bytes, form]     an interest, the first time     [6, number]   the same, later
-    [7, type, shape, bytes]   an array, which is nobody else's
-    [8]                  a function or a class: what the pattern has
+    [7, type, shape, bytes]   an array that nothing else refers to
+    [8]                  a function or a class: that of the pattern
 
 Worked example. `{"a": (1, {})}` is one part: [[0, ["a", [1, [1, [0, 1, 0]]]]], [1, []]]. Node 0 is
 the root, node 1 the inner dictionary, and kind 0 a dictionary.
@@ -51,7 +52,7 @@ from sapwood.model.interest import Interest
 from sapwood.model.kept import are_packed, kept
 
 ROOMS: Final = ("sapwood.covering.", "sapwood.model.", "sapwood.overlay.", "sapwood.routing.")
-"""Where the classes are that have images."""
+"""The rooms whose classes have images."""
 
 NODE, TUPLE, FROZENSET, VALUE, MEMBER, INTEREST, KNOWN, ARRAY, KEPT = range(9)
 
@@ -59,25 +60,24 @@ _BUILTINS: Final[tuple[type[Any], ...]] = (dict, list, set, deque, Counter)
 _ATOMS: Final = frozenset({type(None), bool, int, float, str, bytes})
 
 _CALLED: Final = (FunctionType, BuiltinFunctionType, MethodType, ModuleType, partial, type)
-"""What is configured: it is the same in the router that is to be restored."""
+"""Types of configured values: these are the same in the router that is to be restored."""
 
 _PIECE: Final = 4096
-"""Items of a piece at most."""
+"""The greatest number of items in a piece."""
 
 _PART_BYTES: Final = 1 << 18
-"""Bytes of pieces after which a part ends."""
+"""The bytes of pieces after which a part ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How objects of a class are written and made.
+    """The way in which objects of a class are written and made.
 
-    Fields `without` which they are written, and those beside the `only` ones that are, where these
-    are named, are those of what `make` makes, else of the pattern.
-    What is in fields `within` is filled where it is, as it belongs to the object. `write` and
-    `read` take the place of fields: what `write` yields are columns, of which `read` gets filters
-    as tables keep them (`model.kept`). Texts in `single` ones are nowhere else in an image.
-    `finish` is called when everything is there.
+    Fields `without`, and those outside `only` where that is given, are not written; they are those
+    of the object that `make` makes, else of the pattern. Objects in fields `within` are filled in
+    place, as they belong to the object. `write` and `read` take the place of fields: `write` yields
+    columns, and `read` gets these with filters as tables keep them (`model.kept`). Texts in
+    `single` columns are nowhere else in an image. `finish` is called when everything is there.
     """
 
     without: frozenset[str] = frozenset()
@@ -90,7 +90,7 @@ class Form:
     single: frozenset[int] = frozenset()
 
     def writes(self, name: str) -> bool:
-        """Whether a field is written."""
+        """True if a field is written."""
         return name not in self.without and (self.only is None or name in self.only)
 
 
@@ -98,13 +98,13 @@ PLAIN: Final = Form()
 
 
 class Unwritable(Exception):  # noqa: N818 - no error: an image is made another time, or never
-    """There is no image of something; says of what."""
+    """There is no image of an object; the argument names it."""
 
 
 def _fields_of(kind: type[Any]) -> tuple[str, ...]:
     """The fields of a class, in the order in which they are written."""
     if issubclass(kind, AdvertisedContent):
-        return ("_normal", "source")  # of these it is made, as by `copy`
+        return ("_normal", "source")  # it is rebuilt from these, as by `copy`
     if issubclass(kind, Struct):
         return kind.__struct_fields__
     if is_dataclass(kind):
@@ -119,7 +119,7 @@ def _fields_of(kind: type[Any]) -> tuple[str, ...]:
 
 
 def _is_value(kind: type[Any]) -> bool:
-    """Whether instances never change, so that an equal one does as well."""
+    """True if instances never change, so that an equal one serves as well."""
     if issubclass(kind, Struct):
         return kind.__struct_config__.frozen
     if is_dataclass(kind):
@@ -128,7 +128,7 @@ def _is_value(kind: type[Any]) -> bool:
 
 
 class _Shapes(dict[type[Any], tuple[bool, tuple[str, ...]]]):
-    """What `_is_value` and `_fields_of` say of classes."""
+    """The results of `_is_value` and `_fields_of` by class."""
 
     def __missing__(self, kind: type[Any]) -> tuple[bool, tuple[str, ...]]:
         shape = self[kind] = _is_value(kind), _fields_of(kind)
@@ -150,7 +150,7 @@ class Writer:
         self._interests: dict[bytes | Interest, int] = {}
 
     def parts(self, root: object) -> Iterator[bytes]:
-        """The parts. Raises `Unwritable`."""
+        """The parts of the image. Raises `Unwritable`."""
         self._node(root)
         pieces: list[list[Any]] = []
         size = 0
@@ -259,7 +259,7 @@ class Writer:
 class Reader:
     """Makes an object of an image.
 
-    `patterns` are objects of the classes of which fields are left out, where `makers` make none.
+    `patterns` are objects of the classes whose fields are left out, where `makers` make none.
     """
 
     def __init__(
@@ -274,7 +274,7 @@ class Reader:
         self._makers = makers
         self._nodes: dict[int, Any] = {}
         self._kinds: list[tuple[type[Any], tuple[str, ...]]] = [(one, ()) for one in _BUILTINS]
-        #: filters as bytes, until somebody wants a value
+        #: filters as bytes, until a value is needed
         self._interests: list[Interest | bytes] = []
         self._finished: list[tuple[Callable[[Any], object], Any]] = []
         #: advertised paths are held once: each has an automaton
@@ -283,9 +283,9 @@ class Reader:
         self._texts: dict[str, str] = {}
 
     def read(self, parts: Iterable[bytes], root: object) -> None:
-        """Fill an object, made the usual way, with what an image says of one of its class.
+        """Fill an object, made the usual way, from the image of one of its class.
 
-        Raises `FileFormatError` for one that another version has written.
+        Raises `FileFormatError` for an image that another version has written.
         """
         self._nodes[0] = root
         self._begin(root)
@@ -338,7 +338,7 @@ class Reader:
             setattr(node, name, self._value(item))
 
     def _adopt(self, item: list[Any], own: Any) -> None:
-        """Let what an object has be what is filled."""
+        """Use an object's own field as the node that is filled."""
         _, number, made_as = item
         if type(own) is not self._kinds[made_as][0]:
             raise TypeError(f"a {type(own).__name__} is there, and another class was written")
@@ -431,7 +431,7 @@ class Reader:
         return made
 
     def _class(self, name: str, names: list[str]) -> tuple[type[Any], tuple[str, ...]]:
-        """A class by its name, which has to have these fields."""
+        """The class of a name, which has to have these fields."""
         module, _, qualname = name.partition(":")
         if not module.startswith(ROOMS):
             raise ValueError(f"{name} has no image")

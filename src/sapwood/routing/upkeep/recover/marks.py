@@ -1,18 +1,19 @@
-"""Marks: how far back a router has to look to know what it owes.
+"""Marks: the place in a router's log from which the messages that it owes follow.
 
-What a router owes follows from its records, so without more it would route all publications again
-that it ever had. A mark is a place between two records, with how many messages had been taken and
-made on each link up to there. Once all that was made up to there is acknowledged, nothing before it
-is owed: the mark is persisted, and the publications before it are released.
+The messages that a router owes follow from its records, so without marks it would route all
+publications again that it ever had. A mark is a place between two records, with the number of
+messages taken and made on each link up to there. Once all messages made up to there are
+acknowledged, nothing before it is owed: the mark is persisted, and the publications before it are
+released.
 
 ::
 
     records      s0   p0 p1 p2   s1   p3   s2 | p4 p5   s3
     mark                                      | 3 state records, 4 publications, r2: 7 taken, 5 made
     restored     s0              s1        s2   p4 p5   s3
-                 what is said is not owed      what is said is owed: 6, 7, and so on
+                 messages are not owed          messages are owed: 6, 7, and so on
 
-State records before the mark are routed again for what they change alone.
+State records before the mark are routed again for their changes alone.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from sapwood.routing.upkeep.recover.conversation import Conversation
 class Mark(Struct, array_like=True, frozen=True):
     """A place between two records.
 
-    Before it are so many `states`, records of what is no publication, and `places`. `links` has,
-    for each link, the messages that had been taken and made.
+    Before it are `states` records that are no publications, and `places` publications. `links` has,
+    for each link, the numbers of messages that had been taken and made.
     """
 
     states: int
@@ -43,17 +44,17 @@ _DECODER: Final = msgspec.msgpack.Decoder(Mark)
 
 
 def encoded(mark: Mark) -> bytes:
-    """What is persisted."""
+    """A mark as it is persisted."""
     return _ENCODER.encode(mark)
 
 
 def decoded(value: bytes) -> Mark:
-    """The mark that was persisted."""
+    """A mark from its persisted form."""
     return _DECODER.decode(value)
 
 
 class Marks:
-    """The marks of one router that something before is still owed: the oldest and the latest.
+    """The marks of one router before which something is still owed: the oldest and the latest.
 
     One is made after each `every` publications, subscriptions and other records that were `seen`.
 
@@ -69,11 +70,11 @@ class Marks:
         self._latest: Mark | None = None
 
     def is_due(self, seen: int) -> bool:
-        """Whether there are enough records since the last one."""
+        """True if there are enough records since the last mark."""
         return seen - self._last >= self._every
 
     def make(self, seen: int, states: int, places: int, links: Mapping[str, Conversation]) -> None:
-        """Mark what is next."""
+        """Make a mark at the present place."""
         self._last = seen
         counts = {name: (one.taken, one.owed.made) for name, one in links.items()}
         mark = Mark(states, places, counts)
@@ -89,12 +90,12 @@ class Marks:
             return None
         for name, (_, made) in mark.links.items():
             link = links.get(name)
-            # One that has begun afresh since, with other numbers, owes nothing from before.
+            # A link that has begun afresh since, with other numbers, owes nothing from before.
             if link is not None and link.owed.acknowledged < made <= link.owed.made:
                 return None
         self._oldest, self._latest = self._latest, None
         return mark
 
     def restored(self, seen: int) -> None:
-        """The router was restored, and has seen so much again."""
+        """Begin with a restored router that has `seen` records again."""
         self._last = seen

@@ -1,4 +1,4 @@
-"""What the two ends of a link say to each other under `recover`, beside what they route.
+"""The notes of the two ends of a link under `recover`, beside the messages that they route.
 
 ::
 
@@ -10,7 +10,7 @@
     |<----------------- Taken(10, 3) |    cumulative; b has sent 3 of its own up to here
 
 A link is FIFO and loses nothing while it is up, so counting gives both ends the same numbers, and
-what is routed travels as it does without all this. `Taken` has both counts, so a mistake in them is
+messages travel as they do without all this. `Taken` has both counts, so a mistake in them is
 noticed.
 """
 
@@ -34,10 +34,10 @@ class ConversationId(NamedTuple):
 
 
 class Back(Struct, array_like=True, frozen=True, tag="b"):
-    """The link is up, or the sender has another view of the conversation than before.
+    """The link is up, or the sender's ids of the conversation have changed.
 
-    `mine` is what the sender calls it and `theirs` what it believes the receiver calls it; `taken`
-    is how many messages of the receiver's it has applied in it.
+    `mine` is the sender's id of it and `theirs` what it believes to be the receiver's; `taken` is
+    the number of the receiver's messages that it has applied in it.
     """
 
     mine: ConversationId
@@ -46,7 +46,7 @@ class Back(Struct, array_like=True, frozen=True, tag="b"):
 
 
 class From(Struct, array_like=True, frozen=True, tag="f"):
-    """The sender's next message has this number, and those after it the next ones."""
+    """The sender's next message has this number, and the following ones the next numbers."""
 
     first: _Number
 
@@ -54,7 +54,7 @@ class From(Struct, array_like=True, frozen=True, tag="f"):
 class Taken(Struct, array_like=True, frozen=True, tag="t"):
     """The sender has applied, and keeps, the receiver's messages up to a number.
 
-    It has `sent` its own up to that number before this note.
+    It has `sent` its own messages up to that number before this note.
     """
 
     number: _Number
@@ -68,12 +68,12 @@ _DECODER: Final[msgspec.msgpack.Decoder[Said]] = msgspec.msgpack.Decoder(Said)
 
 
 def note_of(said: Said) -> UpkeepNote:
-    """What travels."""
+    """Encode a note."""
     return UpkeepNote(_ENCODER.encode(said))
 
 
 def said_in(note: bytes) -> Said | None:
-    """What a note says; `None` where it is of another strategy."""
+    """The content of a note; `None` where it is of another strategy."""
     try:
         return _DECODER.decode(note)
     except (msgspec.DecodeError, UnicodeDecodeError):  # msgspec lets the latter through

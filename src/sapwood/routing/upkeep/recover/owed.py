@@ -1,4 +1,4 @@
-"""The retransmission buffer of one link: what the neighbor has not said that it has.
+"""The retransmission buffer of one link: the messages that the neighbor has not acknowledged.
 
 ::
 
@@ -7,12 +7,12 @@
     9-12     PublishMany of 4, of which the record takes the places from 130 on
     13       Publish, place 140
 
-`acknowledge(10)` leaves the last two of the four, and 13. The places say what the journal has to
-keep: here all from 130 on, as the record of a batch is released as a whole.
+`acknowledge(10)` leaves the last two of the four, and 13. The places are those that the journal has
+to keep: here all from 130 on, as the record of a batch is released as a whole.
 
 Publications beyond `bytes_max` are *let go*: of each the buffer keeps the place alone, 8 bytes, and
-when they are to be sent they are read back (`effects.Recall`). Had there been room for 8 to 10
-only:
+when they are to be sent they are read back (`effects.Recall`). With room for 8 to 10 only, the
+buffer would be:
 
 ::
 
@@ -40,12 +40,12 @@ from sapwood.routing.messages import OnTree, Publish, PublishMany, RouterMessage
 Content: TypeAlias = RouterMessage | PublishMany
 
 _SIZE: int = 256
-"""Bytes that a publication counts for that has none of its own."""
+"""The bytes counted for a publication without content of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class LetGo:
-    """Publications as in `PublishMany`, without themselves: where they are in the journal."""
+    """Publications as in `PublishMany`, without their content: their places in the journal."""
 
     origin: str
     hops: int
@@ -54,18 +54,18 @@ class LetGo:
     tree: tuple[str, int] | None = None
 
     def part(self, first: int) -> LetGo:
-        """Those from one on."""
+        """The publications from one on."""
         return replace(self, places=self.places[first:], digests=self.digests[first:])
 
     def read(self, publications: Sequence[Publication]) -> PublishMany:
-        """The first ones, which were read back; what was published here may be blind."""
+        """The first publications, read back; those published here are taken without blind parts."""
         digests = self.digests[: len(publications)]
         if not isinstance(publications, PublicationBatch):
             publications = [one.beyond() for one in publications]
         return PublishMany(self.origin, self.hops, publications, digests, self.tree)
 
     def takes(self, other: LetGo) -> bool:
-        """Take in others, if they are of the same kind."""
+        """Append the publications of another entry; false if it is not of the same kind."""
         ours, theirs = (self.origin, self.hops, self.tree), (other.origin, other.hops, other.tree)
         if ours != theirs or self.digests or other.digests:
             return False
@@ -74,9 +74,9 @@ class LetGo:
 
 
 class Entry(NamedTuple):
-    """A message under its number, or several publications under the first of theirs.
+    """A message under its number, or several publications under the first of their numbers.
 
-    `place` is the first of the record that the publication came in; `None` for all else.
+    `place` is the first of the record that the publication came in; `None` for other messages.
     """
 
     number: int
@@ -95,7 +95,7 @@ class Entry(NamedTuple):
                 return self.number
 
     def since(self, number: int) -> Entry:
-        """What of it has this number or a greater one."""
+        """The part of the entry with this number or a greater one."""
         skipped = number - self.number
         if skipped <= 0:
             return self
@@ -120,12 +120,12 @@ class Owed:
         self._entries: deque[Entry] = deque()
 
     def __len__(self) -> int:
-        """How many messages the neighbor may lack."""
+        """The number of messages that the neighbor may lack."""
         return self.made - self.acknowledged
 
     @property
     def is_full(self) -> bool:
-        """Whether a further publication is to be let go."""
+        """True if a further publication is to be let go."""
         return self.bytes >= self.bytes_max
 
     @property
@@ -137,7 +137,7 @@ class Owed:
         return next((entry.place for entry in self._entries if entry.place is not None), None)
 
     def append(self, content: Content | LetGo, place: int | None) -> None:
-        """Give numbers to what is to be sent."""
+        """Give numbers to the messages of an entry that is to be sent."""
         entry = Entry(self.made + 1, content, place)
         self.made = entry.last
         last = self._entries[-1].content if self._entries else None
@@ -147,7 +147,7 @@ class Owed:
         self.bytes += _size(content)
 
     def acknowledge(self, number: int) -> None:
-        """The neighbor has everything up to a number, which was made."""
+        """Drop the messages up to a number, which the neighbor has."""
         assert number <= self.made, "nobody has what was never made"
         if number <= self.acknowledged:
             return
@@ -159,7 +159,7 @@ class Owed:
             self._put(0, entries[0].since(number + 1))
 
     def read(self, number: int, publications: Sequence[Publication]) -> None:
-        """Publications that were let go were read back; the first of them has this number."""
+        """Put publications back that were let go and read; the first of them has this number."""
         skipped = max(0, self.acknowledged + 1 - number)
         number, publications = number + skipped, publications[skipped:]
         for at, entry in enumerate(self._entries):
@@ -176,7 +176,7 @@ class Owed:
         self._entries[at] = entry
 
     def since(self, number: int, count: int) -> Iterator[Entry]:
-        """What has a number greater than this one: whole entries, at least `count` messages."""
+        """Entries with numbers greater than this one: whole ones, at least `count` messages."""
         last = number + count
         for entry in self._entries:
             if entry.number > last:
@@ -198,7 +198,7 @@ class Owed:
 
 
 def _size(content: Content | LetGo) -> int:
-    """The bytes of the publications in it."""
+    """The bytes of the publications in an entry."""
     match content:
         case PublishMany(_, _, PublicationBatch() as batch):
             return int((batch.ends - batch.starts).sum())
@@ -215,14 +215,14 @@ def _size_of(publication: Publication) -> int:
 
 
 def send(neighbor: str, content: Content) -> Send | SendMany:
-    """What puts an entry on the link."""
+    """The effect that puts an entry on the link."""
     if isinstance(content, PublishMany):
         return SendMany(neighbor, content)
     return Send(neighbor, content)
 
 
 def several(content: Content) -> PublishMany | None:
-    """Publications, one or several, as several; `None` for what is none."""
+    """Publications, one or several, as `PublishMany`; `None` for any other message."""
     match content:
         case PublishMany():
             return content

@@ -1,23 +1,23 @@
 """A router that crashed becomes its earlier self, and goes on as if it had only been slow.
 
 XNet's Crash/Recover (thesis 6.1, Algorithms 17 to 20; Appendix B for many producers), corrected,
-and for publications as well. What the thesis writes into a recovery database after each update, a
-table, is here a log of what was taken: routing is deterministic, so its tables, all that it has
-told and what is owed follow from that. That is why this works under every propagation strategy, and
+and for publications as well. The thesis writes a table into a recovery database after each update;
+here it is a log of the router's inputs: routing is deterministic, so its tables, its messages and
+those that are owed follow from that. That is why this works under every propagation strategy, and
 beside every membership.
 
-* *Persisted before it is acknowledged*: whatever changes routing, and each publication, is
-  persisted before it is routed; what follows from it leaves the router behind that.
-* *Exactly once, in order*: messages of a link are counted at both ends (`notes`), the receiver says
-  what it has taken, and the sender keeps the rest (`owed`): `hs`, `hr` and `RetrBuf` of the thesis,
-  one for each neighbor (Appendix B's `hs^k` and `RetrBuf^k`). Numbers are given when a message is
-  made; its line 4 of Algorithm 32 stamps them one too early.
-* *Back*: both ends say what they have when a link comes up, not only the one that recovers
-  (Algorithm 20), since a link may fail as well; and neither sends anything new before it has heard
-  the other. In the thesis new messages may overtake what is sent again, which leaves gaps that it
+* *Persisted before it is acknowledged*: every change of routing, and each publication, is persisted
+  before it is routed; its consequences leave the router behind that.
+* *Exactly once, in order*: messages of a link are counted at both ends (`notes`), the receiver
+  acknowledges those it has taken, and the sender keeps the rest (`owed`): `hs`, `hr` and `RetrBuf`
+  of the thesis, one for each neighbor (Appendix B's `hs^k` and `RetrBuf^k`). Numbers are given when
+  a message is made; its line 4 of Algorithm 32 stamps them one too early.
+* *Back*: both ends send what they have when a link comes up, not only the one that recovers
+  (Algorithm 20), since a link may fail as well; and neither sends anything new before it has the
+  other's. In the thesis new messages may overtake what is sent again, which leaves gaps that it
   holds to be impossible (6.1; 8,074 in 1,500 runs of ours).
-* A link that is down is no change: routing does not hear of it, and goes on making messages for the
-  neighbor. It hears of one that is down for good, and of a neighbor that lost what it had
+* A link that is down is no change: routing does not notice it, and goes on making messages for the
+  neighbor. It notices one that is down for good, and a neighbor that lost its state
   (`conversation`).
 
 Acknowledgements are cumulative and for many messages at once: after `ACK_EVERY`, or `ACK_DELAY_S`
@@ -81,11 +81,11 @@ INCARNATION: Final = "incarnation"
 """The note with the incarnation that the router's names go back to."""
 
 LINK: Final = "link "
-"""Before the name of a neighbor: the note with the ids of the conversation."""
+"""Prefix of the note with the ids of the conversation; the neighbor's name follows."""
 
 BOUND: Final = "bound "
-"""Before the name of a neighbor: the note with how much it can have taken at most, by what was
-known when a life began that has not heard of it; empty once one has."""
+"""Prefix, before a neighbor's name, of the note with the number of messages that the neighbor can
+have taken at most when a life began; empty once the neighbor has reported what it has."""
 
 MARK: Final = "mark"
 """The note with the last mark before which nothing is owed."""
@@ -95,11 +95,11 @@ _IDS: Final = tuple[ConversationId, ConversationId | None]
 
 
 class Recover:
-    """What one router has taken from its neighbors, and what it owes them.
+    """The messages that one router has taken from its neighbors, and those that it owes them.
 
-    #: _links has a conversation for each link that routing believes up
+    #: _links has a conversation for each link that routing takes for up
     #: _up are those of them that are up
-    #: _due has the neighbors that are to hear what was taken, and when, in the order of time
+    #: _due has the neighbors to acknowledge messages to, and the times, in order
     #: _places publications and _states state records were persisted; _place is that of _record,
     #: which is of publications and is being routed
     """
@@ -110,17 +110,17 @@ class Recover:
         self._life = router.incarnation
         self._begun = 0
         self._is_known = False
-        #: whether this life has found itself to be an older one
+        #: true if this life has found itself to be an older one
         self._is_renewed = False
         self._is_restoring = False
-        #: whether what is said now is owed already, or was, and is not to be counted again
+        #: true while messages of routing are owed already, or were, and are not counted again
         self._is_muted = False
         self._places = self._states = 0
         #: publications, subscriptions and other records that were counted in this life
         self._seen = 0
         self._place: int | None = None
         self._record: Record | None = None
-        #: what is being read of what was let go, in the order in which it was asked for
+        #: publications that were let go and are being read, in the order of the requests
         self._readings: list[_Reading] = []
         self._marks = Marks(mark_every)
         self._links: dict[str, Conversation] = {}
@@ -129,23 +129,23 @@ class Recover:
 
     @property
     def is_passive(self) -> bool:
-        """It sees everything."""
+        """False: every input and message passes it."""
         return False
 
     @property
     def takes_batches(self) -> bool:
-        """A batch is one record, and takes as many numbers as it has publications."""
+        """True: a batch is one record, and takes as many numbers as it has publications."""
         return True
 
     @property
     def conversations(self) -> Mapping[str, Conversation]:
-        """That of each link that routing believes up, in the order in which they came up."""
+        """The conversation of each link that routing takes for up, in the order they came up."""
         return self._links
 
     # Links -------------------------------------------------------------------------------------
 
     def link_up(self, link: LinkUp, now: float) -> Sequence[Action]:  # noqa: ARG002
-        """Say what was taken; routing hears of it the first time only."""
+        """Send what was taken; routing receives the link the first time only."""
         neighbor = link.neighbor
         actions: list[Action] = []
         if neighbor not in self._links:
@@ -154,7 +154,7 @@ class Recover:
         return [*actions, Send(neighbor, note_of(self._links[neighbor].back()))]
 
     def link_down(self, link: LinkDown, now: float) -> Sequence[Action]:  # noqa: ARG002
-        """Keep what is owed, unless the neighbor is gone for good."""
+        """Keep the messages that are owed, unless the neighbor is gone for good."""
         neighbor = link.neighbor
         self._end_session(neighbor)
         if neighbor not in self._links or not link.for_good:
@@ -162,28 +162,28 @@ class Recover:
         return self._end(neighbor)
 
     def closed(self, link: LinkDown, now: float) -> Sequence[Action]:  # noqa: ARG002
-        """Routing has forgotten the link: so has its neighbor soon."""
+        """Forget the link, as routing has, and as its neighbor will soon."""
         neighbor = link.neighbor
         self._end_session(neighbor)
         self._links.pop(neighbor, None)
         if self._is_restoring:
             return ()
-        # What made routing close it may be a publication, which will not always be there.
+        # Routing may have closed it because of a publication, which will not always be there.
         return [*self._log(LinkDown(neighbor)), _forgotten(neighbor)]
 
     def neighbors(self) -> Collection[str]:
-        """Those that routing believes linked: what they lack is kept."""
+        """The neighbors that routing takes for linked: the messages that they lack are kept."""
         return self._links.keys()
 
     def holds_back(self, neighbor: str) -> bool:
-        """Whether a neighbor is owed something that is not on the link, or its link is down."""
+        """True if a neighbor is owed a message that is not on the link, or its link is down."""
         conversation = self._links.get(neighbor)
         return conversation is None or neighbor not in self._up or not conversation.is_live
 
     # Inputs ------------------------------------------------------------------------------------
 
     def asked(self, request: Change | ClientPublishMany, now: float) -> Sequence[Action]:  # noqa: ARG002
-        """Persist it, unless it is a publication that will be refused."""
+        """Persist a request, unless it is a publication that will be refused."""
         match request:
             case ClientPublish(client, publication):
                 if self._router.refused(client, (publication,)):
@@ -193,7 +193,7 @@ class Recover:
         return (*self._mark(), *self._log(request), request)
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Sequence[Action]:
-        """Count it, persist it and hand it on, unless it came before."""
+        """Count a message, persist it and hand it on, unless it came before."""
         neighbor = received.neighbor
         conversation = self._links.get(neighbor)
         if conversation is None or neighbor not in self._up:
@@ -204,7 +204,7 @@ class Recover:
         elif isinstance(received.message, UpkeepMessage):
             return self._heard(neighbor, conversation, received.message, now)
         if conversation.expected is None:
-            # Before it knew that this end began afresh; or it never says what it has.
+            # Before it knew that this end began afresh; or it never sends what it has.
             return () if conversation.has_heard else self._stranger(neighbor)
         marked = self._mark()
         known = conversation.take(count)
@@ -220,7 +220,7 @@ class Recover:
         return actions
 
     def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:  # noqa: ARG002
-        """What was let go is there again: send it on, to the neighbor that it was read for."""
+        """Send publications that were read back on to the neighbor that they were read for."""
         asked = [reading.places for reading in self._readings]
         if recalled.asked not in asked:
             return ()
@@ -238,7 +238,7 @@ class Recover:
         return self._send_on(neighbor, conversation)
 
     def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:  # noqa: ARG002
-        """Number it and keep it; it leaves where the neighbor has all that was before."""
+        """Number a message and keep it; it leaves if the neighbor has all before it."""
         if self._is_muted:
             return ()
         conversation = self._links[send.neighbor]
@@ -259,7 +259,7 @@ class Recover:
         return (send,)
 
     def _let_go(self, content: Content) -> LetGo | None:
-        """What is kept of publications that are not: where they are in the journal."""
+        """The places of publications in the journal, to be kept instead; `None` if unknown."""
         assert self._record is not None, "a place is that of a record"
         assert self._place is not None, "a place is that of a record"
         many = several(content)
@@ -268,13 +268,13 @@ class Recover:
         places = places_of(self._record, self._place, many.batch)
         if places is None:
             return None
-        # Bytes of their own: what is owed may stay for long, and the read that they came in goes.
+        # A copy: owed messages may stay for long, and the memory of the read they came in is freed.
         return LetGo(many.origin, many.hops, places, tuple(many.digests), many.tree)
 
     # Coming back -------------------------------------------------------------------------------
 
     def restored(self, restored: Restored, now: float) -> Iterator[Action]:  # noqa: ARG002
-        """All of it again: what was taken, told and owed follows from it."""
+        """Replay all records: the messages taken, sent and owed follow from them."""
         self._is_restoring = True
         self._places = restored.first
         ids: dict[str, tuple[ConversationId, ConversationId | None]] = {}
@@ -306,7 +306,7 @@ class Recover:
             known = ids.get(neighbor)
             if known is not None:
                 conversation.mine, conversation.theirs = known
-            # Of what lives made that never heard of the neighbor, it has nothing.
+            # It has none of the messages of lives that it never exchanged a note with.
             conversation.restored = bounds.get(neighbor, conversation.owed.made)
             conversation.answered = conversation.taken
             if neighbor not in bounds:
@@ -315,12 +315,12 @@ class Recover:
         self._is_restoring = False
 
     def checkpoint(self) -> Checkpoint:
-        """What a router that was restored up to a mark has come to. Raises `Unwritable`."""
+        """The checkpoint of a router that was restored up to a mark. Raises `Unwritable`."""
         head = Head(self._states, tuple(self._links), self._router.incarnation)
         return Checkpoint(list(checkpoint_of(self._router.membership, head)))
 
     def _again(self, record: Record, mark: Mark) -> Iterator[Action]:
-        """Take a record in as it was when it was persisted; before the mark, what it changes."""
+        """Replay a record as it was persisted; before the mark, for its changes alone."""
         self._pass(mark)
         self._is_muted = self._states < mark.states or self._places < mark.places
         count = publications_in(record)
@@ -350,7 +350,7 @@ class Recover:
         yield self._placed(record) if isinstance(record, Receive | ReceiveMany) else record
 
     def _pass(self, mark: Mark) -> None:
-        """Go on from a mark, where it is reached, with what was counted up to there."""
+        """Continue from a mark, where it is reached, with the counts up to there."""
         if (self._states, self._places) == (mark.states, mark.places):
             for neighbor, (taken, made) in mark.links.items():
                 conversation = self._links[neighbor]
@@ -361,16 +361,16 @@ class Recover:
     # Time --------------------------------------------------------------------------------------
 
     def tick(self, now: float) -> Sequence[Action]:
-        """Say what was taken."""
+        """Send the acknowledgements that are due."""
         due = [neighbor for neighbor, at in self._due.items() if at <= now]
         return [answer for neighbor in due for answer in self._answer(neighbor)]
 
     def next_deadline(self) -> float | None:
-        """When the next neighbor is to hear what was taken."""
+        """The time of the next acknowledgement."""
         return next(iter(self._due.values()), None)
 
     def table_sizes(self) -> dict[str, int]:
-        """`owed`: messages that neighbors have not said they have."""
+        """`owed`: the number of messages that neighbors have not acknowledged."""
         return {"owed": sum(len(one.owed) for one in self._links.values())}
 
     def validate(self) -> None:
@@ -387,7 +387,7 @@ class Recover:
             elif conversation.has_heard:
                 raise InvariantError(f"{neighbor} has said something over a link that is down")
 
-    # What neighbors say ------------------------------------------------------------------------
+    # Notes of neighbors ------------------------------------------------------------------------
 
     def _heard(
         self, neighbor: str, conversation: Conversation, message: UpkeepMessage, now: float
@@ -438,7 +438,7 @@ class Recover:
         return actions
 
     def _begin_afresh(self, neighbor: str, theirs: ConversationId) -> Sequence[Action]:
-        """What came from a neighbor is void, and it has nothing: routing begins with it again."""
+        """Begin afresh with a neighbor: what came from it is void, and it has nothing."""
         self._due.pop(neighbor, None)
         down, up = LinkDown(neighbor), LinkUp(neighbor)
         actions: list[Action] = [*self._log(down), down]
@@ -449,10 +449,10 @@ class Recover:
         return [*actions, *self._log(up), up, remembered, Send(neighbor, note_of(begun.back()))]
 
     def _renew(self, known: int) -> Sequence[Action]:
-        """A later life of this router, as late as `known`, has said what nobody here remembers.
+        """Become another router: a later life, as late as `known`, sent what is lost here.
 
-        Under its names and numbers neighbors have other things than this life would say. So it
-        becomes another router, which has the same clients and nothing else.
+        Under the names and numbers of this life neighbors have other entries than it would send. So
+        it becomes another router, which has the same clients and nothing else.
         """
         self._is_renewed = True
         self._life = max(self._life, known + 1)
@@ -474,7 +474,7 @@ class Recover:
         return actions
 
     def _send_on(self, neighbor: str, conversation: Conversation) -> Sequence[Effect]:
-        """Send what the neighbor lacks, as much of it as it may be sent at once."""
+        """Send the messages that the neighbor lacks, as many as may be sent at once."""
         if conversation.sent is None or conversation.is_live:
             return ()
         owed, effects = conversation.owed, list[Effect]()
@@ -495,7 +495,7 @@ class Recover:
         return effects
 
     def _answer(self, neighbor: str) -> Sequence[Effect]:
-        """Say what was taken, unless the neighbor is to hear first which conversation that is."""
+        """Acknowledge what was taken, unless the neighbor first needs this end's ids."""
         self._due.pop(neighbor, None)
         conversation = self._links[neighbor]
         return (
@@ -503,7 +503,7 @@ class Recover:
         )
 
     def _stranger(self, neighbor: str) -> Sequence[Action]:
-        """A neighbor does not say what it has: its upkeep is another one."""
+        """Close the link to a neighbor that never sends what it has: another upkeep."""
         reason = (
             "the neighbor does not say which messages it has: start both brokers with the upkeep "
             "recover, or neither"
@@ -514,12 +514,12 @@ class Recover:
     # Records -----------------------------------------------------------------------------------
 
     def _begin(self, neighbor: str) -> Sequence[Effect]:
-        """Begin with a neighbor that nothing is known of."""
+        """Begin with a neighbor that is not known."""
         conversation = self._links[neighbor] = self._make()
         return [*self._incarnation(), self._remember(neighbor, conversation), _unbounded(neighbor)]
 
     def _end(self, neighbor: str) -> Sequence[Action]:
-        """Let routing forget a neighbor, and forget what it is owed."""
+        """Let routing forget a neighbor, and forget the messages that it is owed."""
         del self._links[neighbor]
         down = LinkDown(neighbor)
         return [*self._log(down), down, _forgotten(neighbor)]
@@ -540,12 +540,12 @@ class Recover:
         return Persist(Note(LINK + neighbor, msgspec.msgpack.encode(ids)))
 
     def _log(self, record: Record) -> list[Effect]:
-        """Persist a record, the first one behind what the router is."""
+        """Persist a record; before the first one, the router's incarnation."""
         self._count(record)
         return [*self._incarnation(), Persist(record)]
 
     def _count(self, record: Record) -> None:
-        """Give a record its places: what it leads to is owed for as long as these are kept."""
+        """Give a record its places: messages that follow from it are owed as long as it is kept."""
         count = publications_in(record)
         self._place = self._places if count else None
         self._record = record if count else None
@@ -554,18 +554,18 @@ class Recover:
         self._seen += size_of(record)
 
     def _placed(self, record: Receive | ReceiveMany) -> Receive | ReceiveMany:
-        """A record that was counted, with its place: what is held back is found by that."""
+        """A counted record with its place, by which publications that are held back are found."""
         return record if self._place is None else replace(record, place=self._place)
 
     def _mark(self) -> list[Effect]:
-        """Mark where the next record goes, now and then; what comes of those before is done."""
+        """Make a mark at the next record, if due; all effects of earlier records are done."""
         if not self._marks.is_due(self._seen) or self._router.is_holding:
             return []
         self._marks.make(self._seen, self._states, self._places, self._links)
         return self._settle()
 
     def _settle(self) -> list[Effect]:
-        """Let go of publications before a mark, where nothing is owed of that."""
+        """Release publications before a mark, if nothing is owed of them."""
         mark = self._marks.settled(self._links)
         if mark is None:
             return []
@@ -579,7 +579,7 @@ class Recover:
 
 
 class _Reading(NamedTuple):
-    """Publications that are read for a neighbor; the first of them has the `number`."""
+    """Publications that are read for a neighbor; the first of them has the number `number`."""
 
     neighbor: str
     conversation: Conversation

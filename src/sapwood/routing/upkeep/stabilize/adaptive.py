@@ -1,9 +1,9 @@
 """Edge stabilization whose timer waits, when a link fails, for what waiting costs (Shen 5.6).
 
-Every publication says for how many hops only one direction has wanted it (`wasted`). Where that
-direction is a link that is down, these hops were useless, and count against it (T-37). When they
-are more than a withdrawal could cost, the routers on this side times a threshold, what came over
-the link is let go of. Publications come one by one, as each has a count of its own.
+Every publication carries the number of hops for which only one direction has wanted it (`wasted`).
+Where that direction is a link that is down, these hops were useless, and count against it (T-37).
+When they are more than a withdrawal could cost, the routers on this side times a threshold, the
+entries of the link are dropped. Publications come one by one, as each has a count of its own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sapwood.routing.upkeep.stabilize.wasted import counted_on, hops_in, stamp_o
 
 
 class Adaptive(Stabilize):
-    """Compares tables, and counts what comes in vain while a link is down.
+    """Compares tables, and counts the publications that come in vain while a link is down.
 
     #: _hops is the count of the publication that is routed now, `None` where none is, or where it
     #: has just begun
@@ -43,16 +43,16 @@ class Adaptive(Stabilize):
         assert timer.threshold is not None, "there is something to be counted for"
         self._threshold = timer.threshold
         self._hops: int | None = None
-        #: what is stamped on what is sent of it
+        #: the count to stamp on the publication when it is sent
         self._onward = 0
 
     @property
     def takes_batches(self) -> bool:
-        """Each publication has a count of its own."""
+        """False: each publication has a count of its own."""
         return False
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
-        """Take off the count of a publication."""
+        """Take off the count of a publication, and hand it on."""
         assert isinstance(received, Receive), "publications come one by one"
         match received.message:
             case Publish():
@@ -63,20 +63,20 @@ class Adaptive(Stabilize):
                 return super().arrived(received, now)
 
     def asked(self, request: Change | ClientPublishMany, now: float) -> Iterable[Action]:
-        """A publication that begins here has come nowhere in vain."""
+        """Hand on a request; a publication that begins here has no useless hops."""
         if isinstance(request, ClientPublish):
             return self._counted(request, None)
         return super().asked(request, now)
 
     def _counted(self, publication: Receive | ClientPublish, hops: int | None) -> Iterable[Action]:
-        """Route a publication; let go of a link that too many have been useless for."""
+        """Route a publication; drop the entries of a link with too many useless hops."""
         self._hops, self._onward = hops, 0
         yield publication
         self._hops, self._onward = None, 0
         yield from chain.from_iterable(map(self._let_go, self._spent()))
 
     def _spent(self) -> Sequence[str]:
-        """The links that have been down for long enough."""
+        """The links that have been down for longer than waiting is worth."""
         return [
             neighbor
             for neighbor, outage in self.outages.items()
@@ -84,7 +84,7 @@ class Adaptive(Stabilize):
         ]
 
     def comes(self, effects: Sequence[Effect]) -> None:
-        """See which directions want the publication that is routed now."""
+        """Count the directions that the publication is sent in, and the useless hops of links."""
         if self._hops is None:
             return
         wanting = [one.neighbor for one in effects if _is_publication(one)]

@@ -1,4 +1,4 @@
-"""The word `stabilize`, and what may stand behind it: `stabilize:5`, `stabilize:5:adaptive:2`."""
+"""The word `stabilize` and its arguments, as in `stabilize:5` and `stabilize:5:adaptive:2`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _SUMMARIES: Final = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class MakeStabilize:
-    """Makes the upkeep of a router that compares every so many seconds."""
+    """Makes the upkeep of a router that compares every `period_s` seconds."""
 
     period_s: float = STABILIZE_PERIOD_S
     timer: Timer = STRAWMAN
@@ -66,7 +66,7 @@ class MakeStabilize:
 
 
 def _chosen(argument: str) -> UpkeepStrategy:
-    """The strategy that an argument asks for; raises `InputError` for one that says nothing."""
+    """The strategy of an argument; raises `InputError` for an unknown one."""
     seconds, colon, words = argument.partition(":")
     period_s = _seconds(seconds, argument)
     timer = _timer(words, argument) if colon else STRAWMAN

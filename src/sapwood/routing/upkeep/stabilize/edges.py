@@ -1,13 +1,13 @@
 """The two edges of one link, as one end has them: it is the sender of one, the holder of the other.
 
-A sender goes through *rounds*. Its snapshot is what it had told when it asked; what the holder
-answers is compared with that, since links are FIFO and the holder had just then all that was told
-before. What the sender says while the answer is on its way must not be undone by the correction, so
-that is what the snapshot and the answer differ in and what is still so (Shen's procedure lacks
-this; dossier 2.14, the two hazards of a stale snapshot)::
+A sender goes through *rounds*. Its snapshot has the entries that it had sent when it asked; the
+holder's answer is compared with that, since links are FIFO and the holder had just then all that
+was sent before. What the sender sends while the answer is on its way must not be undone by the
+correction, so only those differences of snapshot and answer count that still exist (Shen's
+procedure lacks this; dossier 2.14, the two hazards of a stale snapshot)::
 
-    missing   in the snapshot, not at the holder, and told still
-    surplus   at the holder, not in the snapshot, and nothing was said of it since
+    missing   in the snapshot, not at the holder, and still sent
+    surplus   at the holder, not in the snapshot, and not sent or withdrawn since
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ SIZE_MIN: Final = 64
 
 
 def told(tables: Mapping[str, Table], neighbor: str) -> Iterator[tuple[str, Statement]]:
-    """All that a neighbor was told, by name."""
+    """All entries sent to a neighbor, by name."""
     for table, entries in tables.items():
         yield from named(table, entries.told_to(neighbor))
 
 
 def held(tables: Mapping[str, Table], neighbor: str) -> Iterator[tuple[str, Statement]]:
-    """All that came from a neighbor, by name."""
+    """All entries received from a neighbor, by name."""
     for table, entries in tables.items():
         yield from named(table, entries.held_from(neighbor))
 
 
 class Difference(NamedTuple):
-    """What a holder lacks, and what it has too much, by name."""
+    """The entries that a holder lacks, and those that it has too much, by name."""
 
     missing: tuple[str, ...]
     surplus: tuple[str, ...]
@@ -60,7 +60,7 @@ class Difference(NamedTuple):
 def difference(
     snapshot: Mapping[str, int], listed: Mapping[str, int], now: Mapping[str, int]
 ) -> Difference:
-    """Compare what was told, what the holder answers, and what is told now; see the module."""
+    """Compare the snapshot, the holder's answer, and the entries sent now; see the module."""
     missing = (
         name
         for name, element in snapshot.items()
@@ -76,7 +76,7 @@ def difference(
 
 @dataclass(slots=True)
 class Asked:
-    """A question under way: its number, what the sender had told, and what has been answered.
+    """A question under way: its number, the entries the sender had sent, and the answer so far.
 
     #: summary is there for a question about a sketch, elements for one about the whole table
     """
@@ -89,12 +89,12 @@ class Asked:
     listed: dict[str, int] = field(default_factory=dict)
 
     def takes(self, answer: Sketch | Listing) -> bool:
-        """Whether an answer is the next part of what was asked for."""
+        """True if an answer is the next part of the one asked for."""
         is_kind = isinstance(answer, Sketch) == (self.summary is not None)
         return is_kind and answer.round == self.round and answer.part == self.parts
 
     def is_alike(self, answer: Sketch) -> bool:
-        """Whether the holder has what was told, as far as its sketch says; it is complete."""
+        """True if the holder has the entries sent, by its sketch, which is complete."""
         assert self.summary is not None, "a sketch was asked for"
         summary = self.summary
         return (answer.count, answer.sum) == (summary.count, summary.sum) and (
@@ -103,7 +103,7 @@ class Asked:
 
 
 class Sender:
-    """The end of an edge that has told.
+    """The end of an edge that has sent entries.
 
     #: _asked is the question under way, `None` when it is answered
     """
@@ -114,18 +114,18 @@ class Sender:
         self._seed = seed
         self.table = SketchedTable()
         self._asked: Asked | None = None
-        #: the shape in use, and for how many entries
+        #: the shape in use, and the number of entries that it is for
         self._shape = Shape(SIZE_MIN, SKETCH_PROBES, 0)
         self._planned = 0
         #: rounds since the sketch was made afresh
         self._believed = ROUNDS_AFRESH
-        #: of the last question
+        #: the number of the last question
         self.number = 0
-        #: what was not confirmed in the round before
+        #: the names that were not confirmed in the round before
         self.waiting: frozenset[str] = frozenset()
 
     def observe(self, entries: Iterable[tuple[str, Statement]], held: int) -> Observe:
-        """Begin a round: what is asked. The holder had so many entries when it last answered."""
+        """Begin a round; returns the question. The holder had `held` entries at its last answer."""
         self.number += 1
         self._believed += 1
         if self._believed > ROUNDS_AFRESH or max(held, len(self.table)) > 2 * self._planned:
@@ -143,7 +143,7 @@ class Sender:
     def heard_sketch(
         self, answer: Sketch, entries: Iterable[tuple[str, Statement]]
     ) -> Observe | None:
-        """A part of the answer; what is to be asked next, where the sketches differ."""
+        """Take in a part of the answer; returns the next question, where the sketches differ."""
         asked = self._asked
         if asked is None or not asked.takes(answer):
             return None
@@ -162,7 +162,7 @@ class Sender:
     def heard_listing(
         self, answer: Listing, entries: Iterable[tuple[str, Statement]]
     ) -> Difference | None:
-        """A part of the answer; how the tables differ, when all parts are there."""
+        """Take in a part of the answer; returns the difference, when all parts are there."""
         asked = self._asked
         if asked is None or not asked.takes(answer):
             return None
@@ -175,26 +175,26 @@ class Sender:
 
     @property
     def is_asking(self) -> bool:
-        """Whether a question is under way."""
+        """True if a question is under way."""
         return self._asked is not None
 
 
 class Holder:
-    """The end of an edge that was told."""
+    """The end of an edge that has received entries."""
 
     __slots__ = ("_afresh", "conflicts", "has_conflict", "restating", "table")
 
     def __init__(self) -> None:
         self.table = SketchedTable()
         self._afresh = Shape(SIZE_MIN, SKETCH_PROBES, 0)
-        #: statements that are still to come as corrections
+        #: entries that are still to come as corrections
         self.restating = 0
-        #: rounds in a row in which something was stated that another neighbor had stated
+        #: rounds in a row with an entry that another neighbor had sent before
         self.conflicts = 0
         self.has_conflict = False
 
     def begin_round(self) -> None:
-        """The sender asks again: see whether anything was in another's way since it last did.
+        """Begin a round of the sender, and count conflicting entries since the last one.
 
         Corrections that were announced and have not come by now were lost, or never meant.
         """
@@ -203,7 +203,7 @@ class Holder:
         self.has_conflict = False
 
     def answer(self, asked: Observe, entries: Iterable[tuple[str, Statement]]) -> Iterator[Said]:
-        """What is said of a table when the sender asks."""
+        """The answer to a sender's question about a table."""
         if not asked.size:
             self.table.afresh()
             elements = self.table.elements(entries)

@@ -1,14 +1,14 @@
-"""Whether neighbors' tables agree, asked by a person, where no upkeep compares them of its own.
+"""Comparison of neighbors' tables on request, where no upkeep compares them of its own.
 
 `sapwood check` asks a broker, whatever upkeep its protocol has. The questions and answers are those
-of `stabilize` (`notes`, `edges`), but nobody corrects anything, no timer asks again, and what was
-made of tables is forgotten when an answer is there. They pass beside upkeep: no number, no lease
-and no record goes with them, and the state that it keeps stays what it was.
+of `stabilize` (`notes`, `edges`), but nothing is corrected, no timer asks again, and the sketches
+of tables are dropped when an answer is there. They pass beside upkeep: no number, no lease and no
+record goes with them, and the upkeep's state stays what it was.
 
-What is seen in one comparison may be on its way only: told under another upkeep's hand, waiting for
-a disk, overtaken on a lossy link. So what differs is compared a second time, and an entry is wrong
-that differs both times. Numbers of statements are not compared: `leases` and `recover` have rules
-of their own for them, and routing needs none.
+A difference in one comparison may only be under way: held back by another upkeep, waiting for a
+disk, overtaken on a lossy link. So what differs is compared a second time, and an entry is wrong
+that differs both times. Sequence numbers are not compared: `leases` and `recover` have rules of
+their own for them, and routing needs none.
 """
 
 from __future__ import annotations
@@ -50,23 +50,23 @@ class Edge:
     sender: Sender
     holder: Holder = field(default_factory=Holder)
     suspects: frozenset[str] | None = None
-    #: comparisons as the sender that came to an end, what was wrong in the last, and of how much
+    #: completed comparisons as the sender, and the wrong and all entries of the last one
     rounds: int = 0
     wrong: int = 0
     entries: int = 0
-    #: entries that the holder had when it was last heard
+    #: the number of entries in the holder's last answer
     held: int = 0
-    #: whether the holder is to hear of the next one
+    #: true if the holder has asked for the result of the next one
     is_asked: bool = False
-    #: comparisons as the holder that it asked for, and what it heard last
+    #: results received as the holder, and the last of them
     heard: int = 0
     found: Found = field(default_factory=lambda: Found(0, 0))
 
 
 class Monitor:
-    """Compares the tables of one router with those of its neighbors when it is asked to.
+    """Compares the tables of one router with those of its neighbors on request.
 
-    `holds_back` says of a neighbor that it is not told now what routing has told it: then there is
+    `holds_back` is true for a neighbor to which messages of routing are not sent now: then there is
     nothing to compare.
 
     #: _edges has neighbors whose links have been up since the first question
@@ -80,11 +80,11 @@ class Monitor:
         self._edges: dict[str, Edge] = {}
 
     def forget(self, neighbor: str) -> None:
-        """A link has come up, or is gone: questions that were on it are not answered."""
+        """Forget the questions on a link that has come up, or is gone: they are not answered."""
         self._edges.pop(neighbor, None)
 
     def compare(self) -> list[Effect]:
-        """Ask all neighbors what they hold, and to be asked by them."""
+        """Ask all neighbors for their tables, and for comparisons of their own."""
         effects: list[Effect] = []
         for neighbor in self._router.membership.neighbors():
             edge = self._edge(neighbor)
@@ -104,7 +104,7 @@ class Monitor:
         return found
 
     def heard(self, received: Receive) -> list[Effect] | None:
-        """What a neighbor's note asks for; `None` for a note, or a router, of another kind."""
+        """Answer a neighbor's note; `None` for a note, or a router, of another kind."""
         message = received.message
         said = said_in(message.note) if isinstance(message, UpkeepNote) else None
         if said is None or not self._router.tables:
@@ -115,7 +115,7 @@ class Monitor:
 
     @property
     def wrong(self) -> int | None:
-        """Entries of neighbors that were wrong when last compared; `None` where nobody asked."""
+        """Entries of neighbors that were wrong in the last comparison; `None` before any."""
         return sum(edge.wrong for edge in self._edges.values()) if self._edges else None
 
     def _edge(self, neighbor: str) -> Edge:
@@ -126,12 +126,12 @@ class Monitor:
         return edge
 
     def _entries(self, look: _Look, neighbor: str) -> Iterator[tuple[str, Statement]]:
-        """One side of the tables, without numbers."""
+        """The entries of one side of the tables, without sequence numbers."""
         for name, (key, content, _) in look(self._router.tables, neighbor):
             yield name, Statement(key, content, 0)
 
     def _observe(self, neighbor: str, edge: Edge) -> Send:
-        """Begin with the first of two comparisons."""
+        """Begin the first of two comparisons."""
         edge.suspects = None
         return self._look_again(neighbor, edge)
 
@@ -176,7 +176,7 @@ class Monitor:
         return self._ended(neighbor, edge, len(names & (edge.suspects or names)))
 
     def _ended(self, neighbor: str, edge: Edge, wrong: int) -> list[Effect]:
-        """A comparison has come to an end: tell the holder, if it asked."""
+        """End a comparison, and send the result to the holder if it asked."""
         table = edge.sender.table
         edge.rounds, edge.wrong, edge.entries = edge.rounds + 1, wrong, len(table)
         table.afresh()

@@ -1,7 +1,7 @@
-"""What the two ends of an edge say to each other under `stabilize`.
+"""The notes of the two ends of an edge under `stabilize`.
 
-An *edge* is directed: the *sender* has stated things to the *holder*, who has them in its table.
-Each link has two. Shen 2.14 (table 5.1, algorithms 5.1 and 5.2)::
+An *edge* is directed: the *sender* has sent entries to the *holder*, which has them in its table.
+Each link has two edges. Shen 2.14 (table 5.1, algorithms 5.1 and 5.2)::
 
     sender                                      holder
       | Observe(7, shape) ----------------------->|    on the sender's timer
@@ -9,10 +9,10 @@ Each link has two. Shen 2.14 (table 5.1, algorithms 5.1 and 5.2)::
       | Observe(8) ------------------------------>|    only where the sketches differ: all of it
       |<-------------- Listing(8, part 0 of 1) ---|
       | Correct(withdrawn, restated=1) ---------->|    only where the tables differ
-      | Subscribe(key, filter, 5) --------------->|    what is missing, in the words it always has
+      | Subscribe(key, filter, 5) --------------->|    missing entries, as the usual messages
 
-What is missing travels as the messages in which it was, or should have been, stated, with the
-number that it had: so filters go as they always go, and their confirmation answers what waits.
+Missing entries travel as the messages in which they were, or should have been, sent, with the
+numbers that they had: so filters go as they always go, and the confirmations answer what waits.
 Names of entries begin with `s` for subscriptions and `a` for advertisements.
 """
 
@@ -41,9 +41,9 @@ _Names: TypeAlias = Annotated[tuple[EntryName, ...], Meta(max_length=NOTE_ENTRIE
 
 
 class Observe(Struct, array_like=True, frozen=True, tag="o"):
-    """The sender asks what the holder has: a sketch of this shape, or with a `size` of 0 all.
+    """The sender asks for the holder's entries: a sketch of this shape, or all if `size` is 0.
 
-    There are so many `routers` on the sender's side of the link.
+    `routers` is the number of routers on the sender's side of the link.
     """
 
     round: Count
@@ -79,24 +79,24 @@ class Listing(Struct, array_like=True, frozen=True, tag="l"):
 
 
 class Correct(Struct, array_like=True, frozen=True, tag="c"):
-    """The sender says what the holder is to drop, and how many statements follow as corrections."""
+    """The names that the holder is to drop, and the number of corrections that follow."""
 
     withdrawn: _Names
     restated: Count = 0
 
 
 class Again(Struct, array_like=True, frozen=True, tag="a"):
-    """The sender waits for confirmations of these, although the holder has them."""
+    """The sender waits for confirmations of these entries, although the holder has them."""
 
     names: _Names
 
 
 class Ask(Struct, array_like=True, frozen=True, tag="k"):
-    """The holder wants to be compared with now, and to hear what comes of it."""
+    """The holder requests a comparison now, and its result."""
 
 
 class Found(Struct, array_like=True, frozen=True, tag="f"):
-    """What came of a round that was asked for: entries that were wrong, and all that were told."""
+    """The result of a requested round: the wrong entries, and all entries sent."""
 
     wrong: Count
     entries: Count
@@ -105,11 +105,11 @@ class Found(Struct, array_like=True, frozen=True, tag="f"):
 Said: TypeAlias = Observe | Sketch | Listing | Correct | Again | Ask | Found
 
 _NAME_BYTES: Final = 12
-"""What a name takes in a note beside its own bytes: its length, and the element."""
+"""Bytes of a name in a note beside its own: its length, and the element."""
 
 
 def portions(names: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """Names in order, in as few parts as fit a note each; at least one part."""
+    """Names in order, split into as few parts as fit a note each; at least one part."""
     part: list[str] = []
     size = 0
     for name in names:
@@ -126,16 +126,16 @@ _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final[msgspec.msgpack.Decoder[Said]] = msgspec.msgpack.Decoder(Said)
 
 _MARK: Final = b"Z"
-"""The first byte of such a note, which no other upkeep begins with."""
+"""The first byte of such a note, with which no note of another upkeep begins."""
 
 
 def note_of(said: Said, *, periodic: bool = False) -> UpkeepNote:
-    """What travels."""
+    """Encode a note."""
     return UpkeepNote(_MARK + _ENCODER.encode(said), periodic)
 
 
 def said_in(note: bytes) -> Said | None:
-    """What a note says; `None` where it is of another strategy, or says nothing that can be."""
+    """The content of a note; `None` where it is of another strategy, or invalid."""
     if not note.startswith(_MARK):
         return None
     try:

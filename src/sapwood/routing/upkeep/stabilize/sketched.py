@@ -1,17 +1,17 @@
 """One side of an edge as its end has it in its tables, with a sketch that follows it.
 
-An entry is known by its name, `s` or `a` and the key; the element that stands for it comes of all
-that it says: name, number and content. So a table that has a key with another filter, or another
-number, has another entry. With two entries, whose elements are 5 and 9, in a sketch of 64 bits with
-one probe, where 5 lies at 3 and 9 at 60:
+An entry is identified by its name, `s` or `a` and the key; the element that stands for it is made
+of the whole entry: name, number and content. So a table that has a key with another filter, or
+another number, has another entry. With two entries, whose elements are 5 and 9, in a sketch of 64
+bits with one probe, where 5 lies at 3 and 9 at 60:
 
     names     sr1.0.1 -> 5      ar1.0.1 -> 9
     bits      0x1000000000000008
     count     2
     sum       14
 
-Tables are looked through at each comparison and only what changed is counted; so whatever happened
-to a table is seen. What happened to the sketch is forgotten when it is made afresh.
+Tables are scanned at each comparison and only changes are counted; so whatever happened to a table
+is noticed. What happened to the sketch is forgotten when it is made afresh.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from sapwood.sketches.shape import Shape
 SUM_MASK: Final = (1 << 64) - 1
 
 PREFIXES: Final[Mapping[str, str]] = MappingProxyType({"subscription": "s", "advertisement": "a"})
-"""What the names of entries begin with, by the nouns of tables."""
+"""The prefixes of entries' names, by the nouns of tables."""
 
 
 class Known(NamedTuple):
-    """An entry as it was when it was last looked at."""
+    """An entry as it was in the last scan."""
 
     content: Kept
     sending: int
@@ -45,7 +45,7 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What travels of a table: the bits of its sketch, how many entries, and the sum of these."""
+    """The summary of a table: its sketch's bits, the number of entries, their elements' sum."""
 
     bits: BloomFilter
     count: int
@@ -53,7 +53,7 @@ class Summary:
 
 
 class SketchedTable:
-    """A table that is looked at again and again.
+    """A table that is scanned again and again.
 
     #: sketch has counted exactly the elements of known, and sum is their sum
     """
@@ -69,7 +69,7 @@ class SketchedTable:
         return len(self.known)
 
     def afresh(self) -> None:
-        """Believe nothing of what was made of the table before."""
+        """Drop the sketch and the record of the last scan."""
         self.known, self.sketch, self.sum = {}, None, 0
 
     def summary(self, entries: Iterable[tuple[str, Statement]], shape: Shape) -> Summary:
@@ -93,7 +93,7 @@ class SketchedTable:
         return {name: one.element for name, one in self.known.items()}
 
     def _look(self, entries: Iterable[tuple[str, Statement]]) -> tuple[list[int], list[int]]:
-        """Look at all entries; returns the elements that came, and those that went."""
+        """Scan all entries; returns the elements that came, and those that went."""
         before, now = self.known, dict[str, Known]()
         came: list[int] = []
         went: list[int] = []
@@ -112,7 +112,7 @@ class SketchedTable:
 
 
 def named(table: str, statements: Iterable[Statement]) -> Iterator[tuple[str, Statement]]:
-    """The statements of a table, by names that no other table has."""
+    """The statements of a table, by names that no other table uses."""
     prefix = PREFIXES[table]
     for statement in statements:
         yield prefix + statement.key, statement
@@ -123,7 +123,7 @@ def _is_same(one: Kept, other: Kept) -> bool:
 
 
 def _element(name: str, content: Kept, sending: int) -> int:
-    """The number that stands for an entry, alike at both ends of an edge."""
+    """The number that stands for an entry, equal at both ends of an edge."""
     if not isinstance(content, bytes):
         packed = getattr(content, "packed", None)
         content = repr(tuple(canonical(content))).encode() if packed is None else packed

@@ -1,33 +1,33 @@
-"""Edge stabilization (Shen 5.4, 5.5): neighbors compare what one told and the other holds.
+"""Edge stabilization (Shen 5.4, 5.5): neighbors compare what one has sent and the other holds.
 
-For each neighbor a router has a timer. When it is due, the router asks what the neighbor holds of
-what it was told, and corrects that where it is wrong (`notes`, `edges`). Nothing else is needed:
-what a router tells follows from what it holds from the others, so an edge whose sender is right
-becomes right, then those behind it, and after as many rounds as the longest way has links, all are.
-Shen calls the equation for what a holds from b the edge (a, b), and the procedure for what b holds
-from a the same; here an edge is always from the sender to the holder.
+For each neighbor a router has a timer. When it is due, the router asks which of its entries the
+neighbor holds, and corrects those where these are wrong (`notes`, `edges`). Nothing else is needed:
+the entries that a router sends follow from those it holds from the others, so an edge whose sender
+is right becomes right, then those behind it, and after as many rounds as the longest way has links,
+all are. Shen calls the equation for what a holds from b the edge (a, b), and the procedure for what
+b holds from a the same; here an edge is always from the sender to the holder.
 
 Departures, with reasons:
 
-* What is compared is what the sender *has told* (`Propagation.propagated`), and not all that it
-  knows from elsewhere. Under simple routing both are the same. Under identity, covering, merging
-  and advertisements, which Shen leaves open, a router tells a part of what it knows, chosen by the
-  order in which things came; its neighbor need not know how. An edge is legal iff the holder has
-  what was told; and what was told serves all that is known, by the strategy's own rule.
+* The entries compared are those the sender *has sent* (`Propagation.propagated`), and not all that
+  it has from elsewhere. Under simple routing both are the same. Under identity, covering, merging
+  and advertisements, which Shen leaves open, a router sends a part of its entries, selected by the
+  order in which they came; its neighbor need not know how. An edge is legal iff the holder has the
+  entries sent; and these serve all entries of the sender, by the strategy's own rule.
 * Entries have names: the same filter of two subscribers is two entries. A name is held from one
-  side only, so a wrong entry may stand in the way of the right one. What is stated as a correction
-  takes the place of what another neighbor had stated; what is stated otherwise does not, and is
-  dropped for the next round to correct, where without this upkeep the link would be closed. What a
-  client of the router itself stated is always right. A neighbor that goes on stating what others do
-  for `CONFLICTS_MAX` rounds closes a circle, and routing is told.
-* Corrections are inputs of routing, as if the messages that were lost, or came wrongly, had not
-  been or had: whatever follows from tables follows from them by the same code, under any
-  propagation strategy, and travels on at once.
-* What came over a link that is down may be kept for a while (`timers`). Whoever waits for such a
-  neighbor's confirmation is told that there is none to come, as if the entry were gone; when the
-  link is back, only what differs is said, as a correction.
-* Whatever comes that nobody sent is a message like others, and what it leaves behind is compared; a
-  note that says nothing is dropped, as what was asked for is asked for again in the next round.
+  side only, so a wrong entry may stand in the way of the right one. An entry sent as a correction
+  takes the place of another neighbor's; any other one does not, and is dropped for the next round
+  to correct, where without this upkeep the link would be closed. The entries of the router's own
+  clients are always right. A neighbor that goes on sending entries of other sides for
+  `CONFLICTS_MAX` rounds closes a circle, and the message is handed to routing.
+* Corrections are inputs of routing, as if the messages that were lost, or came wrongly, had come,
+  or had not: whatever follows from tables follows from them by the same code, under any propagation
+  strategy, and travels on at once.
+* The entries of a link that is down may be kept for a while (`timers`). Entries that wait for such
+  a neighbor's confirmation get one in its place, as if its entry were gone; when the link is back,
+  only differences are sent, as a correction.
+* A message that no router sent is a message like others, and what it leaves behind is compared; an
+  invalid note is dropped, as its question is asked again in the next round.
 * A snapshot that is stale disturbs nothing (`edges`), and a sketch is made afresh with another salt
   every few rounds (`sketched`), so what it hides, and what happened to it, does not last.
 """
@@ -95,7 +95,7 @@ _STATEMENTS: Final = (
     Advertise,
     Unadvertise,
 )
-"""What changes the table of a holder."""
+"""The messages that change the table of a holder."""
 
 
 @dataclass(slots=True)
@@ -110,17 +110,17 @@ class Link:
     holder: Holder = field(default_factory=Holder)
     #: entries that were wrong in the last round that came to an end
     wrong: int = 0
-    #: entries that the holder had when it was last heard
+    #: the number of entries in the holder's last answer
     held: int = 0
-    #: rounds that came to an end, and whether the holder is to hear of the next
+    #: completed rounds; is_asked: the holder has asked for the result of the next
     rounds: int = 0
     is_asked: bool = False
-    #: rounds as the holder that it asked for, and what it heard last
+    #: results received as the holder, and the last of them
     heard: int = 0
     found: Found = field(default_factory=lambda: Found(0, 0))
-    #: routers on the other side, as far as the neighbor knows
+    #: routers on the other side, as the neighbor reports them
     routers: int = 0
-    #: whether routing tells the neighbor everything, which is not said but compared at the end
+    #: true while the entries of routing for the neighbor are not sent, but compared at the end
     is_silent: bool = False
 
 
@@ -128,7 +128,7 @@ class Stabilize:
     """Compares the tables of one router with those of its neighbors.
 
     #: links are those that are up, outages those that were and may be again; no link is both
-    #: _now is the time of the last input that had to do with links
+    #: _now is the time of the last input about links
     """
 
     def __init__(
@@ -144,24 +144,24 @@ class Stabilize:
         #: links that were given up while they were down, and useless hops that came here meanwhile
         self.let_go = 0
         self.useless = 0
-        #: notes that said nothing
+        #: invalid notes
         self.unread = 0
         self._now = 0.0
 
     @property
     def is_passive(self) -> bool:
-        """It has a timer."""
+        """False: it has a timer."""
         return False
 
     @property
     def takes_batches(self) -> bool:
-        """Publications pass."""
+        """True: publications pass."""
         return True
 
     # Links -------------------------------------------------------------------------------------
 
     def link_up(self, link: LinkUp, now: float) -> Iterable[Action]:
-        """Begin with an edge; the first comparison comes within a period, not all at one time."""
+        """Begin with an edge; the first comparisons of all links are spread over a period."""
         self._now = now
         name, neighbor = self._router.name, link.neighbor
         seed = f"{name}/{self._router.incarnation}/{neighbor}/{now!r}"
@@ -170,7 +170,7 @@ class Stabilize:
         edge = self.links[neighbor] = Link(Sender(seed), now + share * self._period_s)
         if outage is None:
             yield link
-            if self._timer.keeps:  # the neighbor may have kept what an earlier life has said
+            if self._timer.keeps:  # the neighbor may have kept entries of an earlier life
                 yield self._observe_now(neighbor, edge)
                 yield Send(neighbor, note_of(Ask()))
             return
@@ -182,7 +182,7 @@ class Stabilize:
         yield from self._back(neighbor, edge)
 
     def _back(self, neighbor: str, link: Link) -> Iterator[Action]:
-        """A link is back: compare, as soon as routing has told everything it has to."""
+        """Compare a link that is back, as soon as routing has no backlog for it."""
         if link.is_silent and neighbor in self._router.membership.behind():
             return
         link.is_silent = False
@@ -191,7 +191,7 @@ class Stabilize:
             yield self._observe_now(neighbor, link)
 
     def link_down(self, link: LinkDown, now: float) -> Iterable[Action]:
-        """There is nobody to compare with: what came over the link is let go of, or kept."""
+        """End the comparisons of a link; the entries received over it are dropped, or kept."""
         self._see(now)
         neighbor = link.neighbor
         known, outage = self.links.pop(neighbor, None), self.outages.get(neighbor)
@@ -207,19 +207,19 @@ class Stabilize:
             yield from self._answered()
 
     def closed(self, link: LinkDown, now: float) -> Sequence[Action]:  # noqa: ARG002
-        """Routing knows."""
+        """Forget a link that routing has closed."""
         self.links.pop(link.neighbor, None)
         self.outages.pop(link.neighbor, None)
         return ()
 
     def _let_go(self, neighbor: str) -> Iterator[Action]:
-        """Enough time, or useless publications: what came over a link that is down goes."""
+        """Drop the entries of a link that is down, after enough time or useless publications."""
         self.outages[neighbor] = Outage(None, is_kept=False)
         self.let_go += 1
         yield LinkDown(neighbor)
 
     def _answered(self) -> Iterator[Action]:
-        """What was told to who cannot answer is confirmed: everybody else has done so."""
+        """Confirm entries in the place of neighbors whose links are down but kept."""
         if not self.outages:
             return
         tables = self._router.tables
@@ -227,10 +227,10 @@ class Stabilize:
             if outage.is_kept:
                 yield from statements.as_answers(tables, neighbor)
 
-    # What comes --------------------------------------------------------------------------------
+    # Inputs ------------------------------------------------------------------------------------
 
     def asked(self, request: Change | ClientPublishMany, now: float) -> Iterable[Action]:  # noqa: ARG002
-        """As it is."""
+        """Hand on a request as it is."""
         yield request
         if isinstance(request, Drained) and request.neighbor in self.links:
             link = self.links[request.neighbor]
@@ -239,7 +239,7 @@ class Stabilize:
         yield from self._answered()
 
     def arrived(self, received: Receive | ReceiveMany, now: float) -> Iterable[Action]:
-        """Take off what the neighbor says of its table; look at what it states."""
+        """Take off the neighbor's notes, and check the entries that it sends."""
         actions = self._taken(received, now)
         return chain(actions, self._answered()) if self.outages else actions
 
@@ -252,7 +252,7 @@ class Stabilize:
             case UpkeepNote(note):
                 self._see(now)
                 said = said_in(note)
-                if said is None:  # damaged: neighbors of another upkeep are refused when they greet
+                if said is None:  # damaged: the handshake refuses neighbors of another upkeep
                     self.unread += 1
                     return ()
                 return self._heard(received.neighbor, link, said)
@@ -264,7 +264,7 @@ class Stabilize:
                 return (received,)
 
     def _heard(self, neighbor: str, link: Link, said: Said) -> Sequence[Action]:
-        """Do what a round asks for."""
+        """Carry out a note of a round."""
         router = self._router
         match said:
             case Observe():
@@ -300,9 +300,9 @@ class Stabilize:
                 return list(statements.confirmations(router.tables, neighbor, said.names))
 
     def _correct(self, neighbor: str, link: Link, found: Difference) -> list[Action]:
-        """Let the holder have what it should; what is missing comes before what is too much goes.
+        """Correct the holder's table: missing entries are sent before surplus ones are dropped.
 
-        A name that is wrong in what it says is both, and is only said again.
+        A name with a wrong content is both missing and surplus, and is only sent again.
         """
         link.wrong = len({*found.missing, *found.surplus})
         self.corrected += link.wrong
@@ -318,7 +318,7 @@ class Stabilize:
         return [*actions, *self._ended(neighbor, link)]
 
     def _ended(self, neighbor: str, link: Link) -> Sequence[Action]:
-        """A round has come to an end: tell the holder, if it asked."""
+        """End a round, and send the result to the holder if it asked."""
         link.rounds += 1
         if not link.is_asked:
             return ()
@@ -334,7 +334,7 @@ class Stabilize:
         return actions
 
     def compared(self) -> Sequence[Compared]:
-        """The edges to all neighbors, both ways, as they were last."""
+        """The results of the last comparisons with all neighbors, both ways."""
         own = self._router.name
         found: list[Compared] = []
         for name, link in self.links.items():
@@ -346,7 +346,7 @@ class Stabilize:
     def _ask_again(
         self, neighbor: str, link: Link, besides: Collection[str] = ()
     ) -> Sequence[Action]:
-        """Ask for confirmations that have not come for a whole round, of what the holder has."""
+        """Ask for confirmations, missing for a whole round, of entries that the holder has."""
         waiting = frozenset(statements.unanswered(self._router.tables, neighbor))
         late, link.sender.waiting = (waiting & link.sender.waiting).difference(besides), waiting
         if not late:
@@ -354,7 +354,7 @@ class Stabilize:
         return [Send(neighbor, note_of(Again(some))) for some in portions(sorted(late))]
 
     def _stated(self, received: Receive, link: Link) -> Sequence[Action]:
-        """A neighbor states something; see the module for what another one had stated."""
+        """Check a neighbor's entries; see the module for those that another side has."""
         neighbor, holder = received.neighbor, link.holder
         is_correction = holder.restating > 0
         holder.restating = max(0, holder.restating - 1)
@@ -370,10 +370,10 @@ class Stabilize:
         answers = [answer for answer in same.values() if answer is not None]
         return [*answers, *statements.parts(received, sides, other)]
 
-    # What goes ---------------------------------------------------------------------------------
+    # Messages of routing -----------------------------------------------------------------------
 
     def sent(self, send: Send | SendMany, now: float) -> Sequence[Effect]:  # noqa: ARG002
-        """As it is, to who is there; what was not said is compared later."""
+        """Send a message as it is, if the link is up; what is not sent is compared later."""
         link = self.links.get(send.neighbor)
         if link is None and send.neighbor in self.outages:
             return ()
@@ -383,17 +383,17 @@ class Stabilize:
         return (send,)
 
     def restored(self, restored: Restored, now: float) -> Sequence[Action]:  # noqa: ARG002
-        """Nothing was persisted that could be used."""
+        """Return nothing: nothing was persisted that could be used."""
         return ()
 
     def recalled(self, recalled: Recalled, now: float) -> Sequence[Action]:  # noqa: ARG002
-        """Nothing was asked for."""
+        """Return nothing: no publication was recalled."""
         return ()
 
     # Time --------------------------------------------------------------------------------------
 
     def _see(self, now: float) -> None:
-        """Time passes: a timer that shows what none can is set again."""
+        """Note the time: a timer with an impossible time is set again."""
         self._now = now
         latest = now + self._period_s
         for link in self.links.values():
@@ -415,33 +415,33 @@ class Stabilize:
         yield from self._answered()
 
     def _observe_now(self, neighbor: str, link: Link) -> Send:
-        """Begin a round, whatever the timer says."""
+        """Begin a round, whatever the timer shows."""
         link.due_s = self._now + self._period_s
         observe = link.sender.observe(told(self._router.tables, neighbor), link.held)
         return self._asking(neighbor, observe, periodic=True)
 
     def _asking(self, neighbor: str, observe: Observe, *, periodic: bool) -> Send:
-        """A question, and with it how many routers are on this side."""
+        """A question, with the number of routers on this side."""
         said = msgspec.structs.replace(observe, routers=self.routers_without(neighbor))
         return Send(neighbor, note_of(said, periodic=periodic))
 
     def routers_without(self, neighbor: str) -> int:
-        """The routers on this side of a link, as far as those on other links have said."""
+        """The routers on this side of a link, as the neighbors on other links report them."""
         sides = (link.routers for name, link in self.links.items() if name != neighbor)
         return min(1 + sum(sides), ROUTERS_COUNTED_MAX)
 
     def next_deadline(self) -> float | None:
-        """The earliest timer; never later than a period from when anything was heard."""
+        """The earliest timer; at most a period after the last input about links."""
         due = [link.due_s for link in self.links.values()]
         due += [one.due_s for one in self.outages.values() if one.due_s is not None]
         return min(self._now + self._period_s, *due) if due else None
 
     def table_sizes(self) -> dict[str, int]:
-        """Entries of neighbors that were wrong in the last round with each."""
+        """The number of entries of neighbors that were wrong in the last round with each."""
         return {"wrong": sum(link.wrong for link in self.links.values())}
 
     def counters(self) -> dict[str, int]:
-        """What was corrected, and what links that were down have cost."""
+        """The numbers of corrections, and the costs of links that were down."""
         return {
             "corrected": self.corrected,
             "links_let_go": self.let_go,
@@ -450,7 +450,7 @@ class Stabilize:
         }
 
     def validate(self) -> None:
-        """Check its own relations; raises `InvariantError`."""
+        """Check the relations above; raises `InvariantError`."""
         if any(link.holder.restating < 0 for link in self.links.values()):
             raise InvariantError("more was corrected than was announced")
         if not self.links.keys().isdisjoint(self.outages):

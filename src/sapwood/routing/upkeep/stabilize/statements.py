@@ -1,4 +1,4 @@
-"""What neighbors state, in the words of routing: looked at, taken apart, said again."""
+"""Messages that state entries: their keys, their parts, and the same entries sent again."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ SUBSCRIPTION, ADVERTISEMENT = _NOUNS
 
 
 def _noun(name: str) -> str | None:
-    """The table that an entry's name is of; `None` for one of none."""
+    """The table of an entry's name; `None` for a name of no table."""
     return next((noun for noun, prefix in PREFIXES.items() if name.startswith(prefix)), None)
 
 
 def withdrawn(neighbor: str, names: Iterable[str]) -> Iterator[Receive]:
-    """The inputs by which what a neighbor is said to have stated is gone."""
+    """The inputs that withdraw entries of a neighbor."""
     for name in names:
         message = _withdrawal(name)
         if message is not None:
@@ -57,7 +57,7 @@ def _withdrawal(name: str) -> Message | None:
 def again(
     tables: Mapping[str, Table], neighbor: str, names: Iterable[str]
 ) -> Iterator[Subscribe | SubscribeMany | Advertise]:
-    """What was told under some names, in the words and with the numbers that it had.
+    """The messages that send entries again under their names, with the numbers that they had.
 
     Subscriptions whose numbers follow each other go together.
     """
@@ -88,7 +88,7 @@ def _statement(noun: str, run: Sequence[Statement]) -> Subscribe | SubscribeMany
 
 
 def unanswered(tables: Mapping[str, Table], neighbor: str) -> Iterator[str]:
-    """The names of what a neighbor has yet to confirm."""
+    """The names of the entries that a neighbor has yet to confirm."""
     for noun, table in tables.items():
         for key in table.unanswered(neighbor):
             yield PREFIXES[noun] + key
@@ -107,7 +107,7 @@ def as_answers(tables: Mapping[str, Table], neighbor: str) -> Iterator[Receive]:
 def confirmations(
     tables: Mapping[str, Table], neighbor: str, names: Iterable[str]
 ) -> Iterator[Send]:
-    """Confirmations of what is in force among some names; of the rest, they are yet to come."""
+    """Confirmations of the named entries that are in force; those of the others are yet to come."""
     wanted = frozenset(names)
     for noun, table in tables.items():
         for key, _, sending in table.held_from(neighbor):
@@ -117,7 +117,7 @@ def confirmations(
 
 
 def sides_of(tables: Mapping[str, Table], message: Message) -> dict[str, str | None]:
-    """From which side each key that a message states is known already, or that it is from none."""
+    """The side that each key of a message is known from already; `None` for a new key."""
     match message:
         case Subscribe(key) | Replace(key):
             return {key: tables[SUBSCRIPTION].side_of(key)}
@@ -132,9 +132,9 @@ def sides_of(tables: Mapping[str, Table], message: Message) -> dict[str, str | N
 def allowed(
     sides: Mapping[str, str | None], neighbor: str, *, is_correction: bool
 ) -> Collection[str]:
-    """The keys that a neighbor may state although they are known from somewhere.
+    """The keys that a neighbor may send although they are known from a side.
 
-    What it stated itself, and as a correction what another neighbor did.
+    Its own ones, and in a correction those of another neighbor.
     """
     return [
         key
@@ -144,7 +144,7 @@ def allowed(
 
 
 def renumbered(tables: Mapping[str, Table], received: Receive) -> dict[str, Send | None]:
-    """Let what a neighbor states as it had stated it before have the number that it has now.
+    """Give entries that a neighbor sends again unchanged the sequence numbers of the message.
 
     Returns the keys, and the confirmation of each that is in force.
     """
@@ -173,9 +173,9 @@ def renumbered(tables: Mapping[str, Table], received: Receive) -> dict[str, Send
 def parts(
     received: Receive, sides: Mapping[str, str | None], keys: Collection[str]
 ) -> Iterator[Receive]:
-    """A statement without the keys that are not allowed; what these take the place of goes first.
+    """A message without the keys that are not allowed, after withdrawals of the entries replaced.
 
-    Of several in one message each is said by itself, with the number that it has there.
+    The allowed ones of several entries are handed on one by one, with the numbers they have there.
     """
     neighbor, message = received.neighbor, received.message
     prefix = PREFIXES[ADVERTISEMENT if isinstance(message, Advertise) else SUBSCRIPTION]

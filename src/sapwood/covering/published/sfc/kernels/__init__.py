@@ -44,7 +44,7 @@ class Sorted(NamedTuple):
 
 
 def words(key_bits: int) -> int:
-    """How many 64-bit words hold a key."""
+    """The number of 64-bit words that hold a key."""
     return -(-key_bits // WORD_BITS)
 
 

@@ -29,7 +29,7 @@ from sapwood.matching.columnar.kernels.views import compiled
 from sapwood.matching.compiling.libraries import library
 
 _FEW: Final = 8
-"""Stretches of so many slots are tried one by one: cheaper than to go on halving."""
+"""Stretches of this many slots are tried one by one: cheaper than to go on halving."""
 
 _WORD_SHIFT: Final = 6
 _WORD_MASK: Final = 63
@@ -73,7 +73,7 @@ def hilbert_keys(cells: Cells, bits: int, keys: Keys) -> None:
 
 @compiled
 def position(slots: Sorted, key: Key, slot: int) -> int:
-    """How many of the sorted slots come before the pair of `key`, one row of words, and `slot`."""
+    """The number of sorted slots before the pair of `key`, one row of words, and `slot`."""
     low, high = 0, len(slots.order)
     while low < high:
         middle = (low + high) >> 1
@@ -96,21 +96,21 @@ def walk(  # noqa: PLR0917 - numba takes positional arguments
 ) -> tuple[int, int, int]:
     """The next slots whose mirrored cells dominate `corner`.
 
-    `mirror` is 0, or `2**bits - 1` to count all coordinates from the top: what dominates a corner
-    in the mirror is dominated by it.
+    `mirror` is 0, or `2**bits - 1` to count all coordinates from the top: the cells that dominate a
+    corner in the mirror are dominated by it.
 
     Halves stretches of slots by the next bit of their keys, which halves the box around them in
     one dimension; leaves out boxes that do not reach the region above the corner, and takes whole
     the boxes inside it. Of two halves, the higher one comes first: wide filters are there.
 
-    The walk's state is in the first `depth` rows of `stack`, which has room for
-    `bits * d + 1`: the positions FIRST to LAST (exclusive) in `order`, how many bits of the keys
-    they have in common (SPLITS), the cube's direction on Hilbert's curve (TURN), and a bit for
-    each dimension in which the box may still reach below the corner (OPEN). A walk begins with one
-    row: everything, 0, 0, all dimensions.
+    The walk's state is in the first `depth` rows of `stack`, which has room for `bits * d + 1`: the
+    positions FIRST to LAST (exclusive) in `order`, the number of bits of the keys that they have in
+    common (SPLITS), the cube's direction on Hilbert's curve (TURN), and a bit for each dimension in
+    which the box may still reach below the corner (OPEN). A walk begins with one row: all
+    positions, 0, 0, all dimensions.
 
-    Returns how many slots were written to `found`, the new depth, and how many boxes and slots were
-    looked at. With depth 0 the walk is over; else it goes on with another call.
+    Returns the number of slots written to `found`, the new depth, and the number of boxes and slots
+    compared. With depth 0 the walk is over; else it goes on with another call.
     """
     count, steps = 0, 0
     order, dimensions = slots.order, len(corner)
@@ -165,7 +165,7 @@ def _dominates(cell: Cell, corner: Corner, mirror: int) -> bool:
 
 @compiled
 def _second_half(slots: Sorted, first: int, last: int, place: int) -> int:
-    """Where bit `place` of the keys becomes 1 in a stretch that agrees on all bits before."""
+    """The first position with bit `place` of the keys 1, in a stretch with equal bits before."""
     low, high = first, last
     if _bit(slots.keys[slots.order[first]], place) == 1:
         high = first

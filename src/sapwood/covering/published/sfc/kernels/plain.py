@@ -1,7 +1,7 @@
 """The plain twins of `kernels.compiled`: the same results, found the obvious way.
 
 Keys are whole numbers here, made by the definitions in `sapwood.covering.published.sfc.curves`;
-searches look at one position after the other and do not use the order of the keys.
+searches compare one position after the other and do not use the order of the keys.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def hilbert_keys(cells: Cells, bits: int, keys: Keys) -> None:
 
 
 def position(slots: Sorted, key: Keys, slot: int) -> int:
-    """How many of the sorted slots come before the pair of `key`, one row of words, and `slot`."""
+    """The number of sorted slots before the pair of `key`, one row of words, and `slot`."""
     place = (_whole(key), slot)
     return sum((_whole(slots.keys[other]), other) < place for other in slots.order.tolist())
 

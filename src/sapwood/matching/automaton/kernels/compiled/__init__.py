@@ -1,13 +1,13 @@
 """Kernels of the path automaton, compiled by numba and cached on disk.
 
-Everything is a free function on arrays. What a kernel keeps between documents (marks) is an array
-of round numbers, so that nothing has to be cleared.
+Everything is a free function on arrays. The marks that a kernel keeps between documents are an
+array of round numbers, so that nothing has to be cleared.
 
 1. `bits.py`        sets of small numbers, one bit each.
-2. `growth.py`      states learn of the trie's nodes.
+2. `growth.py`      states are brought up to date with the trie's nodes.
 3. `finding.py`     targets that a document's paths and equalities lead to.
-4. `checking.py`    which of those meet their conditions.
-5. `collecting.py`  what was marked, as slots.
+4. `checking.py`    the candidates that satisfy their conditions.
+5. `collecting.py`  the marked slots.
 """
 
 from typing import Final

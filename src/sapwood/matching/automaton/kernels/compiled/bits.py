@@ -1,7 +1,7 @@
 """Sets of small numbers as bits, and arrays that grow, for compiled code.
 
-Indexes are unsigned where it counts: a signed one is first asked whether it counts from the end,
-which takes as long as what is done with it.
+Indexes are unsigned in inner loops: for a signed one numba first tests whether it counts from the
+end, which takes as long as the operation itself.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def mark(number: np.uint64, words: Bits) -> None:
 
 @borrowing
 def is_marked(number: np.uint64, words: Bits) -> Any:
-    """Whether a number is in a set."""
+    """True if a number is in a set."""
     return (words[number >> WORD_BITS] >> (number & IN_WORD)) & ONE != 0
 
 
@@ -47,7 +47,7 @@ def set_bit(rows: Bits, row: int, at: int) -> None:
 
 @borrowing
 def is_set(rows: Bits, row: int, at: int) -> Any:
-    """Whether a number is in the set of a row."""
+    """True if a number is in the set of a row."""
     return (rows[row, at >> 6] >> np.uint64(at & 63)) & ONE != 0
 
 
@@ -59,7 +59,7 @@ def lowest(bits: np.uint64) -> Any:
 
 @compiled
 def no_bits(rows: int, words: int) -> Bits:
-    """Rows of empty sets, of so many words each."""
+    """Rows of empty sets, of `words` words each."""
     return np.zeros((rows, words), np.uint64)
 
 

@@ -1,4 +1,4 @@
-"""Which candidates meet their conditions: each condition once, for all elements."""
+"""The candidates that satisfy their conditions: each condition once, for all elements."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from sapwood.matching.columnar.kernels.views import borrowing, compiled, new_i32
 def check_candidates(
     candidates: Candidates, groups: Groups, patterns: Patterns, asked: Asked, marks: Marks
 ) -> None:
-    """Mark the candidates of which the condition holds, at the document or at some element."""
+    """Mark the candidates whose condition holds, at the document or at an element."""
     bits, row_of, seen, now = groups.bits, marks.rows, marks.targets, marks.round
     of_targets, slots, words = patterns.slots.starts, patterns.slots.values, marks.words
     targets, of_groups, checks = candidates
@@ -68,7 +68,7 @@ def check_candidates(
 
 @compiled
 def _needed(checks: Ints, conditions: Conditions, words: Bits) -> Ints:
-    """The conditions of candidates and all that they are made of, ascending.
+    """The conditions of candidates and all conditions that they are made of, ascending.
 
     `words` is an empty set of conditions, and is empty again afterwards: reading a set in order is
     faster than sorting a list.
@@ -120,8 +120,8 @@ def _needed(checks: Ints, conditions: Conditions, words: Bits) -> Ints:
 def _evaluate(needed: Ints, rows: Bits, asked: Asked, row_of: Ints) -> None:
     """Set the bit of each element at which a condition holds, in the row of each condition.
 
-    Bit 0 is the document's. Conditions come after what they are made of. Arrays are taken out of
-    their tuples once, because handing over a tuple counts a reference of each of its arrays.
+    Bit 0 is the document's. Conditions come after the ones that they are made of. Arrays are taken
+    out of their tuples once, because passing a tuple counts a reference of each of its arrays.
     """
     kinds, firsts, seconds = asked.conditions.kinds, asked.conditions.first, asked.conditions.second
     operands, words = asked.conditions.operands, rows.shape[1]
@@ -157,7 +157,7 @@ def _evaluate(needed: Ints, rows: Bits, asked: Asked, row_of: Ints) -> None:
 def _elements_by_test(local: Ints, expanded: Ints) -> tuple[Ints, Ints]:
     """The elements that pass each test: those of test `t` are from `starts[t]` to `starts[t + 1]`.
 
-    Most conditions ask for one name, which few elements have.
+    Most conditions test one name, which few elements have.
     """
     highest = ANY
     for tests in (local, expanded):
@@ -208,7 +208,7 @@ def _set_above(
     rows: Bits,
     parents: Ints,
 ) -> None:
-    """Set the bit of an element's parent, or of all ancestors: those of the last one are set."""
+    """Set the bit of an element's parent, or of all ancestors up to one that is set."""
     ancestor = parents[element]
     if is_child:
         set_bit(rows, row, ancestor + 1)
@@ -248,7 +248,7 @@ def _evaluate_content(condition: int, row: int, rows: Bits, asked: Asked) -> Non
 
 @borrowing
 def _compares(relation: int, literal: int, wanted: float, text: int, number: float) -> Any:
-    """Whether a value, as the number of a text and as a number, compares."""
+    """True if a comparison holds for a value, given as the number of its text and as a number."""
     if relation == NO_RELATION:
         return True
     if literal != NO_TEXT:

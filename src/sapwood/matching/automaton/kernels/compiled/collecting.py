@@ -1,4 +1,4 @@
-"""What was marked, as slots."""
+"""The marked slots, counted and collected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SUM: Final = np.uint64(0x0101010101010101)
 
 @borrowing
 def count(slots: Lists, marks: Marks) -> int:
-    """How many slots are marked, once those in the tail whose targets are marked are marked too."""
+    """The number of marked slots, once slots in the tail with marked targets are marked, too."""
     words = marks.words
     for at in range(len(slots.tail_keys)):
         slot = slots.tail_values[at]

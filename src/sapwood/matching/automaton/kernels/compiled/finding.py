@@ -30,9 +30,9 @@ from sapwood.matching.columnar.kernels.views import borrowing, compiled, new_i32
 
 @borrowing
 def mark_plain(reached: Reached, plain: Ints, slots: Lists, marks: Marks) -> None:
-    """Mark what the states reach: the patterns of which nothing is left to check.
+    """Mark the patterns at the nodes that states reach, if nothing is left to check of them.
 
-    `plain` and `slots` are those of `search.Patterns`; handing over all of that takes longer.
+    `plain` and `slots` are those of `search.Patterns`; passing the whole tuple takes longer.
     """
     starts, sizes, nodes = reached.held
     states, words, seen, now = reached.states, marks.words, marks.targets, marks.round
@@ -63,7 +63,7 @@ def mark_slots(target: int, starts: npt.NDArray[np.int64], values: Ints, words: 
 def group_elements(places: Ints, states: int, equal: Pairs, marks: Marks) -> Groups:
     """The groups of a document: `places` has the place of each element's state among `states`."""
     elements, equalities = equal
-    # The pairs in the order of their states, otherwise as they came.
+    # The pairs in the order of their states, otherwise in their given order.
     free = zeros_i32(states + 1)
     for pair in range(len(elements)):
         free[places[elements[pair]] + 1] += 1
@@ -102,10 +102,10 @@ def group_elements(places: Ints, states: int, equal: Pairs, marks: Marks) -> Gro
 def find_candidates(
     reached: Reached, patterns: Patterns, groups: Groups, marks: Marks
 ) -> Candidates:
-    """Targets whose paths are there and whose equality holds, each with the group of elements.
+    """Targets whose paths are reached and whose equality holds, each with a group of elements.
 
-    Those of which nothing is left to check are marked at once. A target with an equality whose
-    longest path no state reaches is passed over: nine of ten that satisfy the equality are.
+    Targets of which nothing is left to check are marked at once. A target with an equality whose
+    longest path no state reaches is skipped: nine of ten that satisfy the equality are.
     """
     starts, sizes, nodes = reached.held
     states, by_node, node_marks = reached.states, patterns.by_node, marks.nodes
@@ -145,7 +145,7 @@ def _mark_reached(reached: Reached, words: Bits) -> None:
 
 @borrowing
 def _reached_most(nodes: Ints, by_node: Lists) -> int:
-    """How many targets the nodes of one state can have at most."""
+    """The greatest number of targets that the nodes of one state can have."""
     most = len(by_node.tail_keys)
     starts = by_node.starts
     for at in range(len(nodes)):
@@ -194,8 +194,8 @@ def _equal(  # noqa: PLR0917 - likewise
 ) -> tuple[Ints, int]:
     """Add the candidates of one state's groups with equalities, `first` to `last` - 1.
 
-    A target's node must be one that the state holds. Whether any state reaches its longest path is
-    asked first: few are reached, and the set of those stays in the processor's nearest cache.
+    A target's node must be one that the state holds. It is tested first that any state reaches its
+    longest path: few are reached, and the set of these stays in the processor's nearest cache.
     Arrays are taken out of their tuples once.
     """
     starts, values, tail_keys, tail_values = patterns.by_equality

@@ -1,7 +1,7 @@
-"""States learn of the trie's nodes.
+"""States brought up to date with the trie's nodes.
 
-Of the nodes that pass a state's symbol, those are held that come after one that is held above. What
-is held above is marked first, or looked for by bisection where few nodes are new.
+Of the nodes that pass a state's symbol, a state holds those whose parent is held above. Nodes that
+are held above are marked first, or searched by bisection where few nodes are new.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _MARKS_A_NODE: Final = 8
 
 @compiled
 def join_nodes(growth: Growth, first: int, end: int) -> tuple[int, int, int]:
-    """Bring `growth.states` from the `first` on up to date, and write what they hold behind `end`.
+    """Bring `growth.states` from `first` on up to date, and write the nodes they hold behind `end`.
 
-    Returns how many states are done, the new end, and the room that is missing for the next state:
+    Returns the number of states done, the new end, and the room that is missing for the next state:
     0 if all are done.
     """
     known = len(growth.trie.parents)
@@ -37,7 +37,7 @@ def join_nodes(growth: Growth, first: int, end: int) -> tuple[int, int, int]:
         found, count = _new_nodes(growth, state, growth.mark + at, found)
         size = sizes[state]
         if size + count > rooms[state]:
-            # A new state gets what it needs, and one that has grown half as much again.
+            # A new state gets the room that it needs, and one that has grown half as much again.
             room = size + count
             if size:
                 room += room // 2
@@ -58,10 +58,10 @@ def join_nodes(growth: Growth, first: int, end: int) -> tuple[int, int, int]:
 
 @compiled
 def _new_nodes(growth: Growth, state: int, mark: int, found: Ints) -> tuple[Ints, int]:
-    """The nodes that a state holds among those it has not seen, ascending, and how many.
+    """The nodes that a state holds among those it has not seen, ascending, and their number.
 
     They are written into `found`, or into a larger array. Arrays are taken out of their tuples
-    once, because handing over a tuple counts a reference of each of its arrays.
+    once, because passing a tuple counts a reference of each of its arrays.
     """
     before, descendant = growth.trie.parents, growth.trie.descendant
     previous, newest = growth.trie.previous, growth.trie.newest
@@ -113,7 +113,7 @@ def _newest(newest: Ints, test: int) -> int:
 
 @borrowing
 def _is_among(nodes: Ints, low: int, end: int, node: int) -> Any:
-    """Whether a node is among the ascending ones from `low` to `end`."""
+    """True if a node is among the ascending ones from `low` to `end`."""
     high = end
     while low < high:
         middle = (low + high) >> 1
@@ -126,7 +126,7 @@ def _is_among(nodes: Ints, low: int, end: int, node: int) -> Any:
 
 @borrowing
 def _mark_above(growth: Growth, parent: int, mark: int) -> None:
-    """Mark the nodes that the parent holds, and those that any state above does."""
+    """Mark the nodes that the parent holds, and those that any state above holds."""
     parents, starts, sizes, nodes = growth.parents, growth.starts, growth.sizes, growth.nodes
     above, beside = growth.above, growth.beside
     ancestor = parent

@@ -1,8 +1,8 @@
 """The counting sbstree: for each bit the filters that have it, counted down (XSiena 5.4.1).
 
 `need` counts distinct bits. Where the work sets all counters back after each publication, a stamp
-says here to which publication a counter belongs, so that a match costs as much as the postings of
-its bits are long, and nothing for all others (P32).
+marks here the publication that a counter belongs to, so that a match costs as much as the postings
+of its bits are long, and nothing for all others (P32).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 
 class CountingSbsTree:
-    """Filters as sets of bits, and who holds each.
+    """Filters as sets of bits, with the holders of each.
 
     #: _need[row], _left[row], _stamps[row] and _holders[row] are those of a taken row
     """
@@ -42,7 +42,7 @@ class CountingSbsTree:
         self.steps = 0
 
     def add(self, bits: Iterable[int], holder: str) -> None:
-        """A holder has a filter once more."""
+        """Count a filter of a holder once more."""
         ones = tuple(sorted({*bits}))
         row = self._rows.get(ones)
         if row is None:
@@ -61,7 +61,7 @@ class CountingSbsTree:
         self._holders[row][holder] += 1
 
     def remove(self, bits: Iterable[int], holder: str) -> None:
-        """A holder has a filter once less."""
+        """Count a filter of a holder once less."""
         ones = tuple(sorted({*bits}))
         row = self._rows[ones]
         holders = self._holders[row]
@@ -77,7 +77,7 @@ class CountingSbsTree:
             self._free.append(row)
 
     def match(self, bits: Iterable[int]) -> set[str]:
-        """The holders of filters all of whose bits are among these."""
+        """The holders of filters all of whose bits are among the given ones."""
         self._now += 1
         now, left, stamps, need = self._now, self._left, self._stamps, self._need
         found = set(self._holders[self._rows[()]]) if () in self._rows else set()

@@ -1,12 +1,12 @@
 """The sbsposet: bits of all predicates that a publication satisfies (XSiena 5.3.1, listing 5.1).
 
-Constraints lie in a poset for each attribute, ordered by covering; conjunctions are forgotten, and
-equal predicates share a node. A node has its own bits and, as counts, those of all that cover it:
-who satisfies it satisfies these. A search visits what accepts a value, and takes the bits of a node
-below which something does not.
+Constraints lie in a poset for each attribute, ordered by covering; conjunctions are not kept, and
+equal predicates share a node. A node has its own bits and, as counts, those of all that cover it: a
+value that satisfies it satisfies these. A search visits the nodes that accept a value, and takes
+the bits of a node if a node below it does not accept it.
 
 With x >= 0.7 above x > 5 above x > 15, x = 7 is accepted by the first two: the bits of x > 5 are
-taken, which hold those of x >= 0.7.
+taken, which include those of x >= 0.7.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sapwood.model.publication import Record, Value
 
 
 class _Node:
-    """A constraint, how often it is there, its bits, and with those of all that cover it."""
+    """A constraint, the number of times it was added, its bits, and those of all that cover it."""
 
     __slots__ = ("above", "below", "constraint", "count", "gathered", "own")
 
@@ -42,7 +42,7 @@ class _Poset:
         self.nodes: dict[Constraint, _Node] = {}
 
     def add(self, constraint: Constraint, bits: tuple[int, ...]) -> None:
-        """A constraint is there once more."""
+        """Count a constraint once more."""
         known = self.nodes.get(constraint)
         if known is not None:
             known.count += 1
@@ -71,7 +71,7 @@ class _Poset:
         self.nodes[constraint] = node
 
     def remove(self, constraint: Constraint) -> None:
-        """A constraint is there once less."""
+        """Count a constraint once less."""
         node = self.nodes[constraint]
         node.count -= 1
         if node.count:
@@ -125,17 +125,17 @@ class SbsPoset:
 
     def __init__(self) -> None:
         self._posets: dict[str, _Poset] = {}
-        #: the attributes whose absence some predicate accepts, and how many do
+        #: the attributes whose absence a predicate accepts, with the number of these predicates
         self._optional: Counter[str] = Counter()
 
     def add(self, attribute: str, constraint: Constraint, bits: Iterable[int]) -> None:
-        """A predicate is there once more."""
+        """Count a predicate once more."""
         self._posets.setdefault(attribute, _Poset()).add(constraint, tuple(sorted({*bits})))
         if constraint.absent:
             self._optional[attribute] += 1
 
     def remove(self, attribute: str, constraint: Constraint) -> None:
-        """A predicate is there once less."""
+        """Count a predicate once less."""
         poset = self._posets[attribute]
         poset.remove(constraint)
         if constraint.absent:
@@ -158,7 +158,7 @@ class SbsPoset:
         return bits
 
     def counts(self) -> Counter[tuple[str, Constraint]]:
-        """How often each predicate is there."""
+        """The number of times that each predicate was added."""
         return Counter(
             {
                 (attribute, node.constraint): node.count

@@ -5,7 +5,7 @@ Filters f2 with the bits 2787 and 12518 and f4 with 5037 and 8516, of the interf
     root - 2787 - 12518: I2
          - 5037 -  8516: I4
 
-The bits 2787, 5037, 8516, 12518 of a publication lead to both. The work says that no counters are
+The bits 2787, 5037, 8516, 12518 of a publication lead to both. The work holds that no counters are
 needed at the leaves; two filters of one interface may have the same bits, so there are (P31).
 """
 
@@ -26,7 +26,7 @@ class _Node:
 
 
 class SbsTree:
-    """Filters as sets of bits, and who holds each."""
+    """Filters as sets of bits, with the holders of each."""
 
     __slots__ = ("_root", "steps")
 
@@ -36,14 +36,14 @@ class SbsTree:
         self.steps = 0
 
     def add(self, bits: Iterable[int], holder: str) -> None:
-        """A holder has a filter once more."""
+        """Count a filter of a holder once more."""
         node = self._root
         for bit in sorted({*bits}):
             node = node.children.setdefault(bit, _Node())
         node.holders[holder] += 1
 
     def remove(self, bits: Iterable[int], holder: str) -> None:
-        """A holder has a filter once less."""
+        """Count a filter of a holder once less."""
         way = [(self._root, -1)]
         for bit in sorted({*bits}):
             way.append((way[-1][0].children[bit], bit))
@@ -58,7 +58,7 @@ class SbsTree:
             del way[-1][0].children[bit]
 
     def match(self, bits: Iterable[int]) -> set[str]:
-        """The holders of filters all of whose bits are among these."""
+        """The holders of filters all of whose bits are among the given ones."""
         ordered, found = sorted({*bits}), set[str]()
         waiting = [(self._root, 0)]
         while waiting:

@@ -1,6 +1,6 @@
 """The skiptree: filters are excluded that have a bit which a publication lacks (XSiena 5.4.2).
 
-Above the bits lie *fingers*, which know all filters with a bit in their range: of 128 bits, and of
+Above the bits lie *fingers*, which have all filters with a bit in their range: of 128 bits, and of
 four times as many on each further level. Between two bits of a publication lies a gap; the widest
 fingers that fit exclude their filters at once, and what is left of it is searched bit by bit. With
 2787 and 12518 set, the gap behind 2787 is stepped through up to 4096, where a finger of 2048 fits.
@@ -21,7 +21,7 @@ LEVEL_FACTOR: Final = 4
 
 
 class SkipTree:
-    """Filters as sets of bits below `size`, and who holds each."""
+    """Filters as sets of bits below `size`, with the holders of each."""
 
     __slots__ = ("_by_bit", "_fingers", "_holders", "_order", "_size", "_spans", "steps")
 
@@ -32,16 +32,16 @@ class SkipTree:
             spans.append(spans[-1] * LEVEL_FACTOR)
         self._spans = spans[::-1]
         self._holders: dict[tuple[int, ...], Counter[str]] = {}
-        #: the bits that some filter has, ascending
+        #: the bits that any filter has, ascending
         self._order: list[int] = []
         self._by_bit: dict[int, set[tuple[int, ...]]] = {}
-        #: (span, number) -> how many bits each filter has there
+        #: (span, number) -> the number of bits of each filter there
         self._fingers: dict[tuple[int, int], Counter[tuple[int, ...]]] = {}
-        #: fingers and bits that searches have looked at
+        #: fingers and bits that searches have visited
         self.steps = 0
 
     def add(self, bits: Iterable[int], holder: str) -> None:
-        """A holder has a filter once more."""
+        """Count a filter of a holder once more."""
         ones = tuple(sorted({*bits}))
         if ones not in self._holders:
             self._holders[ones] = Counter()
@@ -54,7 +54,7 @@ class SkipTree:
         self._holders[ones][holder] += 1
 
     def remove(self, bits: Iterable[int], holder: str) -> None:
-        """A holder has a filter once less."""
+        """Count a filter of a holder once less."""
         ones = tuple(sorted({*bits}))
         holders = self._holders[ones]
         holders[holder] -= 1
@@ -77,7 +77,7 @@ class SkipTree:
                     del self._fingers[span, bit // span]
 
     def match(self, bits: Iterable[int]) -> set[str]:
-        """The holders of filters all of whose bits are among these."""
+        """The holders of filters all of whose bits are among the given ones."""
         alive, before = set(self._holders), -1
         for bit in [*sorted({*bits}), self._size]:
             self._exclude(alive, before + 1, bit)

@@ -1,9 +1,9 @@
-"""The published structures as a strategy has them: bits of predicates, filters as unions of these.
+"""The published structures for the strategy: bits of predicates, filters as unions of these.
 
-A conjunction has the bits of its predicates, and a filter is there as often as it has conjunctions:
-a publication that has the bits of one goes to who has the filter. Predicates of records are told
-apart by attribute and constraint. The work knows no documents: a tree pattern is one predicate
-here, and the index of the router says which hold, as there is no order of them to make use of.
+A conjunction has the bits of its predicates, and a filter is counted once for each conjunction: a
+publication that has the bits of one goes to the filter's holders. Predicates of records are
+identified by attribute and constraint. The work has no documents: a tree pattern is one predicate
+here, and the index of the router returns those that match, as there is no order of them to use.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ _BYTE: Final = 8
 
 
 class Bits(Protocol):
-    """Filters as sets of bits, and who holds each: any of the three trees."""
+    """Filters as sets of bits, with the holders of each: any of the three trees."""
 
     def add(self, bits: Iterable[int], holder: str) -> None:
-        """A holder has a filter once more."""
+        """Count a filter of a holder once more."""
 
     def remove(self, bits: Iterable[int], holder: str) -> None:
-        """A holder has a filter once less."""
+        """Count a filter of a holder once less."""
 
     def match(self, bits: Iterable[int]) -> set[str]:
-        """The holders of filters all of whose bits are among these."""
+        """The holders of filters all of whose bits are among the given ones."""
         ...
 
 
 def predicates_of(wanted: Wanted) -> Iterator[tuple[str, Constraint]]:
-    """The predicates of a filter of records, as often as conjunctions have them."""
+    """The predicates of a filter of records, repeated for each conjunction that has them."""
     for conjunction in _conjunctions(wanted):
         yield from conjunction.constraints
 
@@ -68,25 +68,25 @@ class PosetDigester:
     def __init__(self, shape: SlicedShape) -> None:
         self._shape = shape
         self._poset = SbsPoset()
-        #: the numbers of tree patterns, and how often each is there
+        #: the numbers of tree patterns, with the count of each
         self._patterns: Counter[int] = Counter()
 
     def learned(self, wanted: Wanted) -> None:
-        """A side has a filter once more."""
+        """Count a filter of a side once more."""
         if not isinstance(wanted.filter, Filter):
             self._patterns[wanted.element] += 1
         for attribute, constraint in predicates_of(wanted):
             self._poset.add(attribute, constraint, bits_of((attribute, constraint), self._shape))
 
     def forgot(self, wanted: Wanted) -> None:
-        """A side has a filter once less."""
+        """Count a filter of a side once less."""
         if not isinstance(wanted.filter, Filter):
             self._patterns[wanted.element] -= 1
         for attribute, constraint in predicates_of(wanted):
             self._poset.remove(attribute, constraint)
 
     def write(self, batch: Sequence[Publication], matched: Matched) -> DigestBatch:
-        """The digest of each publication; `matched` says which tree patterns hold."""
+        """The digest of each publication; `matched` has the tree patterns that match."""
         written = []
         for one, (first, last) in zip(batch, pairwise(matched.offsets.tolist()), strict=True):
             bits = set() if one.attributes is None else self._poset.match(one.record)
@@ -118,7 +118,7 @@ class PosetDigester:
 
 
 class BitsTable:
-    """The filters of some sides in one of the trees."""
+    """The filters of up to 64 sides in one of the trees."""
 
     __slots__ = ("_held", "_shape", "_tree")
 
@@ -128,14 +128,14 @@ class BitsTable:
         self._held: Counter[tuple[int, int]] = Counter()
 
     def add_many(self, bit: int, filters: Sequence[Wanted]) -> None:
-        """A side has these filters once more."""
+        """Count these filters of a side once more each."""
         for wanted in filters:
             self._held[wanted.element, bit] += 1
             for bits in self._bits(wanted):
                 self._tree.add(bits, str(bit))
 
     def remove(self, bit: int, wanted: Wanted) -> None:
-        """A side has a filter once less."""
+        """Count a filter of a side once less."""
         self._held[wanted.element, bit] -= 1
         for bits in self._bits(wanted):
             self._tree.remove(bits, str(bit))
@@ -148,7 +148,7 @@ class BitsTable:
             yield {bit for bits in some for bit in bits}
 
     def search(self, digests: DigestBatch, wanted: int) -> tuple[U64, Flags]:
-        """Which sides have a filter whose bits are in each digest."""
+        """The sides among `wanted`, as bits, with a filter whose bits are in each digest."""
         found, is_read = np.zeros(len(digests), np.uint64), np.zeros(len(digests), np.bool_)
         for at, digest in enumerate(digests):
             bits = self._shape.places_in(digest)
@@ -158,7 +158,7 @@ class BitsTable:
         return found, is_read
 
     def validate(self, held: Mapping[int, Sequence[Wanted]]) -> None:
-        """Check who has which filter, and that each is found by its own bits."""
+        """Check the holders of each filter, and that each is found by its own bits."""
         expected = Counter((one.element, bit) for bit, some in held.items() for one in some)
         if +self._held != expected:
             raise InvariantError("a tree of bits has other filters than there are")

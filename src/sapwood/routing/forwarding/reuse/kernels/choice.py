@@ -1,4 +1,4 @@
-"""Which kernels lookup reuse takes: compiled ones as soon as they are at hand, else plain twins."""
+"""The kernels of lookup reuse: compiled ones as soon as they are ready, else plain twins."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ KEYS: Final = KernelSet("keys", "sapwood.routing.forwarding.reuse.kernels.compil
 
 
 def kernels(work: int, awaiting: Awaiting) -> ModuleType:
-    """Those to take, after so much more work, in about microseconds of plain Python."""
+    """The kernels to use, after `work` more microseconds, about, of plain Python."""
     return KEYS.compiled or awaiting.compiled(work) or plain

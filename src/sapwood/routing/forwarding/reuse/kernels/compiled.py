@@ -1,4 +1,4 @@
-"""The kernels of lookup reuse that others call, compiled by numba."""
+"""The kernels of lookup reuse that other modules call, compiled by numba."""
 
 from __future__ import annotations
 

@@ -40,10 +40,10 @@ def _row_of(hashes: U64, places: I64, key: np.uint64) -> int:
 
 @compiled
 def put_in(hashes: U64, places: I64, keys: U64, fresh: I64, before: I64) -> int:
-    """Put keys with their places in a table, but for those that are there, which stay as they are.
+    """Put keys with their places in a table, except for present ones, which stay as they are.
 
-    `before` gets the place that each had, `UNKNOWN` for those that are put in. Returns how many
-    rows they have taken that were `UNKNOWN`.
+    `before` gets the place that each had, `UNKNOWN` for those that are put in. Returns the number
+    of rows taken that were `UNKNOWN`.
     """
     taken, last = 0, len(hashes) - 1
     for each in range(len(keys)):
@@ -67,7 +67,7 @@ def find(hashes: U64, places: I64, keys: U64, found: I64) -> None:
 
 @compiled
 def change(hashes: U64, places: I64, key: np.uint64, place: int) -> int:
-    """Give a key that is there another place; `GONE` takes it out. Returns the one it had."""
+    """Give a present key another place; `GONE` removes it. Returns the place it had."""
     row = _row_of(hashes, places, key)
     before: int = places[row]
     if before != UNKNOWN:
@@ -80,10 +80,10 @@ def read_keys(  # noqa: PLR0917 - compiled code takes arrays apart
     data: bytes, starts: I64, ends: I64, hashes: U64, places: I64, owners: I64, found: I64,
     where: I64, is_told: U8, is_whole: U8,
 ) -> tuple[int, int]:  # fmt: skip
-    """What the digests `data[starts[i]:ends[i]]` say, those of which that can be used being told.
+    """Read the digests `data[starts[i]:ends[i]]`; `is_told` is set for those that can be used.
 
-    The place of the n-th key that is known goes to `found[n]`, whose it is to `owners[n]` and where
-    it stands in `data` to `where[n]`. Returns how many these are, and how many keys there are.
+    The place of the n-th known key goes to `found[n]`, the number of its digest to `owners[n]` and
+    its own place in `data` to `where[n]`. Returns the number of known keys, and that of all keys.
     """
     letters, count, looked = all_bytes(data), 0, 0
     for each in range(len(starts)):
@@ -139,8 +139,8 @@ def write_keys(  # noqa: PLR0917 - compiled code takes arrays apart
 ) -> int:  # fmt: skip
     """Write digests, `keys[offsets[i]:offsets[i + 1]]` in digest `i`; returns their bytes.
 
-    Those have `most` keys, and none that is `SHARED`; without a key, no bytes. All keys are
-    complete, if routers are told of all subscriptions.
+    A digest has up to `most` keys, and none that is `SHARED`; without a key, no bytes. If routers
+    receive all subscriptions (`tells_all`), digests with all their keys are marked complete.
     """
     at = 0
     for each in range(len(begins)):

@@ -1,7 +1,7 @@
-"""How the key table lies in memory, and the digests that are read with it.
+"""The memory layout of the key table, and of the digests that are read with it.
 
 Two columns, as long as a power of two: the hash of a key, and its place (`key_table`). A key stands
-where the lowest bits of its hash say, or behind, where others stood before; behind the last row
+in the row given by the lowest bits of its hash, or behind, if that was taken; behind the last row
 comes the first. Of eight rows, with the hashes 0x12, 0x0a and 0x15 in that order:
 
     row      0     1     2     3     4     5     6     7
@@ -26,7 +26,7 @@ U8: TypeAlias = npt.NDArray[np.uint8]
 UNKNOWN: Final = -1
 SHARED: Final = -2
 GONE: Final = -3
-"""Stand for a place where there is no such key, where there is more than one, and where one was."""
+"""The places of no such key, of more than one key with the hash, and of one that was removed."""
 
 NUMBER_BITS: Final = 32
-"""A place is a side's serial number, and behind it the number of a key there in so many bits."""
+"""A place is a side's serial number, and behind it the number of a key in this many bits."""

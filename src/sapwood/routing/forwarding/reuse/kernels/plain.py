@@ -1,4 +1,4 @@
-"""The same as `keys` without numba."""
+"""The kernels of `keys` without numba."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _row_of(hashes: U64, places: I64, key: int) -> int:
 
 
 def put_in(hashes: U64, places: I64, keys: U64, fresh: I64, before: I64) -> int:
-    """Put keys with their places in a table, but for those that are there."""
+    """Put keys with their places in a table, except for present ones."""
     taken, last = 0, len(hashes) - 1
     for each, (key, place) in enumerate(zip(keys.tolist(), fresh.tolist(), strict=True)):
         before[each] = places[_row_of(hashes, places, key)]
@@ -43,7 +43,7 @@ def find(hashes: U64, places: I64, keys: U64, found: I64) -> None:
 
 
 def change(hashes: U64, places: I64, key: int, place: int) -> int:
-    """Give a key that is there another place; `GONE` takes it out. Returns the one it had."""
+    """Give a present key another place; `GONE` removes it. Returns the place it had."""
     row = _row_of(hashes, places, int(key))
     before = int(places[row])
     if before != UNKNOWN:
@@ -55,7 +55,7 @@ def read_keys(  # noqa: PLR0917 - as the compiled one
     data: bytes, starts: I64, ends: I64, hashes: U64, places: I64, owners: I64, found: I64,
     where: I64, is_told: U8, is_whole_: U8,
 ) -> tuple[int, int]:  # fmt: skip
-    """What digests say: which can be used, and the keys in them that are known."""
+    """Read digests: those that can be used, and the known keys in them."""
     count = looked = 0
     for each, (begin, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         is_told[each] = is_whole_[each] = 0

@@ -42,9 +42,9 @@ def made(folder: Path) -> Path:
     return folder / "made"
 
 
-def matched(path: Path, name: str, given: list[bytes], record: Record) -> list[int]:
+def matched(path: Path, given: list[bytes], record: Record) -> list[int]:
     """The places in the list of the filters that match."""
-    saved = Prepared(path).engine_of(name, given)
+    saved = Prepared(path).engine_of(given)
     assert saved is not None
     engine = ColumnarEngine()
     engine.load(saved.folder.folder("records").path, ())
@@ -56,9 +56,9 @@ def matched(path: Path, name: str, given: list[bytes], record: Record) -> list[i
 
 def test_an_engine_matches_what_the_filters_in_its_list_do(tmp_path: Path) -> None:
     path = made(tmp_path)
-    assert matched(path, "clients", LISTS["clients"], {"a": 3, "b": "x"}) == [1, 2]
-    assert matched(path, "links", LISTS["links"], {"c": 1}) == [0, 1, 2]
-    assert matched(path, "none", [], {"c": 1}) == []
+    assert matched(path, LISTS["clients"], {"a": 3, "b": "x"}) == [1, 2]
+    assert matched(path, LISTS["links"], {"c": 1}) == [0, 1, 2]
+    assert matched(path, [], {"c": 1}) == []
 
 
 def test_many_filters_are_built_some_at_a_time_and_joined(
@@ -69,7 +69,7 @@ def test_many_filters_are_built_some_at_a_time_and_joined(
     assert prepare(tmp_path / "made", {"all": given_}) == 8
     for number in range(8):
         expected = [place for place, one in enumerate((*range(7), 3)) if one == number]
-        assert matched(tmp_path / "made", "all", given_, {"a": number}) == expected
+        assert matched(tmp_path / "made", given_, {"a": number}) == expected
 
 
 @given(st.lists(filters(), min_size=1, max_size=12), st.lists(records(), min_size=1, max_size=6))
@@ -86,7 +86,7 @@ def test_whatever_the_filters_are_each_place_has_the_slot_of_its_filter(
             expected = [
                 place for place, one in enumerate(kept) if Filter.of_packed(one).matches(record)
             ]
-            assert matched(path, "all", kept, record) == expected
+            assert matched(path, kept, record) == expected
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,11 @@ def test_whatever_the_filters_are_each_place_has_the_slot_of_its_filter(
         LISTS["clients"][:-1],
         [*LISTS["clients"], LISTS["links"][0]],
         [*LISTS["clients"][:-1], LISTS["links"][0]],
-        [],
     ],
 )
 def test_an_engine_is_not_taken_for_other_filters(tmp_path: Path, other: list[bytes]) -> None:
     found = Prepared(made(tmp_path))
-    assert found.engine_of("clients", other) is None
-    assert found.engine_of("others", LISTS["clients"]) is None
+    assert found.engine_of(other) is None
 
 
 def test_the_fingerprint_is_what_the_page_says() -> None:

@@ -209,7 +209,7 @@ def test_whole_files_of_something_else_are_as_none(
 def test_an_engine_with_another_number_of_filters_is_refused(tmp_path: Path) -> None:
     own = Lists.of(core_with(*BEGUN).subscriptions.entries).own
     prepare(tmp_path / "made", {OWN: own})
-    engine = Prepared(tmp_path / "made").engine_of(OWN, own)
+    engine = Prepared(tmp_path / "made").engine_of(own)
     assert engine is not None
     with pytest.raises(FileFormatError, match="has not as many filters as it says"):
         Pool(Engines()).adopt(engine._replace(filters=19), own)

@@ -25,6 +25,7 @@ from sapwood.limits import FRAME_OVERHEAD_BYTES, GOODBYE_S, TABLE_SIZES_S
 from sapwood.limits.store import SESSION_RETURN_S
 from sapwood.matching.readiness import loading
 from sapwood.model.publication import Publication
+from sapwood.routing.compacting import is_compactable
 from sapwood.routing.effects import Effect
 from sapwood.routing.inputs import (
     ClientPublish,
@@ -35,7 +36,6 @@ from sapwood.routing.inputs import (
     Restored,
 )
 from sapwood.routing.router import Router
-from sapwood.routing.upkeep.recover.recover import Recover
 from sapwood.session.client_session_at_broker import ClientSessionAtBroker
 from sapwood.store.compacting import Compaction
 from sapwood.store.records import of_another_version
@@ -91,7 +91,7 @@ class Storing:
             persists=router.persists,
             policy=policy,
         )
-        if isinstance(router.upkeep, Recover):
+        if is_compactable(router):
             self.store.writer.compaction = Compaction(folder)
         for finding in self.store.findings:
             log.error("the store is not as it was written", finding=finding)

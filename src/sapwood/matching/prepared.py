@@ -120,10 +120,15 @@ class Prepared:
         folder.check_seal(HEADER)
         self._engines: Mapping[str, Any] = header["engines"]
 
-    def engine_of(self, name: str, given: Sequence[bytes]) -> Engine | None:
+    def engine_of(self, given: Sequence[bytes]) -> Engine | None:
         """The engine that was built of exactly this list of filters, if this folder has it."""
-        filters, length, known = self._engines.get(name, (0, -1, ""))
-        if length != len(given) or known != fingerprint(given):
+        as_long = [name for name, (_, length, _) in self._engines.items() if length == len(given)]
+        if not as_long:
             return None
-        folder = self._folder.folder(name)
-        return Engine(folder, filters, folder.read_arrays((_SLOTS,))[_SLOTS])
+        wanted = fingerprint(given)
+        for name in as_long:
+            filters, _, known = self._engines[name]
+            if known == wanted:
+                folder = self._folder.folder(name)
+                return Engine(folder, filters, folder.read_arrays((_SLOTS,))[_SLOTS])
+        return None

@@ -11,7 +11,6 @@ from dataclasses import replace
 from itertools import chain
 
 from sapwood.errors import InvariantError
-from sapwood.routing.core import RoutingCore
 from sapwood.routing.forwarding.later import Later
 from sapwood.routing.forwarding.protocol import Forwarding
 from sapwood.routing.inputs import Checkpoint, Note, Record, Restored
@@ -20,6 +19,7 @@ from sapwood.routing.router import Router
 from sapwood.routing.strategies import Protocol
 from sapwood.routing.upkeep.detour.detour import Detour
 from sapwood.routing.upkeep.failover.failover import Failover
+from sapwood.routing.upkeep.recover.checkpoint import cores_of
 from sapwood.routing.upkeep.recover.image import Unwritable
 from sapwood.routing.upkeep.recover.marks import Mark, decoded
 from sapwood.routing.upkeep.recover.recover import MARK, Recover
@@ -71,12 +71,23 @@ def checkpoint_of(router: Router) -> Checkpoint | None:
         return None
 
 
+def is_compactable(router: Router) -> bool:
+    """True if checkpoints can be made of a router: if its upkeep, or an inner one, is `recover`."""
+    return _recover(router) is not None
+
+
 def filters_of(router: Router) -> Mapping[str, Sequence[bytes]]:
-    """The filters of a router's engines, in lists (`ready_made`); none on many trees."""
-    if not isinstance(router.membership, RoutingCore):
-        return {}
-    lists = Lists.of(router.membership.subscriptions.entries)
-    return {OWN: lists.own, LINKS: lists.links}
+    """The filters of a router's engines, in lists (`ready_made`), by the names of the engines.
+
+    A list that several trees have in common is there once.
+    """
+    found: dict[str, Sequence[bytes]] = {}
+    for core in cores_of(router.membership):
+        lists = Lists.of(core.subscriptions.entries)
+        for name, given in ((OWN, lists.own), (LINKS, lists.links)):
+            if given not in found.values():
+                found[f"{name}-{len(found)}" if name in found else name] = given
+    return found
 
 
 def _recover(router: Router) -> Recover | None:

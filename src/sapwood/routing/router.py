@@ -67,7 +67,7 @@ from sapwood.routing.upkeep.protocol import (
     Suspecting,
     Watching,
 )
-from sapwood.routing.upkeep.recover.checkpoint import refill
+from sapwood.routing.upkeep.recover.checkpoint import cores_of, refill
 from sapwood.routing.upkeep.stabilize.monitor import Monitor
 
 DEFAULT_ENGINES: Final = Engines()
@@ -237,7 +237,7 @@ class Router:
     @property
     def ready_made(self) -> int:
         """The number of filters whose engines were ready when the router was restored."""
-        return self.membership.ready_made if isinstance(self.membership, RoutingCore) else 0
+        return sum(core.ready_made for core in cores_of(self.membership))
 
     def counters(self) -> dict[str, int]:
         """Counts since the router was made, for metrics.
@@ -395,8 +395,8 @@ class Router:
                     self._apply(self._remaining, now)
             else:
                 effects.append(action)
-        if isinstance(self.membership, RoutingCore):
-            self.membership.caught_up()
+        for core in cores_of(self.membership):
+            core.caught_up()
         return effects
 
     def _put_off(self) -> None:
@@ -406,11 +406,11 @@ class Router:
 
     def _expect(self, prepared: Prepared | None) -> None:
         """Let deferred engines start from the ones prepared for the present filters."""
-        if prepared is not None and isinstance(self.membership, RoutingCore):
-            forwarding = self.membership.forwarding
-            if isinstance(forwarding, Later):
-                lists = Lists.of(self.membership.subscriptions.entries)
-                forwarding.ready = ReadyMade(prepared, lists)
+        if prepared is None:
+            return
+        for core in cores_of(self.membership):
+            if isinstance(core.forwarding, Later):
+                core.forwarding.ready = ReadyMade(prepared, Lists.of(core.subscriptions.entries))
 
     def _become(self, incarnation: int) -> None:
         """Become another incarnation, with empty tables."""

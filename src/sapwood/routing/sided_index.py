@@ -161,7 +161,7 @@ class SidedIndex:
         if (info.saved_as or info.name) != ENGINE:
             return Adopted(0, 0)
         for pool, name, given in ((self._clients, OWN, own), (self._together, LINKS, links)):
-            engine = ready.prepared.engine_of(name, given)
+            engine = ready.prepared.engine_of(given)
             if pool is None or engine is None:
                 continue
             pool.adopt(engine, given)

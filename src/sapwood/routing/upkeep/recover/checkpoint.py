@@ -105,11 +105,25 @@ def refill(membership: Membership, parts: Sequence[bytes]) -> tuple[str, ...]:
     given = islice(parts, 1, None)
     forms = FORMS if head_of(parts).links else ALONE
     if isinstance(membership, Mesh):
-        make_core = partial(membership.forest.new_core, "")
+        make_core = partial(_put_off, membership)
         Reader(forms, _patterns(make_core()), {RoutingCore: make_core}).read(given, membership)
         return membership.clients.names
     Reader(forms, _patterns(membership), {}).read(given, membership)
     return tuple(membership.subscriptions.entries.by_client)
+
+
+def cores_of(membership: Membership) -> Sequence[RoutingCore]:
+    """The cores of a membership that can have checkpoints, one for each tree; of others, none."""
+    if isinstance(membership, Mesh):
+        return [branch.core for branch in membership.forest]
+    return [membership] if isinstance(membership, RoutingCore) else []
+
+
+def _put_off(membership: Mesh) -> RoutingCore:
+    """The empty core of a branch, whose forwarding is deferred until `caught_up`."""
+    core = membership.forest.new_core("")
+    core.put_off()
+    return core
 
 
 def _patterns(core: RoutingCore) -> dict[type[Any], Any]:

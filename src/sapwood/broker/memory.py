@@ -3,9 +3,7 @@
 A broker's index makes arrays of megabytes whenever it joins segments. glibc keeps memory of up to
 32 MB for the next one, between pieces in use: after 200,000 subscriptions one by one that was 36
 MB. With this setting, it gives back pieces of a quarter of a megabyte or more at once, which costs
-a few percent of the time that joins take. Each thread that reads publications beside the loop had
-an arena of its own, whose free memory no other thread can use: one for all keeps 20 MB less after
-thirty large publications.
+a few percent of the time that joins take.
 
 A full collection visits all objects that modules and compilers have left behind, which took 60 ms,
 and finds no garbage. It does not visit subscriptions (`model.kept`).
@@ -18,8 +16,7 @@ import gc
 from typing import Final
 
 _MMAP_THRESHOLD: Final = -3
-_ARENA_MAX: Final = -8
-"""The numbers of the settings in glibc."""
+"""The number of the setting in glibc."""
 
 _BYTES: Final = 1 << 18
 
@@ -30,7 +27,7 @@ def give_memory_back() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError):
         return False
-    return bool(mallopt(_ARENA_MAX, 1)) and bool(mallopt(_MMAP_THRESHOLD, _BYTES))
+    return bool(mallopt(_MMAP_THRESHOLD, _BYTES))
 
 
 def leave_alone_what_is_here() -> None:

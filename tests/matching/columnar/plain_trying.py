@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -20,17 +21,18 @@ from sapwood.model.publication import Value
 
 def try_rows(
     rows: I64,
-    texts: bytes,
+    heads: I32,
     names: U64,
     records: bytes,
     values: npt.NDArray[Any],
     numbers: npt.NDArray[Any],
 ) -> I32:
     """Pairs of record and row: a value is within a range if it is between its ends, as keys."""
-    column = [*rows[1 : tried_rows._HEAD].tolist(), len(rows)]
-    constraint_start, attribute, range_start, low, low_at, high, high_at, given, rest, offsets = (
-        rows[first:last].tolist() for first, last in pairwise(column)
-    )
+    places = [*rows[: tried_rows._HEAD].tolist(), len(rows)]
+    found = [rows[start:end].tolist() for start, end in pairwise(places)]
+    constraint_start, attribute, range_start, low, low_at, high, high_at, given, rest = found[:9]
+    offsets, letters, _, following = found[9:]
+    texts = np.array(letters, np.int64).tobytes()
     floats = np.array(given, np.int64).view(np.float64).tolist()
     known, told = names_of(names), list[int]()
 
@@ -56,7 +58,8 @@ def try_rows(
             return np.zeros(1, np.int32)
         held = {known[bytes_of(name)]: _key_of(value) for name, value in record.items()
                 if bytes_of(name) in known}  # fmt: skip
-        for row, (first, last) in enumerate(pairwise(constraint_start)):
+        for row in _chained(heads.tolist(), following):
+            first, last = constraint_start[row : row + 2]
             if all(
                 any(
                     is_within(held.get(attribute[one], (0, ())), at)
@@ -66,6 +69,14 @@ def try_rows(
             ):
                 told += number, row
     return np.array([1 + len(told), *told], np.int32)
+
+
+def _chained(heads: Sequence[int], following: Sequence[int]) -> Iterator[int]:
+    """All rows, chain by chain: nothing is hashed here."""
+    for row in heads:
+        while row >= 0:
+            yield row
+            row = (following[row] & tried_rows.NEXT_MASK) - 1  # noqa: PLW2901 - the next one
 
 
 def _key_of(value: Value | bytes) -> tuple[int, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -58,7 +59,7 @@ def test_snapshot_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
         snapshot.segments = ()  # type: ignore[misc]
     assert isinstance(snapshot.segments, tuple)
-    assert isinstance(snapshot.memtable, tuple)
+    assert isinstance(snapshot.memtable, MappingProxyType)
     assert isinstance(snapshot.predicates, tuple)
     with pytest.raises(TypeError):
         snapshot.searcher.numbers["b"] = 1  # type: ignore[index]

@@ -19,7 +19,12 @@ from sapwood.matching.columnar.kernels import compiled
 from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.searching import LazyKernels, Searcher
 from sapwood.matching.columnar.trial import Trial
-from sapwood.matching.columnar.tried_rows import TriedFilters
+from sapwood.matching.columnar.tried_rows import (
+    NO_HASH,
+    TriedFilters,
+    TriedRows,
+    access_hash,
+)
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
 from tests.examples import examples
@@ -31,11 +36,12 @@ KERNELS = pytest.mark.parametrize("kernels", [compiled, plain_kernels])
 
 def tried(given: Sequence[tuple[int, Filter]]) -> TriedFilters:
     """Those of the filters that a kernel tries, with numbers for all attributes."""
-    names = sorted({name for _, one in given for name in Trial(one).attributes()})
+    forms = [Trial(one).form() or () for _, one in given]
+    names = sorted({one[0] for form in forms for part in form for one in part})
     attributes: dict[Attribute, int] = {name: number for number, name in enumerate(names)}
-    found = TriedFilters(attributes, LikePredicates())
+    found = TriedFilters(attributes, LikePredicates(), LazyKernels(plain_kernels))
     for slot, one in given:
-        found.add(slot, one, Trial(one).attributes())
+        found.add(slot, one, Trial(one).form())
     return found
 
 
@@ -112,10 +118,10 @@ def test_records_that_cannot_be_read_are_refused(kernels: ModuleType) -> None:
 
 def test_filters_on_new_attributes_and_general_patterns_are_for_others_to_try() -> None:
     attributes: dict[Attribute, int] = {"a": 0}
-    found = TriedFilters(attributes, LikePredicates())
+    found = TriedFilters(attributes, LikePredicates(), LazyKernels(plain_kernels))
     for slot, text in enumerate(("a = 1", "b = 1", "a like '%x%y%'")):
         one = parse_filter(text)
-        assert found.add(slot, one, Trial(one).attributes()) == (slot == 0)
+        assert found.add(slot, one, Trial(one).form()) == (slot == 0)
     assert len(found) == 1
     assert attributes == {"a": 0}
 
@@ -125,7 +131,7 @@ def test_rows_of_filters_that_went_are_not_tried_for_ever() -> None:
     for slot in range(150):
         found.remove(slot)
     assert len(found) == 50
-    assert len(found.rows().slots) <= 120
+    assert len(found._writer) <= 120
     assert pairs(found, [{"a": 160}, {"a": 3}], plain_kernels) == {(0, 160)}
 
 
@@ -152,3 +158,70 @@ def test_an_engine_tries_what_came_beside_its_segments_by_a_kernel() -> None:
     engine.remove(400)
     assert engine.match({"a": 2}) == wanted[1][:-1]
     engine.validate()
+
+
+TEXTS = ("", "a", "é", "1234567", "12345678", "1234567é", "x" * 40, "x" * 20 + "y" + "x" * 19)
+
+
+@KERNELS
+@settings(max_examples=examples(40))
+@given(st.data())
+def test_rows_stay_what_they_were_while_filters_come_and_go(
+    kernels: ModuleType, data: st.DataObject
+) -> None:
+    values = st.one_of(
+        st.integers(-3, 3),
+        st.sampled_from([0.0, -0.0, 2.5, 2**53, 2**53 + 1]),
+        st.sampled_from(TEXTS),
+    )
+    found, kept = tried([(0, parse_filter("a = 1 and b = 1 or c = 1"))]), list[Filter]()
+    kept.append(parse_filter("a = 1 and b = 1 or c = 1"))
+    some: list[Record] = [
+        {"a": 1, "b": value, "c": value} for value in (*TEXTS, 0, 1, 2.5, 2**53 + 1)
+    ]
+    taken: list[tuple[TriedRows, set[tuple[int, int]]]] = []
+    for slot in range(1, data.draw(st.integers(1, 120))):
+        constant = data.draw(values)
+        shape = data.draw(
+            st.sampled_from(("b = {0}", "a = 1 and c = {0}", "b > 0", "b in (1, {0})"))
+        )
+        one = parse_filter(shape.format(repr(constant)))
+        assert found.add(slot, one, Trial(one).form())
+        kept.append(one)
+        if data.draw(st.integers(0, 9)) == 0:
+            expected = {
+                (number, slot)
+                for number, record in enumerate(some)
+                for slot in found._filters
+                if kept[slot].accepts(record)
+            }
+            assert pairs(found, some, kernels) == expected
+            taken.append((found.rows(), expected))
+        elif data.draw(st.integers(0, 2)) == 0:
+            found.remove(data.draw(st.sampled_from(sorted(found._filters))))
+            if not len(found):
+                break
+    searcher = Searcher(found._attributes, LazyKernels(kernels))
+    for rows, expected in taken:
+        numbers, slots = rows.matches(searcher.try_rows(rows, some, encoded(some)))
+        now = set(zip(numbers.tolist(), slots.tolist(), strict=True))
+        assert now <= expected
+        assert {slot for _, slot in expected - now}.isdisjoint(found._filters)
+
+
+@KERNELS
+def test_rows_of_one_bucket_are_told_apart(kernels: ModuleType) -> None:
+    found = tried([(slot, parse_filter(f"a = {slot} and b < {slot}")) for slot in range(300)])
+    assert found.rows().unplaced == 0
+    assert pairs(found, [{"a": 7, "b": 6}, {"a": 8, "b": 8}], kernels) == {(0, 7)}
+    heads = np.array(found.rows().heads)
+    assert np.count_nonzero(heads >= 0) < 300  # some buckets have several
+
+
+def test_a_filter_is_found_by_the_equality_that_the_fewest_use() -> None:
+    given = ["a = 1 and b = 2", "a = 1 and c < 3", "a = 1 and b = 3", "c < 3"]
+    found = tried([(slot, parse_filter(text)) for slot, text in enumerate(given)])
+    a, b = found._attributes["a"], found._attributes["b"]
+    hashes = [access_hash(a, 1.0), access_hash(a, 1.0), access_hash(b, 3.0), NO_HASH]
+    assert found._hashes.tolist() == hashes
+    assert found.rows().unplaced == 1

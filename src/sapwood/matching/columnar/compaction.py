@@ -32,9 +32,12 @@ class CompactionPolicy:
     smallest: int = 4096
     #: filters in the memtable that a match may try one by one; they are objects of some kilobytes
     #: each
-    memtable_max: int = 1024
-    #: filters of the memtable that a kernel tries in the time of one that is tried in Python
+    memtable_max: int = 2048
+    #: filters of the memtable without an equality that a kernel tries in the time of one that is
+    #: tried in Python
     tried_at_once: int = 50
+    #: the cost for a batch of a kernel that tries filters, whatever their number
+    trial_cost: int = 2
     #: filters that become rows at once if they are added together; making a segment of them takes
     #: about as long as matches that try as many one by one
     bulk_min: int = 256

@@ -105,10 +105,12 @@ class ColumnarEngine(MergeTree):
             self._published = None
             self._taken += 1
             slot_locations[slot] = IN_MEMTABLE
+            self._settled = 0
             memtable = self._state.memtable
             trial = memtable[slot] = Trial(filter)
-            if self._state.segments:
-                self._triable.add(slot, filter, trial.attributes())
+            is_triable = bool(self._state.segments)
+            if not (is_triable and self._triable.add(slot, filter, trial.form())):
+                self._odd[slot] = trial
             if len(memtable) > self._policy.memtable_max:
                 self._freeze_memtable()
                 self._compact_if_many()
@@ -148,7 +150,7 @@ class ColumnarEngine(MergeTree):
             if location == IN_MEMTABLE:
                 self._published = None
                 del memtable[slot]
-                if slot in self._triable:
+                if self._odd.pop(slot, None) is None:
                     self._triable.remove(slot)
             elif location != NOWHERE:  # matches look at the marks of segments themselves
                 entry = self._entry_at(location)
@@ -243,7 +245,7 @@ class ColumnarEngine(MergeTree):
         """True if a filter reads an attribute, or one did when segments were joined last."""
         snapshot = self._published or self._published_snapshot()
         return attribute in snapshot.searcher.numbers or any(
-            added.reads(attribute) for _, added in snapshot.memtable
+            added.reads(attribute) for added in snapshot.memtable.values()
         )
 
     def flattener(self) -> Flattener | None:
@@ -356,9 +358,7 @@ class ColumnarEngine(MergeTree):
             raise InvariantError("the count of taken slots is wrong")
         published = self._published
         if published is not None and (
-            published.segments is not segments
-            or dict(published.memtable) != memtable
-            or len(frozen_rows)
+            published.segments is not segments or published.memtable != memtable or len(frozen_rows)
         ):
             raise InvariantError("what matches read is not what there is")
 
@@ -396,7 +396,10 @@ class ColumnarEngine(MergeTree):
                 finally:
                     self._lock.release()
         if snapshot.memtable:
-            tried = len(snapshot.odd) + len(self._triable) / self._policy.tried_at_once
+            policy, tried = self._policy, float(len(snapshot.odd))
+            if snapshot.rows is not None:
+                tried += snapshot.rows.unplaced / policy.tried_at_once
+                self._settled += policy.trial_cost
             self._tried += int(tried * len(records))
             # A thread that does not get the lock matches against this snapshot.
             if self._is_compaction_due(snapshot) and self._lock.acquire(blocking=False):
@@ -423,9 +426,10 @@ class ColumnarEngine(MergeTree):
         newer = len(snapshot.memtable)
         if newer > self._policy.memtable_max:
             return True
-        if self._tried <= self._policy.compaction_cost:
+        tried = self._tried + self._settled
+        if tried <= self._policy.compaction_cost:
             return False
         first = self._first_to_join(newer)
         joining = sum(entry.segment.live for entry in snapshot.segments[first:])
         cost = self._policy.conjunction_cost * (newer + joining)
-        return self._tried > self._policy.compaction_cost + cost
+        return tried > self._policy.compaction_cost + cost

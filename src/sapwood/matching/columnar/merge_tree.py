@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from threading import Lock
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -38,10 +39,11 @@ from sapwood.matching.columnar.joining import joined
 from sapwood.matching.columnar.like_checks import LikePredicates
 from sapwood.matching.columnar.literals import LikePredicate
 from sapwood.matching.columnar.ranking import RankedRows, rank
-from sapwood.matching.columnar.rows import RowWriter, Slots
+from sapwood.matching.columnar.rows import RowWriter, Slots, slots_of
 from sapwood.matching.columnar.searching import LazyKernels, Searcher
 from sapwood.matching.columnar.segment import Segment
 from sapwood.matching.columnar.snapshot import Snapshot
+from sapwood.matching.columnar.trial import Trial
 from sapwood.matching.columnar.tried_rows import TriedFilters
 from sapwood.model.filter import Filter
 from sapwood.model.publication import Record
@@ -80,12 +82,17 @@ class MergeTree:
         self._searcher = Searcher(self._attributes, self._kernels)
         self._state = State((), self._writer(), {}, np.full(64, FREE, np.int16))
         #: the filters of the memtable that a kernel tries, once there are segments
-        self._triable = TriedFilters(self._attributes, self._predicates)
+        self._triable = TriedFilters(self._attributes, self._predicates, self._kernels)
+        #: the rest of the memtable
+        self._odd: dict[int, Trial] = {}
         #: all that a match reads; `None` if filters were added or removed since the last match
         self._published: Snapshot | None = None
         self._taken = 0
         #: filters of the memtable tried since the last compaction
         self._tried = 0
+        #: the cost of batches for the trial of rows since a filter was last added: as long as
+        #: filters come, a compaction would not save it
+        self._settled = 0
         #: records in matches so far, which several threads may miscount
         self._matched = 0
         #: `_matched` when a segment was last made of added filters, or less by `quiet_after` once
@@ -121,12 +128,10 @@ class MergeTree:
         """Publish a snapshot of the present state; the lock is held, and no rows are frozen."""
         segments, frozen_rows, memtable, _ = self._state
         assert not len(frozen_rows), "frozen rows are in no segment"
-        every = tuple(memtable.items())
-        rows, odd = None, every
-        if len(self._triable):
-            rows = self._triable.rows()
-            odd = tuple(one for one in every if one[0] not in self._triable)
-        published = Snapshot(segments, every, self._named(), self._predicates.known(), rows, odd)
+        rows = self._triable.rows() if len(self._triable) else None
+        searcher, predicates = self._named(), self._predicates.known()
+        tried, odd = MappingProxyType(dict(memtable)), MappingProxyType(dict(self._odd))
+        published = Snapshot(segments, tried, searcher, predicates, rows, odd)
         self._published = published
         return published
 
@@ -144,10 +149,14 @@ class MergeTree:
 
     def _freeze_memtable(self) -> None:
         """Write all filters of the memtable into rows."""
-        memtable = self._state.memtable
-        self._freeze((slot, trial.filter) for slot, trial in memtable.items())
+        filters = [(slot, trial.filter) for slot, trial in self._state.memtable.items()]
+        if self._state.segments and len(filters) >= self._policy.bulk_min:
+            self._freeze_many(filters, slots_of(filters))
+        else:
+            self._freeze(filters)
         self._state = self._state._replace(memtable={})
         self._triable.clear()
+        self._odd = {}
 
     def _freeze(self, filters: Iterable[tuple[int, Filter]]) -> None:
         """Write filters into rows."""
@@ -193,7 +202,7 @@ class MergeTree:
         The memtable stays as it is.
         """
         segments, frozen_rows, _, slot_locations = self._state
-        self._tried = 0
+        self._tried, self._settled = 0, 0
         self._poured_at, self._was_quiet = self._matched, False
         self._pours += 1
         others = sum(entry.segment.live for entry in segments)

@@ -7,7 +7,8 @@ built from it. Attributes and pattern like predicates are numbered by the engine
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from math import inf
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
@@ -32,6 +33,8 @@ Slots: TypeAlias = npt.NDArray[np.int32]
 
 _AT_NUMBER_LOW: Final = int(Low.AT_NUMBER)
 _AT_NUMBER_HIGH: Final = int(High.AT_NUMBER)
+_AT_TEXT_LOW: Final = int(Low.AT_TEXT)
+_AT_TEXT_HIGH: Final = int(High.AT_TEXT)
 """Looked up once, as in `domains`."""
 
 _LOWER: Final = Function.LOWER.name.lower()
@@ -125,6 +128,8 @@ class RowWriter:
         self._numbers = array("d")
         self._remainders = array("h")
         self._texts: dict[str, int] = {}
+        #: the bytes of the first of these
+        self._encoded: list[bytes] = []
         self._checks: tuple[array[int], array[int], bytearray] = (
             array("q"),
             array("q"),
@@ -143,8 +148,7 @@ class RowWriter:
         """Write the conjunctions of a filter; one that accepts nothing is left out."""
         given = filter.packed
         if given is not None:
-            for part in packing.read(given):
-                self._add_part(slot, part)
+            self.add_form(slot, packing.read(given))
             return
         for conjunction in filter.conjunctions:
             if all(_is_satisfiable(constraint) for _, constraint in conjunction.constraints):
@@ -152,6 +156,11 @@ class RowWriter:
                     self._add_constraint(name, constraint)
                 self._slots.append(slot)
                 self._constraint_start.append(len(self._attributes))
+
+    def add_form(self, slot: int, form: packing.Form) -> None:
+        """Write the conjunctions that were read from the bytes of a filter."""
+        for part in form:
+            self._add_part(slot, part)
 
     def add_many(self, filters: Sequence[tuple[int, Filter]], kernel: Kernel) -> None:
         """Write the conjunctions of many filters, most by a kernel, then the odd ones."""
@@ -201,6 +210,46 @@ class RowWriter:
         for at in range(first, last):
             self._slots[at] = -1
 
+    def equalities(self, row: int) -> Iterator[tuple[int, float | bytes]]:
+        """Attribute and constant of each constraint of a conjunction that is an equality.
+
+        The constant is a text's bytes, or the float that is nearest to a number.
+        """
+        starts = self._range_start
+        for at in range(self._constraint_start[row], self._constraint_start[row + 1]):
+            one = starts[at]
+            if starts[at + 1] - one != 1:
+                continue
+            low, low_at, high_at = self._low[one], self._low_at[one], self._high_at[one]
+            if low == _AT_NUMBER_LOW and self._high[one] == _AT_NUMBER_HIGH:
+                number = self._numbers[low_at]
+                if number == self._numbers[high_at]:
+                    yield self._attributes[at], number
+            elif low == _AT_TEXT_LOW and self._high[one] == _AT_TEXT_HIGH and low_at == high_at:
+                self.texts_from(low_at)
+                yield self._attributes[at], self._encoded[low_at]
+
+    def texts_from(self, first: int) -> list[bytes]:
+        """The constants that are texts, from one on, in UTF-8."""
+        encoded, texts = self._encoded, self._texts
+        newest = list(islice(reversed(texts), len(texts) - len(encoded)))
+        encoded.extend(map(text_bytes, reversed(newest)))
+        return encoded[first:]
+
+    def columns(self) -> tuple[Sequence[float], ...]:
+        """The columns of `Rows` from `constraint_start` to `remainders`, as they are written."""
+        return (
+            self._constraint_start,
+            self._attributes,
+            self._range_start,
+            self._low,
+            self._low_at,
+            self._high,
+            self._high_at,
+            self._numbers,
+            self._remainders,
+        )
+
     def rows(self) -> Rows:
         """The columns of all conjunctions written."""
         owner, predicate, flags = self._checks
@@ -215,7 +264,7 @@ class RowWriter:
             np.array(self._high_at, np.int64),
             np.array(self._numbers, np.float64),
             np.array(self._remainders, np.int16),
-            [text_bytes(text) for text in self._texts],
+            self.texts_from(0),
             Checks(
                 np.array(owner, np.int64),
                 np.array(predicate, np.int64),

@@ -91,7 +91,7 @@ class Kernels(BuildingKernels, RemovalKernels, Protocol):
     def try_rows(  # noqa: PLR0917 - compiled code takes arrays apart
         self,
         rows: I64,
-        texts: bytes,
+        heads: I32,
         names: U64,
         records: bytes,
         values: I64,
@@ -262,7 +262,7 @@ class Searcher:
         count = len(self.numbers)
         values = np.zeros((SCRATCH_PLACES + 1) * count, np.int64)
         told = self.kernels.try_rows(
-            rows.words, rows.texts, self._names, batch, values, np.empty(count, np.float64)
+            rows.words, rows.heads, self._names, batch, values, np.empty(count, np.float64)
         )
         if not told.item(0):
             raise refusal(records)

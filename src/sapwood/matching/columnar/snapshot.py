@@ -7,7 +7,7 @@ and find it changed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -30,7 +30,7 @@ from sapwood.model.publication import ManyValued, Record
 _FIRST_SLOT: Final = HEAD + 2
 """The place of the first slot of a single record in a kernel's result."""
 
-Memtable: TypeAlias = tuple[tuple[int, Trial], ...]
+Memtable: TypeAlias = Mapping[int, Trial]
 """Slots with their filters, which are tried."""
 
 
@@ -48,8 +48,8 @@ class Snapshot:
     memtable: Memtable
     searcher: Searcher
     predicates: tuple[LikePredicate, ...]
-    rows: TriedRows | None = None
-    odd: Memtable = ()
+    rows: TriedRows | None
+    odd: Memtable
 
     def found(self, records: Sequence[Record], limit: int = ALL) -> Slots:
         """Slots that accept a single record, each once, in any order; `limit` are enough."""
@@ -139,7 +139,7 @@ class Snapshot:
         No row is made: each filter is looked at once (`kernels.several`).
         """
         given = SortedRecord(record)
-        tried = [slot for slot, one in self.memtable if one.accepts_several(given)]
+        tried = [slot for slot, one in self.memtable.items() if one.accepts_several(given)]
         pieces = [np.array(tried, np.int32)]
         values = self.searcher.values(record)
         batch, repeats = encoded(values), False
@@ -170,7 +170,7 @@ class Snapshot:
 
 def _accepting(memtable: Memtable, record: Record) -> Slots:
     """The slots of the memtable whose filters accept a record, by trying all."""
-    return np.array([slot for slot, added in memtable if added.accepts(record)], np.int32)
+    return np.array([slot for slot, added in memtable.items() if added.accepts(record)], np.int32)
 
 
 _SLOT_BITS: Final = 32

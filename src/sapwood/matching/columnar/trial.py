@@ -7,8 +7,6 @@ long.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from sapwood.matching.columnar.several_values import SortedRecord
 from sapwood.model import packing
 from sapwood.model.filter import Filter
@@ -34,29 +32,21 @@ class Trial:
             self._attributes = frozenset(self.filter.attributes)
         return attribute in self._attributes
 
-    def attributes(self) -> Iterator[str]:
-        """The attributes of a filter that has packed bytes, some more than once; else none."""
+    def form(self) -> Form | None:
+        """The form that the packed bytes of the filter hold; `None` if it has none."""
         packed = self.filter.packed
-        if packed is not None:
-            self._form = form = self._form or packing.read(packed)
-            for conjunction in form:
-                for name, *_ in conjunction:
-                    yield name
+        if self._form is None and packed is not None:
+            self._form = packing.read(packed)
+        return self._form
 
     def accepts(self, record: Record) -> bool:
         """True if the filter accepts a flat record."""
-        form = self._form
-        if form is None:
-            packed = self.filter.packed
-            if packed is None:
-                return self.filter.accepts(record)
-            form = self._form = packing.read(packed)
-        return packing.accepts(form, record)
+        form = self.form()
+        return self.filter.accepts(record) if form is None else packing.accepts(form, record)
 
     def accepts_several(self, given: SortedRecord) -> bool:
-        """Whether a record whose attributes may have several values is accepted."""
-        packed = self.filter.packed
-        if packed is None:
+        """True if a record whose attributes may have several values is accepted."""
+        form = self.form()
+        if form is None:
             return self.filter.accepts(given.record)
-        form = self._form = self._form or packing.read(packed)
         return any(all(map(given.meets, part)) for part in form)

@@ -1,7 +1,8 @@
 """Rows tried on records, one by one: filters that were added last and are in no segment; compiled.
 
 A segment takes a millisecond and more to make, however small it is; a row is tried in some
-nanoseconds, on values and not on ranks. The layout of rows is that of `columnar.tried_rows`.
+nanoseconds, on values and not on ranks, and most rows are not tried at all: those with an equality
+are found by a hash of the record's value. The layout of rows is that of `columnar.tried_rows`.
 """
 
 from __future__ import annotations
@@ -27,31 +28,44 @@ from sapwood.matching.columnar.kernels.reading import (
     find_name,
     read_size,
     read_value,
+    read_whole,
     text_order,
 )
 from sapwood.matching.columnar.kernels.views import (
     all_bytes,
+    as_bits,
     as_float,
     as_pointer,
+    bytes_from,
     compiled,
     new_i32,
     offset,
     signed,
 )
 from sapwood.matching.columnar.tried_rows import (
+    ACCESSED,
     ATTRIBUTE,
     CONSTRAINT_START,
+    HASH_SHIFT,
     HIGH,
     HIGH_AT,
     LOW,
     LOW_AT,
+    MIX,
+    NEXT,
+    NEXT_BITS,
+    NEXT_MASK,
+    NO_HASH,
     NUMBERS,
     PAIRS,
     RANGE_START,
     REMAINDERS,
-    ROWS,
     SCRATCH_PLACES,
+    SPREAD,
     TEXT_OFFSETS,
+    TEXTS,
+    UNPLACED,
+    WORD_BYTES,
 )
 
 _FIRST_NUMBER: Final = int(Low.FIRST_NUMBER)
@@ -76,33 +90,78 @@ _ROOM: Final = 256
 @compiled
 def try_rows(  # noqa: PLR0917 - compiled code takes arrays apart
     rows: ReadOnly[I64],
-    texts: bytes,
+    heads: ReadOnly[I32],
     names: ReadOnly[U64],
     records: bytes,
     values: I64,
     numbers: F64,
 ) -> I32:
     """The rows that accept each record; the contract is `columnar.searching.Kernels.try_rows`."""
-    words, table = as_pointer(rows), as_pointer(names)
-    letters, known = all_bytes(records), all_bytes(texts)
+    words, firsts, table = as_pointer(rows), as_pointer(heads), as_pointer(names)
+    following, buckets = offset(words, words[NEXT]), len(heads) - 1
+    letters, known = all_bytes(records), bytes_from(words, words[TEXTS])
     held, floats, attributes = as_pointer(values), as_pointer(numbers), len(numbers)
     batch, at = read_size(letters, 0, ARRAY, ARRAY_OF_MANY)
     pairs, count = new_i32(_ROOM), PAIRS
     for record in range(batch):
         at, found = _read_record(table, letters, at, held, floats, attributes)
-        for row in range(words[ROWS] if at >= 0 else 0):
-            if _accepts(words, row, held, floats, letters, known):
-                if count + 2 > len(pairs):
-                    pairs = grown(pairs, count + 2)
-                pairs[count], pairs[count + 1] = record, row
-                count += 2
-        for place in range(found):
-            held[SCRATCH_PLACES * held[SCRATCH_PLACES * attributes + place]] = 0
         if at < 0:
             count = 0
             break
+        for place in range(-1, found):
+            given, bucket = NO_HASH, UNPLACED
+            if place >= 0:
+                attribute = held[SCRATCH_PLACES * attributes + place]
+                given = _hash_of(words, attribute, held, floats, letters)
+                bucket = 1 + (given & (buckets - 1))
+            row = signed(firsts[bucket]) if given >= 0 else -1
+            while row >= 0:
+                entry = following[row]
+                if entry >> NEXT_BITS == given and _accepts(
+                    words, row, held, floats, letters, known
+                ):
+                    if count + 2 > len(pairs):
+                        pairs = grown(pairs, count + 2)
+                    pairs[count], pairs[count + 1] = record, row
+                    count += 2
+                row = (entry & NEXT_MASK) - 1
+        for place in range(found):
+            held[SCRATCH_PLACES * held[SCRATCH_PLACES * attributes + place]] = 0
     pairs[0] = count
     return pairs[: max(count, PAIRS)]
+
+
+@compiled
+def _hash_of(words: I64, attribute: int, held: I64, floats: F64, letters: U8) -> int:
+    """The hash of a record's value of an attribute; -1 if no access predicate can accept it."""
+    if attribute >= words[NEXT] - words[ACCESSED]:
+        return -1
+    value = offset(held, SCRATCH_PLACES * attribute)
+    kind = value[_KIND] - 1
+    if words[words[ACCESSED] + attribute] == 0 or kind <= BOOLEAN:
+        return -1
+    word = np.uint64(attribute + 1) * np.uint64(SPREAD)
+    if kind == TEXT:
+        first, last = value[_WHOLE], value[_END]
+        size = last - first
+        word += np.uint64(size)
+        if size < WORD_BYTES:
+            word = _mixed(word, read_whole(letters, first, size))
+        else:
+            middle = first + (size - WORD_BYTES) // 2
+            word = _mixed(word, read_whole(letters, first, WORD_BYTES))
+            word = _mixed(word, read_whole(letters, middle, WORD_BYTES))
+            word = _mixed(word, read_whole(letters, last - WORD_BYTES, WORD_BYTES))
+    else:
+        word = _mixed(word, as_bits(floats[attribute] + 0.0))
+    return signed((word * np.uint64(MIX)) >> np.uint64(HASH_SHIFT))
+
+
+@compiled
+def _mixed(word: np.uint64, other: np.uint64) -> np.uint64:
+    """The hash with one more word in it; see `columnar.tried_rows.access_hash`."""
+    mixed = (word ^ other) * np.uint64(MIX)
+    return mixed ^ (mixed >> np.uint64(32))
 
 
 @compiled
@@ -128,9 +187,10 @@ def _read_record(  # noqa: PLR0917 - compiled code takes arrays apart
             return -1, found
         if attribute < 0:
             continue
-        present[found] = attribute
-        found += 1
         here = SCRATCH_PLACES * attribute
+        if held[here + _KIND] == 0:
+            present[found] = attribute
+            found += 1
         held[here + _KIND], held[here + _WHOLE], held[here + _END] = kind + 1, whole, at
         held[here + _REMAINDER] = remainder_of(whole, number) if kind == INTEGER else 0
         floats[attribute] = number

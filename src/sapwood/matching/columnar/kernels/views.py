@@ -191,6 +191,16 @@ def as_float(_context: Any, _bits: Any) -> tuple[Any, Any]:
 
 
 @_generated
+def as_bits(_context: Any, _number: Any) -> tuple[Any, Any]:
+    """The 64 bits of a float."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], _WORD)
+
+    return types.uint64(types.float64), generate
+
+
+@_generated
 def keep_alive(_context: Any, array: Any) -> tuple[Any, Any]:
     """Keep an array alive up to here, as a pointer to its memory was in use."""
 

@@ -32,6 +32,7 @@ from typing import Any, Final
 
 import sapwood
 from sapwood.client.durable import DurableSubscription
+from sapwood.client.subscription import ClientSubscription
 from sapwood.errors import SapwoodError
 from sapwood.language.written import canonical
 from sapwood.pipeline.spark.usage import family, running
@@ -207,6 +208,7 @@ def restarted(texts: Sequence[str], overlay: BrokerProcesses, folder: Path) -> d
 async def _take(address: str, count: int, first: int, durable: str, pipe: Connection) -> None:
     """Take publications; what is sent is the seconds from the first to the last, and the faults."""
     async with sapwood.connect(address, "consumer") as client:
+        taken: ClientSubscription
         if durable:
             taken = await client.subscribe(EVERYTHING, durable=durable, window=WINDOW)
         else:

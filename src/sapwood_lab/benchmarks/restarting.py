@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import sapwood
-from sapwood.client.durable import DurableSubscription
+from sapwood.client.durable import DurableDelivery, DurableSubscription
 from sapwood.client.subscription import ClientSubscription
 from sapwood.errors import SapwoodError
 from sapwood.language.written import canonical
@@ -219,8 +219,9 @@ async def _take(address: str, count: int, first: int, durable: str, pipe: Connec
             batch = await taken.take(BATCH)
             begun = begun or time.monotonic()
             numbers += [one.attributes["number"] for one in batch]
-            if isinstance(taken, DurableSubscription):
-                taken.acknowledge_through(batch[-1])
+            last = batch[-1]
+            if isinstance(taken, DurableSubscription) and isinstance(last, DurableDelivery):
+                taken.acknowledge_through(last)
         seconds = time.monotonic() - begun
         if isinstance(taken, DurableSubscription):
             await taken.settled()

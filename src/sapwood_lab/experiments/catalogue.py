@@ -272,7 +272,7 @@ EXPERIMENTS: Final = Catalogue(
         ),
         Experiment(
             "irbr-stretch",
-            "Pastry (2001), 3.3, and its authors (2002)",
+            "IRBR, over Pastry (2001), 3.3",
             "how much longer ways over a circle are than direct ones, proximity off and on",
             _design("sapwood_lab.experiments.irbr_stretch"),
         ),

@@ -70,7 +70,10 @@ async def test_refused_bodies_are_let_go_of_at_once() -> None:
             assert (await gate.post(lines, "application/x-ndjson", "?x=1")).status == 400
             assert (await gate.post(lines, "application/x-ndjson")).status == 422
             frames = [one for one in gc.get_objects() if isinstance(one, types.FrameType)]
-            kept = {one.f_code.co_name for one in frames}
+            # Threads of the broker have frames that are called `run` as well.
+            ours = ("/broker/http/", "/broker/beside.py")
+            codes = [one.f_code for one in frames]
+            kept = {one.co_name for one in codes if any(name in one.co_filename for name in ours)}
             assert not kept & {"whole", "one", "many", "read_record", "publish", "beside", "run"}
         finally:
             gc.enable()

@@ -38,7 +38,7 @@ _ID: Final = "p" * (1 + NUMBER_DIGITS)
 
 
 _FIRST: Final = 10**NUMBER_DIGITS // 2
-"""Number of the first ping: far from those of the load, as a broker takes an id only once."""
+"""Number of the first ping: far from those of the load."""
 
 
 class Pair:
@@ -48,6 +48,8 @@ class Pair:
         self._task = task
         self._content = encode_record(_ID, {"ping": 1})[2 + len(_ID) :]
         self._sequence = 0
+        #: of the next ping: a broker with a store takes an id once, whoever sends it again
+        self._number = _FIRST
         self._ends: list[tuple[socket.socket, Frames]] = []
 
     def run(self) -> None:
@@ -77,7 +79,8 @@ class Pair:
             due = min(count, (now_ns() - start_ns) // step_ns + 1)
             while sent < due:
                 self._sequence += 1
-                self._ends[0][0].sendall(publishing(self._sequence, _FIRST + sent, self._content))
+                self._ends[0][0].sendall(publishing(self._sequence, self._number, self._content))
+                self._number += 1
                 sent += 1
             next_s = (start_ns + sent * step_ns - now_ns()) / 1e9 if sent < count else 0.1
             for tag in self._heard(max(0.0, next_s)):

@@ -13,6 +13,7 @@ from sapwood.model.publication import Publication
 from sapwood.overlay.graph import Graph
 from sapwood.overlay.shapes import parse_topology
 from sapwood.overlay.topology import Link, Overlay
+from sapwood.routing.membership.redundant.redundant import Redundant
 from sapwood.routing.router import Router
 from sapwood.simulation.examination import draw_for, examine
 from sapwood.simulation.history import ClientName, SubscriptionName
@@ -141,6 +142,86 @@ def test_of_two_producers_each_has_two_paths_and_they_stay_apart() -> None:
     world.heal()
     world.drain()
     assert judge_world(world, protocol=PROTOCOL).is_clean
+
+
+@pytest.mark.parametrize("protocol", [PROTOCOL, "redundant:3+covering"])
+def test_a_path_loses_no_message_on_a_link_that_one_end_uses_and_the_other_holds(
+    protocol: str,
+) -> None:
+    """While b is cut off, c believes that a reaches it, so that it holds the link which returns.
+
+    For b there is no other: it announces there the tree that stays its first when all is whole.
+    """
+    graph = Graph(("a", "b", "c"), (Link("a", "b"), Link("b", "c"), Link("a", "c", 0.1)))
+    world = World(graph, router_maker(protocol), validate=False)
+    for home in graph.routers:
+        subscribe(world, home, "s1", "x >= 0")
+    world.drain()
+    world.fail_link("a", "b")
+    world.fail_link("b", "c")
+    world.run_until(world.now + 0.01)
+    world.return_link("b", "c")
+    world.drain()
+    world.return_link("a", "b")
+    world.drain()
+    assert_each_path_is_whole(world)
+    world.fail_link("a", "b")
+    publish(world, "b", "p1", x=1)
+    world.run_until(world.now + 0.2)  # no longer than the one way that is left
+    assert {one.subscription.home for one in world.history.deliveries} == {"a", "b", "c"}
+    world.heal()
+    world.drain()
+    assert judge_world(world, protocol=protocol).is_clean
+
+
+def assert_each_path_is_whole(world: World) -> None:
+    """The tree of each router reaches all and carries on each path, though one would be enough."""
+    for name, router in world.routers.items():
+        assert isinstance(router, Router)
+        assert isinstance(router.membership, Redundant)
+        for path in router.membership.paths:
+            own = path.mesh.forest.own
+            assert own is path.mesh.forest.trees[name].latest
+            assert set(own.place.announced.tree.routers) == set(world.topology.routers)
+            assert own.peers.keys() == set(own.place.children)
+
+
+def cut_off(seed: int) -> World:
+    """All links of a router fail; they return one by one, some before all others hear of it."""
+    draw = Random(seed)
+    shape = parse_topology(draw.choice(("ring:3", "ring:4", "mesh:5:7")), draw.randrange)
+    alone = draw.choice(shape.routers)
+    links = tuple(
+        Link(one.a, one.b, 0.01 if alone in (one.a, one.b) else draw.choice((0.01, 0.1)))
+        for one in shape.links
+    )
+    world = World(Graph(shape.routers, links), router_maker(PROTOCOL), validate=False)
+    for home in shape.routers:
+        subscribe(world, home, "s1", "x >= 0")
+    world.drain()
+    others = [*shape.neighbors(alone)]
+    for other in others:
+        world.fail_link(alone, other)
+    draw.shuffle(others)
+    for other in others:
+        world.run_until(world.now + draw.choice((0.001, 0.02, 8.0)))
+        world.return_link(alone, other)
+    world.drain()
+    return world
+
+
+@settings(max_examples=examples(4))
+@given(seed=st.integers(0, 2**32))
+def test_who_was_cut_off_is_reached_on_each_path_again(seed: int) -> None:
+    world = cut_off(seed)
+    world.validate()
+    assert_each_path_is_whole(world)
+    homes = world.topology.routers
+    for home in homes:
+        publish(world, home, f"of {home}", x=1)
+    world.drain()
+    assert judge_world(world, protocol=PROTOCOL).is_clean
+    assert len(world.history.deliveries) == len(homes) ** 2
 
 
 def test_where_there_is_only_one_way_every_path_takes_it() -> None:

@@ -226,6 +226,10 @@ class Mesh:
         """One function: there is one tree for each source."""
         return (self.map.find,)
 
+    def has_link(self, neighbor: str) -> bool:
+        """True if the link to a neighbor is up: it is in use, or held."""
+        return neighbor in self.forest.links or neighbor in self._held
+
     def behind(self) -> Collection[str]:
         """The neighbors whose backlog is not sent yet, on whatever tree."""
         return self.forest.behind()
@@ -425,7 +429,7 @@ class Mesh:
     # Links -------------------------------------------------------------------------------------
 
     def _link_up(self, neighbor: str, now: float) -> list[Effect]:
-        if neighbor in self.forest.links or neighbor in self._held:
+        if self.has_link(neighbor):
             raise InvariantError(f"the link to {neighbor!r} is up already")
         if self._held.came_up(neighbor, now) and neighbor in self.map.around:
             return []
@@ -458,10 +462,6 @@ class Mesh:
         """Use the links that are due; change the own tree, if it is time."""
         due = self._held.due(now)
         return self._use(due, now) if due else self._change_tree(now)
-
-    def _close(self, neighbor: str, reason: str) -> list[Effect]:
-        """Let `_close_all` take down the link to a neighbor that broke a rule."""
-        return [CloseLink(neighbor, reason)]
 
     def _close_all(self, effects: list[Effect], now: float) -> list[Effect]:
         """Take down the links that are to be closed, after what is still sent over them."""
@@ -553,7 +553,7 @@ class Mesh:
             case Carry():
                 return self.forest.carries(neighbor, message)
             case _:
-                return self._close(neighbor, unexpected_message(message))
+                return [CloseLink(neighbor, unexpected_message(message))]
 
     def _receive_many(self, arrived: ReceiveMany, now: float) -> list[Effect]:
         if arrived.neighbor not in self.forest.links:
@@ -567,7 +567,7 @@ class Mesh:
         is_later = router == self.name and message.version > own
         objection = objection_to(router, self.map, is_later=is_later)
         if objection is not None:
-            return self._close(neighbor, objection)
+            return [CloseLink(neighbor, objection)]
         was_linked = self.map.claims(router, self.name)
         if router == self.name or not self.map.take(message):
             return []
@@ -582,7 +582,7 @@ class Mesh:
         is_later = source == self.name and message.version > own
         objection = objection_to(source, trees, is_later=is_later)
         if objection is not None:
-            return self._close(neighbor, objection)
+            return [CloseLink(neighbor, objection)]
         if source in trees and trees[source].place.announced.version >= message.version:
             return []
         self._is_current = None

@@ -1,8 +1,8 @@
 """A router whose disk has an older state than its neighbors know: a snapshot that was put back.
 
-What is only on the lost disk may be lost, and what neighbors and clients send again may come twice
-until the overlay has settled. All else holds as ever: nothing comes that nobody wants, and routing
-becomes right.
+What is only on the lost disk may be lost, what neighbors and clients send again may come twice, and
+a subscription that was changed may have its former filter, until the overlay has settled. All else
+holds as ever: nothing comes that nobody wants, and routing becomes right.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import replace
 import pytest
 
 from sapwood.errors import SapwoodError
+from sapwood.model.filter import Filter
 from sapwood.routing.effects import Effect
 from sapwood.routing.inputs import Renewal, Restored
 from sapwood.routing.propagation.xroute.counting import CountingPropagation
@@ -22,6 +23,8 @@ from sapwood.routing.upkeep.protocol import Action
 from sapwood.routing.upkeep.recover.conversation import Conversation
 from sapwood.routing.upkeep.recover.notes import Back
 from sapwood.routing.upkeep.recover.recover import Recover
+from sapwood.simulation.examination import draw_for, examine
+from sapwood.simulation.history import SubscriptionName
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.scenario import Scenario
 from sapwood.simulation.stored import Tail
@@ -89,6 +92,26 @@ def test_a_router_with_an_older_disk_begins_anew_with_its_clients(name: str) -> 
     publish(world, "r1", "p", x=3, y=1)
     world.drain()
     assert sorted(delivered(world)) == ["p>r2/ann/s3", "p>r4/ann/s"]
+
+
+def test_a_subscription_may_have_its_former_filter_until_it_is_changed_again() -> None:
+    """Seed 71119: the change of bob's s1 at r2 is lost with the disk, and a publication comes."""
+    name = "failover:5+recover+covering"
+    examination = examine(draw_for(name, 71_119, relapses=True), name)
+    assert not examination.found
+    history = examination.outcome.world.history
+    name_at_home = SubscriptionName("r2", "bob", "s1")
+    published = history.publications["p20"].publication
+    (came,) = (
+        one.moment
+        for one in history.deliveries
+        if one.publication == "p20" and one.subscription == name_at_home
+    )
+    lives = history.subscriptions[name_at_home]
+    now = [one for one in lives if one.asked <= came and (one.left is None or came <= one.left)]
+    filters = [one.filter for one in now if isinstance(one.filter, Filter)]
+    assert filters
+    assert not any(one.accepts(published.record or {}) for one in filters)  # it was a former one
 
 
 def test_a_router_that_lost_nothing_that_others_know_stays_what_it_was() -> None:

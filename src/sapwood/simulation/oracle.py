@@ -13,7 +13,8 @@ For each pair of a publication and a subscription it decides, from the history a
 * *may*: the filter matches, and the publication was under way during part of the subscription's
   life.
 * *must not*: everything else, and whatever was refused to its publisher. Besides, nothing may
-  be delivered for a subscription that is not in its life at that moment.
+  be delivered for a subscription that is not in its life at that moment; where a router went back
+  to an older state, one that was changed since may have its former filter until all has settled.
 
 Which publications had to be refused is judged in `sapwood.simulation.admission`.
 
@@ -28,6 +29,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
+from itertools import zip_longest
 from random import Random
 from typing import Final, NamedTuple, TypeAlias
 
@@ -372,10 +374,15 @@ def _judge_deliveries(
         published = history.publications.get(id_)
         lives = history.subscriptions.get(name, [])
         was_refused = published is None or published.refused is not None
-        if published is None or was_refused or not _is_wanted(published, lives, moment, evidence):
+        is_again = _is_relapsed(history, moment)
+        wanted = _lives_at(lives, moment, is_again=is_again)
+        if (
+            published is None
+            or was_refused
+            or not any(evidence.accepts(one.filter, published.publication) for one in wanted)
+        ):
             unexpected.add(pair)
             continue
-        is_again = _is_relapsed(history, moment)
         if pair in seen:
             if not is_again:
                 duplicated.add(pair)
@@ -398,16 +405,18 @@ def _is_relapsed(history: History, moment: Moment) -> bool:
     )
 
 
-def _is_wanted(
-    published: Published, lives: Iterable[Epoch[Interest]], moment: Moment, evidence: _Evidence
-) -> bool:
-    """True if a delivery at `moment` fell into a life of the subscription that matches."""
-    return any(
-        epoch.asked <= moment
-        and (epoch.left is None or moment <= epoch.left)
-        and evidence.accepts(epoch.filter, published.publication)
-        for epoch in lives
-    )
+def _lives_at(
+    lives: Sequence[Epoch[Interest]], moment: Moment, *, is_again: bool
+) -> Iterator[Epoch[Interest]]:
+    """The lives of a subscription at a moment.
+
+    Where a router may have an older state (`is_again`), that may be from before the subscription
+    was changed: its former filters are in force then until the client's change is so again.
+    """
+    for epoch, following in zip_longest(lives, lives[1:]):
+        is_former = is_again and following is not None and following.is_change
+        if epoch.asked <= moment and (epoch.left is None or moment <= epoch.left or is_former):
+            yield epoch
 
 
 def _has_only(advertised: Advertisement, publication: Publication) -> bool:

@@ -1,8 +1,9 @@
 """A router whose disk has an older state than its neighbors know: a snapshot that was put back.
 
-What is only on the lost disk may be lost, what neighbors and clients send again may come twice, and
-a subscription that was changed may have its former filter, until the overlay has settled. All else
-holds as ever: nothing comes that nobody wants, and routing becomes right.
+What is only on the lost disk may be lost, and what neighbors and clients send again may come twice
+until the overlay has settled. A subscription that was changed may have its former filter until its
+client, which states it again, is answered. All else holds as ever: nothing comes that nobody wants,
+and routing becomes right.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sapwood.routing.upkeep.protocol import Action
 from sapwood.routing.upkeep.recover.conversation import Conversation
 from sapwood.routing.upkeep.recover.notes import Back
 from sapwood.routing.upkeep.recover.recover import Recover
-from sapwood.simulation.examination import draw_for, examine
+from sapwood.simulation.examination import draw_for, examine, judge_world
 from sapwood.simulation.history import SubscriptionName
 from sapwood.simulation.machine import MakeRouter
 from sapwood.simulation.scenario import Scenario
@@ -94,24 +95,53 @@ def test_a_router_with_an_older_disk_begins_anew_with_its_clients(name: str) -> 
     assert sorted(delivered(world)) == ["p>r2/ann/s3", "p>r4/ann/s"]
 
 
-def test_a_subscription_may_have_its_former_filter_until_it_is_changed_again() -> None:
-    """Seed 71119: the change of bob's s1 at r2 is lost with the disk, and a publication comes."""
+@pytest.mark.parametrize("name", ["simple+recover", "failover:5+recover+covering"])
+def test_a_change_whose_confirmation_is_lost_is_not_in_force_until_it_is_answered_again(
+    name: str,
+) -> None:
+    """The disk has r2's request to its neighbor, and not the answer: both filters are in force."""
+    world = world_of(name)
+    subscribe(world, "r2", "s", "x = 1")
+    world.drain()
+    subscribe(world, "r2", "s", "x = 2")
+    for number in range(3):  # the next backup is of now, and the one after it comes later
+        publish(world, "r2", f"before{number}", x=9)
+    world.drain()
+    world.crash_router("r2", Tail.OLD)
+    world.return_router("r2")
+    publish(world, "r2", "p", x=1)
+    assert world.history.owed  # the change, which was answered before
+    world.drain()
+    publish(world, "r2", "q", x=1)
+    publish(world, "r1", "u", x=2)
+    world.drain()
+    assert delivered(world) == ["p>r2/ann/s", "u>r2/ann/s"]
+    judgment = judge_world(world, (), name)
+    assert judgment.is_clean, judgment
+
+
+def test_a_publication_of_its_client_comes_before_a_change_is_confirmed_again() -> None:
+    """Seed 71119: bob's s1 at r2 was changed, the confirmation is lost, and bob publishes p20."""
     name = "failover:5+recover+covering"
     examination = examine(draw_for(name, 71_119, relapses=True), name)
     assert not examination.found
     history = examination.outcome.world.history
-    name_at_home = SubscriptionName("r2", "bob", "s1")
+    s1 = SubscriptionName("r2", "bob", "s1")
     published = history.publications["p20"].publication
     (came,) = (
         one.moment
         for one in history.deliveries
-        if one.publication == "p20" and one.subscription == name_at_home
+        if one.publication == "p20" and one.subscription == s1
     )
-    lives = history.subscriptions[name_at_home]
-    now = [one for one in lives if one.asked <= came and (one.left is None or came <= one.left)]
-    filters = [one.filter for one in now if isinstance(one.filter, Filter)]
-    assert filters
-    assert not any(one.accepts(published.record or {}) for one in filters)  # it was a former one
+    former, changed, repeated = history.subscriptions[s1][-3:]
+    assert changed.is_change
+    assert repeated.is_repeat
+    assert repeated.confirmed is not None
+    assert repeated.asked < came < repeated.confirmed
+    assert isinstance(former.filter, Filter)
+    assert isinstance(repeated.filter, Filter)
+    assert former.filter.accepts(published.record)
+    assert not repeated.filter.accepts(published.record)
 
 
 def test_a_router_that_lost_nothing_that_others_know_stays_what_it_was() -> None:

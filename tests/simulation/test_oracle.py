@@ -373,6 +373,83 @@ def test_whatever_is_stuck_is_a_fault() -> None:
     assert not verdicts.is_clean
 
 
+# After a router went back -------------------------------------------------------------------------
+
+
+def changed(home: str = "c") -> History:
+    """A history in which a router went back after `S1`, at `c`, was changed from x > 1 to x > 5."""
+    history = History(LINE, is_kept=True)
+    subscribe(history)
+    subscribe(history, wanted="x > 5", at=1.0)
+    history.relapse(2.0, home)
+    if home == S1.home:
+        history.subscribe(3.0, S1, parse_filter("x > 5"))
+    return history
+
+
+def is_expected(history: History, at: float) -> bool:
+    """True if a publication that only the former filter accepts may be delivered."""
+    publish(history, at=at, publisher=ClientName("c", "bob"))
+    history.delivered(at, "p", S1)
+    return judgment(history).unexpected.count == 0
+
+
+def test_what_is_stated_again_may_have_its_former_filter_until_it_is_answered() -> None:
+    assert is_expected(changed(), 3.5)
+    history = changed()
+    history.subscribed(4.0, S1)
+    assert not is_expected(history, 4.5)  # also where the overlay has not settled
+
+
+def test_a_router_that_goes_back_again_may_have_what_was_changed_before_the_first_time() -> None:
+    history = changed()
+    history.subscribed(4.0, S1)
+    history.relapse(5.0, S1.home)
+    history.subscribe(6.0, S1, parse_filter("x > 5"))
+    assert is_expected(history, 6.5)
+    history = changed()
+    history.unsubscribe(4.0, S1)
+    assert is_expected(history, 4.5)  # the withdrawal is not answered yet
+
+
+def test_a_subscription_at_a_router_that_did_not_go_back_has_its_own_filter_alone() -> None:
+    assert not is_expected(changed("a"), 3.5)
+
+
+def test_a_subscription_that_is_withdrawn_after_its_router_went_back_has_no_former_filter() -> None:
+    history = changed()
+    history.unsubscribe(3.2, S1)
+    history.unsubscribed(3.3, S1)
+    assert not is_expected(history, 3.5)
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_another_subscription_under_the_id_of_one_that_went_has_no_former_filter(
+    leaves: bool,
+) -> None:
+    """Its client withdrew the one before, or left, while the router was down."""
+    history = History(LINE, is_kept=True)
+    subscribe(history)
+    subscribe(history, wanted="x > 5", at=1.0)
+    history.relapse(2.0, S1.home)
+    if leaves:
+        history.gone(2.5, S1.home, S1.client)
+    else:
+        history.unsubscribe(2.5, S1)
+    history.subscribe(3.0, S1, parse_filter("x > 5"))
+    assert not is_expected(history, 3.5)
+
+
+def test_what_was_never_changed_has_no_former_filter() -> None:
+    history = History(LINE, is_kept=True)
+    subscribe(history)
+    unsubscribe(history, at=0.5)
+    subscribe(history, wanted="x > 5", at=1.0)
+    history.relapse(2.0, S1.home)
+    history.subscribe(3.0, S1, parse_filter("x > 5"))
+    assert not is_expected(history, 3.5)
+
+
 # Bounds ------------------------------------------------------------------------------------------
 
 

@@ -80,6 +80,7 @@ class Epoch(Generic[W]):
     #: left is set and equal to leaving where no answer comes: the client or its router went
     #: is_change: it took the place of the life before it, which leaves when this one is requested
     #: and has left when this one is confirmed, or has left as well
+    #: is_repeat: its client states again what it had when its router went back to an older state
     """
 
     filter: W
@@ -88,6 +89,7 @@ class Epoch(Generic[W]):
     leaving: Moment | None = None
     left: Moment | None = None
     is_change: bool = False
+    is_repeat: bool = False
 
 
 @dataclass(slots=True)
@@ -150,6 +152,8 @@ class History:
     #: _ever and _ever_around hold all links of `overlays`, by their ends, and by one of them
     #: owed holds exactly the requests of clients that are not answered yet: subscriptions,
     #: advertisements and withdrawals by their names, publications by their ids
+    #: _to_repeat has the subscriptions that ended as their router went back to an older state, and
+    #: that their clients still have
     """
 
     topology: Overlay
@@ -174,6 +178,7 @@ class History:
     _ever: dict[frozenset[str], Link] = field(default_factory=dict)
     _ever_around: dict[str, dict[str, None]] = field(default_factory=dict)
     _unsettled: list[tuple[Hop, Outage]] = field(default_factory=list)
+    _to_repeat: set[StatementName] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._overlay_is(BEGINNING, self.topology)
@@ -392,7 +397,10 @@ class History:
         Its clients have to repeat all their requests, answered or not.
         """
         self.disturb(now)
+        again = [name for name, _ in self.live() if name.home == home]
+        again += [one for one in self._to_repeat if one.home == home]  # it went back once more
         self.gone(now, home)
+        self._to_repeat.update(again)
         if self.disturbances[-1] not in self.relapses:
             self.relapses.append(self.disturbances[-1])
 
@@ -448,7 +456,9 @@ class History:
         asked = self._moment(now)
         if is_there:
             epochs[-1].leaving = asked
-        epochs.append(Epoch(stated, asked, is_change=is_there))
+        is_repeat = name in self._to_repeat
+        self._to_repeat.discard(name)
+        epochs.append(Epoch(stated, asked, is_change=is_there, is_repeat=is_repeat))
         self.owed[name] = None
 
     def _confirm(self, lives: dict[N, list[Epoch[Any]]], now: float, name: N, since: float) -> None:
@@ -461,6 +471,7 @@ class History:
                 self.owed.pop(name, None)
 
     def _leave(self, lives: dict[N, list[Epoch[Any]]], now: float, name: N) -> None:
+        self._to_repeat.discard(name)
         epoch = _current(lives, name)
         if epoch is not None and epoch.leaving is None:
             epoch.leaving = self._moment(now)
@@ -481,6 +492,7 @@ class History:
         for name, epochs in lives.items():
             if name.home != home or client not in (None, name.client):
                 continue
+            self._to_repeat.discard(name)
             for epoch in epochs:
                 if epoch.left is None:
                     moment = self._moment(now)

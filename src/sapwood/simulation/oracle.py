@@ -13,8 +13,9 @@ For each pair of a publication and a subscription it decides, from the history a
 * *may*: the filter matches, and the publication was under way during part of the subscription's
   life.
 * *must not*: everything else, and whatever was refused to its publisher. Besides, nothing may
-  be delivered for a subscription that is not in its life at that moment; where a router went back
-  to an older state, one that was changed since may have its former filter until all has settled.
+  be delivered for a subscription that is not in its life at that moment. Where its router went back
+  to an older state, a change of it may not be confirmed there yet: then it may have its former
+  filters until its client, which states it again, is answered.
 
 Which publications had to be refused is judged in `sapwood.simulation.admission`.
 
@@ -29,7 +30,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from itertools import zip_longest
 from random import Random
 from typing import Final, NamedTuple, TypeAlias
 
@@ -374,8 +374,7 @@ def _judge_deliveries(
         published = history.publications.get(id_)
         lives = history.subscriptions.get(name, [])
         was_refused = published is None or published.refused is not None
-        is_again = _is_relapsed(history, moment)
-        wanted = _lives_at(lives, moment, is_again=is_again)
+        wanted = _lives_at(lives, moment)
         if (
             published is None
             or was_refused
@@ -383,6 +382,7 @@ def _judge_deliveries(
         ):
             unexpected.add(pair)
             continue
+        is_again = _is_relapsed(history, moment)
         if pair in seen:
             if not is_again:
                 duplicated.add(pair)
@@ -405,18 +405,26 @@ def _is_relapsed(history: History, moment: Moment) -> bool:
     )
 
 
-def _lives_at(
-    lives: Sequence[Epoch[Interest]], moment: Moment, *, is_again: bool
-) -> Iterator[Epoch[Interest]]:
-    """The lives of a subscription at a moment.
+def _lives_at(lives: Sequence[Epoch[Interest]], moment: Moment) -> Iterator[Epoch[Interest]]:
+    """The lives of a subscription whose filters may be in force at its home at a moment.
 
-    Where a router may have an older state (`is_again`), that may be from before the subscription
-    was changed: its former filters are in force then until the client's change is so again.
+    A change leaves the former filter in force until it is confirmed. A router that went back may
+    have the change without its confirmation, or not have it: there what its client states again may
+    have the filters that it had before it was changed, until that is answered.
     """
-    for epoch, following in zip_longest(lives, lives[1:]):
-        is_former = is_again and following is not None and following.is_change
-        if epoch.asked <= moment and (epoch.left is None or moment <= epoch.left or is_former):
-            yield epoch
+    for number, epoch in enumerate(lives):
+        if epoch.asked > moment or (epoch.left is not None and epoch.left < moment):
+            continue
+        yield epoch
+        if epoch.is_repeat and (epoch.confirmed is None or moment <= epoch.confirmed):
+            yield from _former(lives, number)
+
+
+def _former(lives: Sequence[Epoch[Interest]], number: int) -> Iterator[Epoch[Interest]]:
+    """The lives before one, as far as each took the place of the one before it, or repeats it."""
+    while number > 0 and (lives[number].is_change or lives[number].is_repeat):
+        number -= 1
+        yield lives[number]
 
 
 def _has_only(advertised: Advertisement, publication: Publication) -> bool:

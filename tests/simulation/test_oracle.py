@@ -405,11 +405,15 @@ def test_a_router_that_goes_back_again_may_have_what_was_changed_before_the_firs
     history = changed()
     history.subscribed(4.0, S1)
     history.relapse(5.0, S1.home)
+    history.relapse(5.5, S1.home)  # before its clients were back
     history.subscribe(6.0, S1, parse_filter("x > 5"))
     assert is_expected(history, 6.5)
+
+
+def test_what_is_stated_again_has_its_former_filter_until_its_withdrawal_is_answered() -> None:
     history = changed()
     history.unsubscribe(4.0, S1)
-    assert is_expected(history, 4.5)  # the withdrawal is not answered yet
+    assert is_expected(history, 4.5)
 
 
 def test_a_subscription_at_a_router_that_did_not_go_back_has_its_own_filter_alone() -> None:

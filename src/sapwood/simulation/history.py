@@ -397,10 +397,9 @@ class History:
         Its clients have to repeat all their requests, answered or not.
         """
         self.disturb(now)
-        again = [name for name, _ in self.live() if name.home == home]
-        again += [one for one in self._to_repeat if one.home == home]  # it went back once more
+        again = self._to_repeat | {name for name, _ in self.live()}  # some went back once more
         self.gone(now, home)
-        self._to_repeat.update(again)
+        self._to_repeat |= {name for name in again if name.home == home}
         if self.disturbances[-1] not in self.relapses:
             self.relapses.append(self.disturbances[-1])
 

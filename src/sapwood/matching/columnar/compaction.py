@@ -38,9 +38,10 @@ class CompactionPolicy:
     tried_at_once: int = 50
     #: the cost for a batch of a kernel that tries filters, whatever their number
     trial_cost: int = 2
-    #: filters that become rows at once if they are added together; making a segment of them takes
-    #: about as long as matches that try as many one by one
-    bulk_min: int = 256
+    #: filters that become rows at once if they are added together: `SUBSCRIPTIONS_AT_ONCE_MAX`, of
+    #: which half may be there already. Making a segment of them takes about as long as adding them
+    #: to the memtable one by one, some 20 us each
+    bulk_min: int = 128
     #: conjunctions of rows that become a segment even if no match comes
     frozen_max: int = 32_768
     #: conjunctions of a segment that a match, an addition or a removal makes: a quarter of a second

@@ -42,8 +42,8 @@ def extent(key: str) -> int:
     return int(key[1:])
 
 
-def same(key: str) -> str:
-    return key
+def same(keys: Sequence[str]) -> Sequence[str]:
+    return keys
 
 
 keys = st.lists(st.integers(0, 99), unique=True, max_size=40).map(

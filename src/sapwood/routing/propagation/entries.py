@@ -166,10 +166,18 @@ class EntryPropagation(ClientEntries[W]):
             if link is None or not link.is_doubtful:
                 return []
             return self._withdrawn(neighbor, link.review(at_once))
-        some = backlog.take(at_once, self._filter_of)
+        some = backlog.take(at_once, self._filters_of)
         if not backlog.pending:
             del self._backlogs[neighbor]
         return self.emit(neighbor, self.links[neighbor].add_many(some))
+
+    def _filters_of(self, keys: Sequence[str]) -> list[W]:
+        """The filters of candidates."""
+        own = map(self.entries.by_key.get, keys)
+        return [
+            self._filter_of(key) if entry is None else entry.filter
+            for key, entry in zip(keys, own, strict=True)
+        ]
 
     def _filter_of(self, key: str) -> W:
         """The filter of a candidate, which may have come over a link that is gone."""

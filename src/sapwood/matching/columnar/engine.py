@@ -128,12 +128,19 @@ class ColumnarEngine(MergeTree):
             self._published = None
             self._taken += len(filters)
             self._freeze_many(filters, slots)
-            self._compact_if_many()
+            is_matched, self._matched_before = self._matched > self._matched_before, self._matched
+            self._compact_if_many(is_matched=is_matched)
 
-    def _compact_if_many(self) -> None:
-        """Make a segment of the frozen rows if there are many; otherwise a match does that."""
+    def _compact_if_many(self, *, is_matched: bool = False) -> None:
+        """Make a segment of the frozen rows if there are many; otherwise a match does that.
+
+        Beside a worker also where matches come in between (`is_matched`): the next one would do it,
+        and a publisher would wait for what a subscriber has brought.
+        """
         policy = self._policy
         most = policy.frozen_max if worker() is None else policy.poured_max
+        if is_matched and worker() is not None:
+            most = 1
         if len(self._state.frozen_rows) >= most:
             self._compact_newest()
 

@@ -48,11 +48,12 @@ class CompactionPolicy:
     #: to two thirds, depending on their constraints. Larger ones are made by `fold` alone
     joined_max: int = 65_536
     #: the same where a worker joins segments beside the caller. The caller waits 6 to 10 ms for
-    #: this many, 3 to 5 us each; of 1024 it would be 5 to 8 us each, and as `alike_max` of these
-    #: make no segment of the next larger kind, everything would be joined once more
+    #: this many, 3 to 5 us each; of 1024 it would be 5 to 8 us each
     poured_max: int = 2048
-    #: segments of about the same size that a worker joins, even if no match comes
-    alike_max: int = 16
+    #: segments of about the same size that a worker joins, even if no match comes. With 16 a million
+    #: filters that came together were joined half a time more each, and those that came 256 at a
+    #: time, between matches, three times more
+    alike_max: int = 64
     #: records that were matched since a segment was last made, after which additions are taken to
     #: have ended for now, as they are when no segment was made for a moment: a worker then joins
     #: all segments. It does not where there is next to nothing beside the largest one (one

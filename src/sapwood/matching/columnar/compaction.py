@@ -50,8 +50,8 @@ class CompactionPolicy:
     #: the same where a worker joins segments beside the caller. The caller waits 6 to 10 ms for
     #: this many, 3 to 5 us each; of 1024 it would be 5 to 8 us each
     poured_max: int = 2048
-    #: segments of about the same size that a worker joins, even if no match comes. With 16 a million
-    #: filters that came together were joined half a time more each, and those that came 256 at a
+    #: segments of about the same size that a worker joins, even if no match comes. With 16, each of
+    #: a million filters that came together is joined half a time more, and those that come 256 at a
     #: time, between matches, three times more
     alike_max: int = 64
     #: records that were matched since a segment was last made, after which additions are taken to

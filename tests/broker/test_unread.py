@@ -7,6 +7,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapwood.broker.counters import Counters
 from sapwood.broker.unread import Unread
 from sapwood.limits.gateway import UNREAD_S
 
@@ -36,12 +37,9 @@ class Scene:
 
     def __init__(self, count: int) -> None:
         self.now = 0.0
-        self.dropped: list[float] = []
-        self.unread = Unread(self._drop, lambda: self.now, BOUND)
+        self.counters = Counters()
+        self.unread = Unread(self.counters, lambda: self.now, BOUND)
         self.sockets = [Socket() for _ in range(count)]
-
-    def _drop(self) -> None:
-        self.dropped.append(self.now)
 
     def write(self, at: int, size: int) -> None:
         self.sockets[at].size = size
@@ -69,7 +67,7 @@ def test_the_total_is_what_is_behind_all_sockets(steps: list[tuple[int, int, boo
             assert scene.unread.total_bytes == total
             assert await scene.has_room() == (total <= BOUND)
             assert scene.unread.total_bytes == total
-        assert not scene.dropped  # no time has gone by
+        assert not scene.counters.slow_consumers  # no time has gone by
         for one in scene.sockets:
             scene.unread.left(one)
         assert scene.unread.total_bytes == 0
@@ -82,7 +80,7 @@ async def test_who_takes_nothing_goes_where_there_is_no_room_and_nowhere_else() 
     scene.write(0, 60)
     scene.now += 10 * UNREAD_S
     assert await scene.has_room()
-    assert not scene.dropped
+    assert not scene.counters.slow_consumers
     scene.write(1, 50)
     assert await scene.has_room()  # for the first is gone
     assert [one.is_aborted for one in scene.sockets] == [True, False, False]
@@ -92,7 +90,7 @@ async def test_who_takes_nothing_goes_where_there_is_no_room_and_nowhere_else() 
     scene.unread.took(scene.sockets[1])  # which reads, and has something new
     assert await scene.has_room()
     assert [one.is_aborted for one in scene.sockets] == [True, False, True]
-    assert len(scene.dropped) == 2
+    assert scene.counters.slow_consumers == 2
     assert scene.unread.total_bytes == 50
 
 
@@ -106,4 +104,4 @@ async def test_who_waits_goes_on_when_something_is_taken() -> None:
     scene.sockets[0].size = 20  # nobody says so: the system has taken it
     await asyncio.gather(*waiting[1:])
     assert scene.unread.total_bytes == 20
-    assert not scene.dropped
+    assert not scene.counters.slow_consumers

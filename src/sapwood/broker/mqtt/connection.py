@@ -80,8 +80,7 @@ class MqttConnection:
     """Serves one client.
 
     #: _sent has, in order, the client's publications without an answer; the number of those at QoS
-    #: 1
-    #: that were received and are not answered is _owed
+    #: 1 that were received and are not answered is _owed
     """
 
     def __init__(

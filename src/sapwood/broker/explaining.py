@@ -129,7 +129,7 @@ def _search(search: Search, broker: Asked) -> tuple[list[Found], bool]:
 
 
 def _covers(search: Search, broker: Asked) -> tuple[list[Found], int]:
-    """Some of the subscriptions that cover a filter, and where to continue; 0 at the end."""
+    """One page of the subscriptions that cover a filter, and the next place; 0 at the end."""
     core = next(iter(broker.router.membership.cores(broker.router.name)), None)
     if core is None or search.filter is None:
         return [], 0

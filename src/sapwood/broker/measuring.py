@@ -1,4 +1,4 @@
-"""How far other brokers are: round trips, measured by a TCP handshake that nothing follows.
+"""Round trips to other brokers, measured by a TCP handshake that nothing follows.
 
 A router that routes by those who are near (`irbr:near`) has others measured to whom it has no link,
 and may never have. Their system answers the handshake, not their process, so it costs them next to

@@ -33,7 +33,7 @@ class Plane:
         self._side_s = side_s
 
     def place(self, router: str) -> tuple[float, float]:
-        """Where a router is, in parts of the side."""
+        """The coordinates of a router, as parts of the side."""
         return _place(self._number, router)
 
     def delay_s(self, one: str, other: str) -> float:

@@ -60,7 +60,7 @@ MAILBOX: Final = "backlog"
 """The durable subscription."""
 
 EVERYTHING: Final = "number >= 0"
-"""What it accepts."""
+"""The filter of the durable subscription, which accepts every publication."""
 
 WINDOW: Final = 16_384
 """Deliveries that are with its consumer unacknowledged: 8 MiB, the most."""
@@ -183,7 +183,7 @@ def _start_again(overlay: BrokerProcesses, holding: Holding) -> dict[str, float]
 
 
 def restarted(texts: Sequence[str], overlay: BrokerProcesses, folder: Path) -> dict[str, Any]:
-    """What it takes a broker with these subscriptions to be what it was."""
+    """The cost of a kill and a restart of a broker whose clients have these subscriptions."""
     begun, address = time.monotonic(), overlay.addresses[NAME]
     holding = Holding(address, texts)
     subscribed_s = time.monotonic() - begun

@@ -129,7 +129,7 @@ class Doorkeeper:
     async def why_unknown(
         self, credentials: Credentials | None, certificate: Certificate | None = None
     ) -> str | None:
-        """Why who shows this is no client here; `None` for one who is, and where all may come."""
+        """The reason why a caller with these credentials is refused; `None` if it is admitted."""
         authenticator, names = self._authenticator, _names(certificate)
         if not self._trusts(certificate):
             return _UNTRUSTED
@@ -220,7 +220,7 @@ class Doorkeeper:
             self._ends(tcp, GoodbyeCode.DENIED, reason)
 
     def _trusts(self, certificate: Certificate | None) -> bool:
-        """Whether a connection may go on with the certificate that it has shown, if any."""
+        """True if the authority of a certificate is trusted now, or no certificate was shown."""
         context = self.context
         return certificate is None or context is None or context.trusts(certificate)
 

@@ -86,7 +86,7 @@ async def serve(gateway: Gateway, websocket: WebSocket) -> None:
 
 
 async def _greeting(websocket: WebSocket) -> Caller:
-    """Who it is by the first message, or else by the head. Raises `InputError`."""
+    """The caller by the first message, or else by the request's head. Raises `InputError`."""
     command = command_in(await _message(websocket))
     if not isinstance(command, Connect):
         raise InputError('the first message is {"type": "connect"}')

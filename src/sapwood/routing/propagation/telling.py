@@ -33,7 +33,7 @@ class How(StrEnum):
     NOWHERE = "nowhere"
     """Nothing is propagated on the link: publications are flooded, or only come from elsewhere."""
     EMPTY = "empty"
-    """It accepts nothing, so it is not propagated."""
+    """The filter accepts nothing, so the subscription is not propagated."""
 
 
 class Reason(Struct, array_like=True, frozen=True):

@@ -130,7 +130,7 @@ class Circle:
         return False
 
     def _is_nearer(self, router: str) -> bool:
-        """Whether a router without a link is nearer than the representative of its slot."""
+        """True if a router without a link is nearer than the representative of its slot."""
         tables, delays = self.tables, self._delays
         if delays is None or delays.of(router) == UNKNOWN:
             return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from sapwood.routing.propagation.protocol import NOTHING_TO_SAY, Change, Unconditional
+from sapwood.routing.propagation.protocol import NO_CHANGE, Change, Unconditional
 from sapwood.routing.propagation.telling import How, Reason, Reasons
 from sapwood.routing.tables import W
 
@@ -20,15 +20,15 @@ class Flooding(Unconditional[W]):
 
     def start(self, candidates: Iterable[tuple[str, W]]) -> Change:  # noqa: ARG002
         """Propagate nothing."""
-        return NOTHING_TO_SAY
+        return NO_CHANGE
 
     def add(self, key: str, filter: W) -> Change:  # noqa: ARG002
         """Propagate nothing."""
-        return NOTHING_TO_SAY
+        return NO_CHANGE
 
     def remove(self, key: str) -> Change:  # noqa: ARG002
         """Withdraw nothing."""
-        return NOTHING_TO_SAY
+        return NO_CHANGE
 
     def representative(self, key: str) -> str | None:  # noqa: ARG002
         """`None`: a candidate needs no representative."""

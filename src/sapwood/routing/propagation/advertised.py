@@ -32,7 +32,7 @@ from sapwood.routing.propagation.protocol import (
     Change,
     Propagation,
 )
-from sapwood.routing.propagation.telling import How, Reason, Reasons
+from sapwood.routing.propagation.reasons import Reason, Reasons, Treatment
 
 
 class AdvertisedLinks:
@@ -172,7 +172,7 @@ class Advertised:
 
     def why(self, key: str) -> Reasons:
         """The reasons of the inner strategy, if the candidate is wanted."""
-        return self._inner.why(key) if key in self._reasons else (Reason(How.UNWANTED),)
+        return self._inner.why(key) if key in self._reasons else (Reason(Treatment.UNWANTED),)
 
     @property
     def is_gradual(self) -> bool:

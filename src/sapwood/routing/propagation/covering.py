@@ -33,7 +33,7 @@ from sapwood.model.filter import Filter
 from sapwood.model.order import has_one_form
 from sapwood.model.patterns.pattern import TreePattern
 from sapwood.routing.propagation.protocol import NO_CHANGE, Change, Unconditional
-from sapwood.routing.propagation.telling import Reasons, stood_for
+from sapwood.routing.propagation.reasons import Reasons, stood_for
 from sapwood.routing.tables import W
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from sapwood.routing.propagation.protocol import NO_CHANGE, Change, Unconditional
-from sapwood.routing.propagation.telling import How, Reason, Reasons
+from sapwood.routing.propagation.reasons import Reason, Reasons, Treatment
 from sapwood.routing.tables import W
 
 
@@ -36,7 +36,7 @@ class Flooding(Unconditional[W]):
 
     def why(self, key: str) -> Reasons:  # noqa: ARG002
         """One reason: nothing is propagated."""
-        return (Reason(How.NOWHERE),)
+        return (Reason(Treatment.NOWHERE),)
 
     @property
     def is_gradual(self) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from sapwood.errors import InvariantError
 from sapwood.model.interest import Interest
 from sapwood.routing.propagation.protocol import NO_CHANGE, Change, Unconditional
-from sapwood.routing.propagation.telling import Reasons, stood_for
+from sapwood.routing.propagation.reasons import Reasons, stood_for
 
 
 class Identity(Unconditional[Interest]):

@@ -21,7 +21,7 @@ from sapwood.model.interest import Interest
 from sapwood.routing.client_entries import Outcome
 from sapwood.routing.effects import Effect
 from sapwood.routing.messages import SubscriptionMessage
-from sapwood.routing.propagation.telling import Reason, Reasons
+from sapwood.routing.propagation.reasons import Reason, Reasons
 from sapwood.routing.tables import Entries, LocalEntry, W
 
 
@@ -228,7 +228,7 @@ class Unconditional(OneByOne[W]):
         return NO_CHANGE
 
 
-class ToldLink(Protocol):
+class LinkSubscriptions(Protocol):
     """The subscriptions sent to one neighbor."""
 
     @property
@@ -249,7 +249,7 @@ class SubscriptionPropagation(Protocol):
         ...
 
     @property
-    def links(self) -> Mapping[str, ToldLink]:
+    def links(self) -> Mapping[str, LinkSubscriptions]:
         """The neighbors that receive subscriptions, and those sent to each."""
         ...
 

@@ -119,7 +119,7 @@ class Circle:
         self.out.append(Connect(router, address))
 
     def measured(self, answer: Measured) -> bool:
-        """Take a measured delay; returns whether the representative of a slot changed by it."""
+        """Record a measured delay; true if the representative of a slot changed by it."""
         if self._delays is None or not self._delays.is_measuring(answer.router):
             return False
         delay = self._delays.take(answer.router, answer.delay_s)

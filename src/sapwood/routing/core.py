@@ -99,7 +99,7 @@ from sapwood.routing.messages import (
 from sapwood.routing.propagation.entries import EntryPropagation
 from sapwood.routing.stating import statements_of
 from sapwood.routing.strategies import Protocol
-from sapwood.routing.tables import CLIENTS, LinkSubscription, Stated
+from sapwood.routing.tables import CLIENTS, ClientIds, LinkSubscription
 
 
 class RoutingCore:
@@ -217,9 +217,11 @@ class RoutingCore:
         in_force = [entry for entry in own.values() if is_in_force(entry.key)]
         return self._admission.refused(client, in_force, publications)
 
-    def stated(self, client: str) -> Stated:
+    def ids_of(self, client: str) -> ClientIds:
         """The ids of an attached client's subscriptions and advertisements."""
-        return Stated(tuple(self.subscriptions.own(client)), tuple(self.advertisements.own(client)))
+        return ClientIds(
+            tuple(self.subscriptions.own(client)), tuple(self.advertisements.own(client))
+        )
 
     def statements(self) -> Iterator[ClientInput]:
         """The inputs that restore its clients and their entries: see `Membership.statements`."""

@@ -105,3 +105,17 @@ async def test_who_waits_goes_on_when_something_is_taken() -> None:
     await asyncio.gather(*waiting[1:])
     assert scene.unread.total_bytes == 20
     assert scene.counters.slow_consumers == 0
+
+
+async def test_a_buffer_counts_while_it_drains_and_as_it_is_then() -> None:
+    scene = Scene(1)
+    socket = scene.sockets[0]
+    socket.size = 50
+    counted: list[int] = []
+
+    async def drain() -> None:
+        counted.append(scene.unread.total_bytes)
+        socket.size = 5
+
+    await scene.unread.flushed(socket, drain)
+    assert [*counted, scene.unread.total_bytes] == [50, 5]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from sapwood.broker.counters import Counters
@@ -74,6 +74,14 @@ class Unread:
         self.wrote(transport)
         if transport in self._behind:
             self._behind[transport] = self._behind[transport]._replace(since_s=self._clock())
+
+    async def flushed(
+        self, transport: asyncio.WriteTransport, drain: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Register a socket's buffer, and again after `drain`: its client has read most of it."""
+        self.wrote(transport)
+        await drain()
+        self.took(transport)
 
     def left(self, transport: asyncio.WriteTransport) -> None:
         """Remove the socket of a client that has gone."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from sapwood.broker.beside import beside
@@ -92,9 +93,7 @@ class Gateway:
         """
         if transport is None:
             return
-        self.unread.wrote(transport)
-        await _writable(transport)
-        self.unread.took(transport)
+        await self.unread.flushed(transport, partial(_writable, transport))
         await self.unread.room()
 
     def left(self, transport: asyncio.Transport | None) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
 
 TRANSPORT: Final = "transport"
-"""Under what name the server notes the transport of a request."""
+"""The name under which the server notes the transport of a request."""
 
 Peer: TypeAlias = tuple[str, int]
 """A host, and a port."""

@@ -1,4 +1,4 @@
-"""What clients of other doors have not taken: one bound, and who goes where it is reached."""
+"""The bound of the bytes that clients of a door have not read, and the clients that it ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BOUND = 100
 
 
 class Socket(asyncio.Transport):
-    """One with so much in its buffer."""
+    """A socket with `size` bytes in its buffer."""
 
     def __init__(self, size: int = 0) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Socket(asyncio.Transport):
 
 
 class Scene:
-    """Some sockets, and a clock."""
+    """Sockets of one door, and a clock."""
 
     def __init__(self, count: int) -> None:
         self.now = 0.0
@@ -46,7 +46,7 @@ class Scene:
         self.unread.wrote(self.sockets[at])
 
     async def has_room(self) -> bool:
-        """Whether somebody who writes goes on at once."""
+        """True if a writer goes on at once."""
         task = asyncio.create_task(self.unread.room())
         await asyncio.sleep(0)
         is_done = task.done()

@@ -357,7 +357,7 @@ class _Cell:
     """
 
     load: Load
-    #: how many deliveries receivers count for each content of the pool
+    #: the number of deliveries that receivers count for each content of the pool
     counts: Numbers
     folder: Path
     server: Server

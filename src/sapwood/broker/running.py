@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from collections.abc import Callable
 from functools import partial
 
@@ -14,7 +13,6 @@ from sapwood.broker.logs import Log
 from sapwood.broker.memory import give_memory_back, leave_alone_what_is_here
 from sapwood.broker.reloading import Reloading
 from sapwood.broker.settings import BrokerSettings
-from sapwood.limits import SWITCH_S
 
 
 def run_broker(
@@ -33,13 +31,7 @@ def run_broker(
     """
     give_memory_back()
     fitting = with_descriptors(settings, log)
-    # Segments are joined beside the loop for as long as filters come (`broker.side_thread`).
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(min(SWITCH_S, before))
-    try:
-        asyncio.run(_serve(Broker(fitting, log, announce, owns_process=True), log, reloading))
-    finally:
-        sys.setswitchinterval(before)
+    asyncio.run(_serve(Broker(fitting, log, announce, owns_process=True), log, reloading))
 
 
 async def _serve(broker: Broker, log: Log, reloading: Reloading | None) -> None:

@@ -48,11 +48,10 @@ class CompactionPolicy:
     #: to two thirds, depending on their constraints. Larger ones are made by `fold` alone
     joined_max: int = 65_536
     #: the same where a worker joins segments beside the caller. The caller waits 6 to 10 ms for
-    #: this many, 3 to 5 us each; of 1024 it would be 5 to 8 us each
+    #: this many, 3 to 5 us each; of 1024 it would be 5 to 8 us each, and as `alike_max` of these
+    #: make no segment of the next larger kind, everything would be joined once more
     poured_max: int = 2048
-    #: segments of about the same size that a worker joins, even if no match comes. With 64, a link
-    #: that returned under publications took 60 us of its neighbor for each subscription, and 41 with
-    #: 16: matches search them all
+    #: segments of about the same size that a worker joins, even if no match comes
     alike_max: int = 16
     #: records that were matched since a segment was last made, after which additions are taken to
     #: have ended for now, as they are when no segment was made for a moment: a worker then joins

@@ -15,13 +15,15 @@ import pytest
 
 from sapwood.errors import SapwoodError
 from sapwood.model.filter import Filter
-from sapwood.routing.inputs import Renewal, Restored
+from sapwood.overlay.shapes import parse_topology
+from sapwood.routing.inputs import LinkDown, Renewal, Restored
 from sapwood.routing.messages import Update
 from sapwood.routing.propagation.xroute.counting import CountingPropagation
 from sapwood.routing.protocols import protocol
 from sapwood.routing.router import Router
 from sapwood.routing.upkeep.protocol import Action
 from sapwood.routing.upkeep.recover.conversation import Conversation
+from sapwood.routing.upkeep.recover.given import GivenIds
 from sapwood.routing.upkeep.recover.notes import Back
 from sapwood.routing.upkeep.recover.recover import Recover
 from sapwood.simulation.examination import draw_for, examine, judge_world
@@ -175,6 +177,72 @@ def test_a_router_that_began_anew_is_that_one_after_further_crashes() -> None:
         assert sorted(delivered(world)[before:]) == [f"p{number}>{one}" for one in wanted]
 
 
+def moved(name: str, later: int, *, restarts: int = 0) -> World:
+    """r3 is linked to r1 in the place of r2, and r1's older disk has it behind r2 alone.
+
+    r1 hears of r3 first. `later` requests at r1 before that say how old the disk is.
+    """
+    world = World(parse_topology("line:3", lambda _: 0), router_maker(name))
+    subscribe(world, "r3", "s", "x = 1")
+    world.drain()
+    for number in range(later):
+        subscribe(world, "r1", f"s{number}", "y = 1")
+        world.drain()
+    world.remove_link("r2", "r3")
+    world.drain()
+    world.add_link("r1", "r3")
+    world.drain()
+    world.fail_link("r1", "r2")
+    world.fail_link("r1", "r3")
+    world.crash_router("r1", Tail.OLD)
+    for _ in range(restarts):
+        world.return_router("r1")
+        world.drain()
+        world.crash_router("r1", Tail.WHOLE)
+    world.return_router("r1")
+    world.return_link("r1", "r3")
+    world.drain()
+    world.heal()
+    world.drain()
+    return world
+
+
+@pytest.mark.parametrize("name", ["covering+recover", "simple+recover", "xroute+recover"])
+@pytest.mark.parametrize("restarts", [0, 2])
+def test_a_link_that_an_older_disk_does_not_have_shows_that_it_is_older(
+    name: str, restarts: int
+) -> None:
+    """Seed 72180 under `failover:5+recover+covering`, smaller."""
+    for later in (2, 3, 4):
+        world = moved(name, later, restarts=restarts)
+        assert world.tally.links_closed == 0
+        publish(world, "r1", "p", x=1)
+        world.drain()
+        assert delivered(world) == ["p>r3/ann/s"]
+        assert judge_world(world, (), name).is_clean
+
+
+def test_a_link_that_was_given_up_and_is_back_makes_nobody_begin_anew() -> None:
+    """r3 was not told: it knows the conversation that r2 has forgotten."""
+    world = World(parse_topology("line:3", lambda _: 0), router_maker("covering+recover"))
+    subscribe(world, "r3", "s", "x = 1")
+    world.drain()
+    world.fail_link("r2", "r3")
+    for router in ("r2", "r1"):
+        world.crash_router(router, Tail.WHOLE)
+        world.return_router(router)
+    world.drain()
+    router = world.routers["r2"]
+    assert isinstance(router, Router)
+    router.handle(LinkDown("r3", for_good=True), world.now)
+    world.return_link("r2", "r3")
+    world.drain()
+    assert router.incarnation == 0
+    publish(world, "r2", "p", x=1)
+    world.drain()
+    assert delivered(world) == ["p>r3/ann/s"]
+
+
 # Planted bugs -----------------------------------------------------------------------------------
 
 
@@ -230,6 +298,15 @@ class TrustsItsNumbers(Unchecked):
         yield from super().restored(restored, now)
         for one in self._links.values():
             one.restored = None
+
+
+def test_a_planted_bug_forgets_links_that_an_older_disk_does_not_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Planted: what a router gave to conversations that its disk does not have is nobody's."""
+    monkeypatch.setattr(GivenIds, "has_lost", lambda *_: False)
+    worlds = [moved("simple+recover", later) for later in (2, 3, 4)]
+    assert any(world.tally.links_closed for world in worlds)
 
 
 MUTANTS: Sequence[tuple[type[Unchecked], str, int]] = (

@@ -68,6 +68,10 @@ _NOBODY: Final = ""
 """The name sought while the entries of this router are withdrawn on its old way."""
 
 
+SOUGHT: Final = "sought"
+"""The table that has the backup which is sought."""
+
+
 class Failover:
     """The upstream of one router, and the backups that take its place.
 
@@ -337,7 +341,7 @@ class Failover:
 
     def table_sizes(self) -> dict[str, int]:
         """The tables of the inner upkeep, and `sought`: 1 while a backup is sought."""
-        return {**self._inner.table_sizes(), "sought": int(self._seeking is not None)}
+        return {**self._inner.table_sizes(), SOUGHT: int(self._seeking is not None)}
 
     def validate(self) -> None:
         """Check the relations above; raises `InvariantError`."""

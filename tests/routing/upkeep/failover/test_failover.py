@@ -199,6 +199,13 @@ def test_where_entries_outlive_their_link_any_neighbor_is_given_up_in_time() -> 
     machine.validate()
 
 
+def test_a_backup_that_is_given_up_for_want_of_others_is_requested_where_it_listens() -> None:
+    machine = kept(Plan("", (("b", "host:1"),)))
+    machine.handle(LinkUp("b", dialed=True), 1.0)
+    machine.handle(LinkDown("b"), 10.0)
+    assert moves(machine.handle(Tick(), 15.0)) == [Disconnect("b"), Connect("b", "host:1")]
+
+
 def test_a_router_that_is_back_gives_up_those_that_are_not() -> None:
     records = [e.record for e in kept_records() if isinstance(e, Persist)]
     records.sort(key=lambda one: not isinstance(one, Note))  # notes come first

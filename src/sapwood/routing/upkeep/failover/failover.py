@@ -253,8 +253,11 @@ class Failover:
         return [*actions, Connect(name, address)]
 
     def _address_of(self, neighbor: str) -> str:
+        """Where a neighbor listens, as it has said itself, or as planned; or empty."""
         said = self._said.get(neighbor)
-        return "" if said is None else said.address
+        if said is not None and said.address:
+            return said.address
+        return dict(self._plan.backups).get(neighbor, "")
 
     # Notes of neighbors ------------------------------------------------------------------------
 

@@ -89,6 +89,19 @@ def test_a_link_that_routers_have_given_up_can_be_removed() -> None:
     assert links(world_after(*gone)) == pairs("r1-r2", "r1-r3")
 
 
+def test_a_link_that_is_given_up_by_routers_of_which_none_is_below_comes_up_again() -> None:
+    """Seed 80008 with older disks, smaller: neither has dialed the other, or plans to."""
+    actions = (
+        RemoveRouter("r2"),
+        RemoveRouter("r3"),
+        AddRouter("n1"),
+        AddLink("n1", "r1"),
+        CrashRouter("r1"),
+        QUIET,
+    )
+    assert_stands(scenario(*actions), "recover+failover:5+covering")
+
+
 def test_a_circle_of_links_that_a_scenario_has_itself_is_refused() -> None:
     with pytest.raises(InputError, match="closes a circle"):
         world_after(AddLink("r1", "r3"))

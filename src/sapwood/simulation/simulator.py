@@ -261,7 +261,7 @@ def _is_gone(world: World, a: str, b: str) -> bool:
 def _rest(world: World) -> None:
     """Let everything happen, until links that stand by come up no more."""
     world.drain()
-    while world.standing_by.come_up(world):
+    while not world.history.is_mesh and world.standing_by.come_up(world):
         world.drain()
 
 

@@ -1,7 +1,8 @@
-"""Links that stand by: a scenario adds them where routers have joined their ends themselves.
+"""Links that stand by: those that a scenario has added, and that routers do without.
 
-On one tree such a link would close a circle. Brokers leave it out then, and its dialer stands by;
-here it comes up when the overlay has come to rest without a way between its ends.
+Where routers link themselves they may have joined the ends of a link before it is added, and on one
+tree it would close a circle; or they give it up for another. Brokers leave such a link out, and its
+dialer stands by; here it comes up when the overlay has come to rest without a way between its ends.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ class Linked(Protocol):
 
 
 class StandingBy:
-    """The links of one scenario that stand by, with their latencies."""
+    """The links that one scenario has added, with their latencies; some of them stand by."""
 
     def __init__(self) -> None:
-        self._links: dict[Hop, float] = {}
+        self._added: dict[Hop, float] = {}
 
     def add(self, world: Linked, a: str, b: str, latency_s: float) -> None:
         """Add a link, or let it stand by.
@@ -48,17 +49,17 @@ class StandingBy:
             if not world.tally.links_rewired:
                 raise
             world.trace.remark(world.now, str(error))
-            self._links[min(a, b), max(a, b)] = latency_s
+        self._added[min(a, b), max(a, b)] = latency_s
 
     def remove(self, a: str, b: str) -> None:
         """Let a link stand by no more, if it did."""
-        self._links.pop((min(a, b), max(a, b)), None)
+        self._added.pop((min(a, b), max(a, b)), None)
 
     def come_up(self, world: Linked) -> bool:
         """Add those that close no circle any more; true if there was one."""
-        links, self._links = self._links, {}
-        added = world.topology
-        for (a, b), latency_s in links.items():
-            if a in world.topology and b in world.topology:
-                self.add(world, a, b, latency_s)
-        return world.topology is not added
+        before = world.topology
+        if world.tally.links_rewired:
+            for (a, b), latency_s in self._added.items():
+                if a in world.topology and b in world.topology:
+                    self.add(world, a, b, latency_s)
+        return world.topology is not before

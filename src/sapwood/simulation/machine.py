@@ -58,7 +58,7 @@ class _OnTrees(Protocol):
 
 
 def finds_of(machine: Machine) -> tuple[FindTree, ...]:
-    """How trees are found: as the machine states, else those with the fewest links, if any."""
+    """The functions that find trees: the machine's own, else the one of fewest links, if any."""
     if hasattr(machine, "finds"):  # and no `isinstance`, which takes long: every world calls this
         return cast("_OnTrees", machine).finds
     return () if machine.is_tree else (fewest_links,)

@@ -99,7 +99,7 @@ def protocol_on(
 
 
 def delay_for(protocol: Protocol, seed: int) -> Delay:
-    """How far routers without a link are: differently, where that matters to a protocol."""
+    """The delays between routers without a link; drawn places, where a protocol uses proximity."""
     return Plane(seed).delay_s if protocol.propagation.by_proximity else default_delay
 
 

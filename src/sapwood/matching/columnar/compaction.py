@@ -23,7 +23,7 @@ FROZEN: Final = -4
 
 @dataclass(frozen=True, slots=True)
 class CompactionPolicy:
-    """When the memtable becomes a segment, and when segments are joined.
+    """The sizes at which the memtable becomes a segment, and segments are joined.
 
     Costs are in units of trying one filter of the memtable, about a microsecond.
     """

@@ -54,7 +54,7 @@ from sapwood.routing.propagation.protocol import (
     Propagation,
     net_change,
 )
-from sapwood.routing.propagation.telling import How, Reason, Reasons
+from sapwood.routing.propagation.reasons import Reason, Reasons, Treatment
 from sapwood.routing.tables import CLIENTS, Follower, LocalEntry, ReceivedEntry, Statement, W
 
 T = TypeVar("T")
@@ -439,10 +439,10 @@ class EntryPropagation(ClientEntries[W]):
         """The reasons why a neighbor has an entry, or does not have it."""
         entry = self.entries.by_key.get(key)
         if entry is not None and accepts_nothing(entry.content):
-            return (Reason(How.EMPTY),)
+            return (Reason(Treatment.EMPTY),)
         backlog = self._backlogs.get(neighbor)
         if backlog is not None and key in backlog.pending:
-            return (Reason(How.WAITING),)
+            return (Reason(Treatment.WAITING),)
         return self.links[neighbor].why(key)
 
     def held_as(self, neighbor: str, told: Reason) -> str | None:

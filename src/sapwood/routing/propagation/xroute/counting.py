@@ -37,7 +37,7 @@ from sapwood.routing.client_entries import (
 from sapwood.routing.effects import Effect, Send
 from sapwood.routing.messages import ConfirmUpdate, SubscriptionMessage, Update
 from sapwood.routing.propagation.protocol import NO_ADVERTISEMENTS
-from sapwood.routing.propagation.telling import How, Reason, Reasons
+from sapwood.routing.propagation.reasons import Reason, Reasons, Treatment
 from sapwood.routing.propagation.xroute.node import Node
 from sapwood.routing.propagation.xroute.receipts import Cause, Receipts
 from sapwood.routing.propagation.xroute.search import Containment, MakeIndex
@@ -223,17 +223,17 @@ class CountingPropagation(ClientEntries[Interest]):
     def why(self, neighbor: str, key: str) -> Reasons:
         """The reasons why a neighbor has an entry, or does not have it."""
         if neighbor not in self.links:
-            return (Reason(How.NOWHERE),)
+            return (Reason(Treatment.NOWHERE),)
         entry = self.entries.by_key.get(key)
         if entry is not None and accepts_nothing(entry.content):
-            return (Reason(How.EMPTY),)
+            return (Reason(Treatment.EMPTY),)
         wanted = self.entries.filter_of(key)
         if wanted in self.links[neighbor].pending:
-            return (Reason(How.WAITING),)
+            return (Reason(Treatment.WAITING),)
         if self.links[neighbor].is_unwanted(wanted):
-            return (Reason(How.UNWANTED),)
+            return (Reason(Treatment.UNWANTED),)
         head = self.links[neighbor].entries[wanted].head.filter
-        return (Reason(How.ITSELF if head == wanted else How.COVERED, "", head),)
+        return (Reason(Treatment.ITSELF if head == wanted else Treatment.COVERED, "", head),)
 
     def held_as(self, neighbor: str, told: Reason) -> str | None:
         """The key here of the filter that a neighbor reports to count; `None` if missing."""

@@ -233,8 +233,8 @@ class Failover:
             return [*left, *self._go_on(now)]
         del self._links[upstream]
         self._told.pop(upstream, None)
-        left = self._inner.link_down(LinkDown(upstream, for_good=True), now)
-        return [*left, Disconnect(upstream), *self._go_on(now)]
+        done = self._inner.link_down(LinkDown(upstream, for_good=True), now)
+        return [*done, Disconnect(upstream), *self._go_on(now)]
 
     def _go_on(self, now: float) -> Sequence[Action]:
         """Seek the next backup; the last of them is waited for without end."""

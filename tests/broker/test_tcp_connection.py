@@ -212,13 +212,14 @@ async def test_a_link_that_states_much_has_half_of_the_loop_or_its_weight_where_
         tcp.link = LinkSession("r2", "s", tcp.connection)
         filters = Interests([parse_filter("a = 1"), parse_filter("a = 2")])
         stated = SubscribeMany(("k1", "k2"), filters, 1)
-        tcp._messages = iter([stated, Confirm("k", 1)])
+        said: list[Item] = [stated, Confirm("k", 1)]
+        tcp._messages = iter(said)
         assert tcp.weight == LINK_WEIGHT
         assert tcp.advance(lambda: False) is Progress.DONE
         for waiting, weight in ((0, 1), (1, 1), (3, 3), (99, LINK_WEIGHT)):
             with patch.object(Turns, "__len__", lambda _, waiting=waiting: waiting):
                 assert tcp.weight == weight
-        tcp._messages = iter([Confirm("k", 2)])
+        tcp._messages = iter(said[1:])
         tcp.advance(lambda: False)
         assert tcp.weight == LINK_WEIGHT
         await raw.close()

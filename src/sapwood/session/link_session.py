@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from sapwood.errors import FrameError, InputError
 from sapwood.matching.publication_batch import PublicationBatch, oldest
 from sapwood.routing import messages as routing
@@ -141,4 +143,4 @@ def states_many(message: object) -> bool:
     """True for a neighbor's message that states many subscriptions at once."""
     if not isinstance(message, routing.RoutingMessage):
         return False
-    return isinstance(routing.carried(message), routing.SubscribeMany)
+    return isinstance(routing.carried(cast("routing.Message", message)), routing.SubscribeMany)

@@ -228,9 +228,9 @@ def test_a_link_that_was_given_up_and_is_back_makes_nobody_begin_anew() -> None:
     subscribe(world, "r3", "s", "x = 1")
     world.drain()
     world.fail_link("r2", "r3")
-    for router in ("r2", "r1"):
-        world.crash_router(router, Tail.WHOLE)
-        world.return_router(router)
+    for name in ("r2", "r1"):
+        world.crash_router(name, Tail.WHOLE)
+        world.return_router(name)
     world.drain()
     router = world.routers["r2"]
     assert isinstance(router, Router)

@@ -6,7 +6,7 @@ router that failed; state is right in both, whatever is suspected wrongly and le
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -300,7 +300,7 @@ class ForgetsAtOnce(Failover):
 class RestoresNothing(Failover):
     """What the other upkeep has persisted is not handed to it."""
 
-    def restored(self, restored: Restored, now: float) -> Iterable[Action]:
+    def restored(self, restored: Restored, now: float) -> Iterator[Action]:
         return super().restored(Restored((), restored.first), now)
 
 

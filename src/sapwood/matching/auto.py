@@ -238,6 +238,18 @@ class AutoEngine:
             elif len(serving) <= self._policy.compiled_until:
                 self._serving = _plain_of(serving)
 
+    def remove_many(self, slots: Sequence[int]) -> None:
+        """Free slots, all different; while filters are moving, move some more."""
+        with self._lock:
+            serving = self._serving
+            if isinstance(serving, ColumnarEngine):
+                serving.remove_many(slots)
+                if len(serving) <= self._policy.compiled_until:
+                    self._serving = _plain_of(serving)
+                return
+        for slot in slots:
+            self.remove(slot)
+
     def filter(self, slot: int) -> Filter:
         """The filter in a taken slot: the one that was added, or an equal one without its source.
 

@@ -135,3 +135,10 @@ class LinkSession:
         if self.is_lossy:
             return
         self.connection.send(LinkCongestion(congested))
+
+
+def states_many(message: object) -> bool:
+    """True for a neighbor's message that states many subscriptions at once."""
+    if not isinstance(message, routing.RoutingMessage):
+        return False
+    return isinstance(routing.carried(message), routing.SubscribeMany)

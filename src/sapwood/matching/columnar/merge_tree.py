@@ -97,6 +97,8 @@ class MergeTree:
         self._settled = 0
         #: records in matches so far, which several threads may miscount
         self._matched = 0
+        #: `_matched` when many filters were last added together
+        self._matched_before = 0
         #: `_matched` when a segment was last made of added filters, or less by `quiet_after` once
         #: additions have ended for now
         self._poured_at = 0

@@ -15,7 +15,7 @@ they are, and what crosses a link before the note does is not counted::
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import TypeGuard
